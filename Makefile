@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+# pktmalloc. `make help` lists the targets; README.md says what they are for.
+
+VARIANT ?= release
+ifeq ($(filter $(VARIANT),release debug asan ubsan tsan),)
+$(error VARIANT=$(VARIANT) is unknown; accepted: release debug asan ubsan tsan)
+endif
+BUILD := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
+SANITIZER := $(filter asan ubsan tsan,$(VARIANT))
+
+VERSION := $(shell sed -n 's/^\#define PKTMALLOC_VERSION "\(.*\)"/\1/p' preload/pktmalloc.h)
+SONAME := libpktmalloc.so.0
+
+CXX := g++
+CC := gcc
+AR := gcc-ar
+PYTHON ?= python3
+
+# `make V=1` shows the commands.
+say = @$(if $(V),:,printf '  %-4s %s\n' $(1) $@)
+Q := $(if $(V),,@)
+
+# `make WERROR=` lets warnings of other compilers pass.
+WERROR ?= -Werror
+WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wundef -Wold-style-cast $(WERROR)
+
+FLAGS_release := -O2 -DPKTMALLOC_DEBUG=0
+FLAGS_debug := -O1 -DPKTMALLOC_DEBUG=1
+FLAGS_asan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=address -fno-omit-frame-pointer
+FLAGS_ubsan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=undefined -fno-sanitize-recover=all
+FLAGS_tsan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=thread
+VARIANT_FLAGS := $(FLAGS_$(VARIANT))
+
+# The library is linked with the C driver and may need nothing but libc: no exceptions, no RTTI, no
+# guarded statics. Functions are aligned because malloc and free are worth a cache line each:
+# measured 6 % on a malloc+free pair.
+LIBRARY_FLAGS := -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC \
+  -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics \
+  -ftls-model=initial-exec -falign-functions=64 \
+  -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+LIBRARY_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nodelete \
+  -Wl,--version-script=preload/exports.map
+
+ENGINE_SOURCES := $(wildcard sizeclass/*.cpp)
+PRELOAD_SOURCES := $(wildcard preload/*.cpp)
+ENGINE_OBJECTS := $(ENGINE_SOURCES:%.cpp=$(BUILD)/obj/%.o)
+PRELOAD_OBJECTS := $(PRELOAD_SOURCES:%.cpp=$(BUILD)/obj/%.o)
+
+ENGINE := $(BUILD)/libsizeclass.a
+LIBRARIES := $(if $(SANITIZER),,$(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a)
+
+.PHONY: all
+all: $(ENGINE) $(LIBRARIES)  ## build the libraries (VARIANT=release|debug; asan, ubsan, tsan: the engine)
+
+$(BUILD)/obj/%.o: %.cpp
+	@mkdir -p $(@D)
+	$(call say,CXX)
+	$(Q)$(CXX) $(LIBRARY_FLAGS) -c $< -o $@
+
+$(ENGINE): $(ENGINE_OBJECTS)
+	@rm -f $@
+	$(call say,AR)
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/libpktmalloc.a: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS)
+	@rm -f $@
+	$(call say,AR)
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/exports.map
+	$(call say,LINK)
+	$(Q)$(CC) $(LIBRARY_LINK) -o $@ $(filter %.o,$^)
+	$(Q)ln -sf libpktmalloc.so $(BUILD)/$(SONAME)
+
+-include $(ENGINE_OBJECTS:.o=.d) $(PRELOAD_OBJECTS:.o=.d)
+
+include tests/tests.mk
+include tools/check/check.mk
+include tools/bench/bench.mk
+include tools/deps/deps.mk
+include tools/install/install.mk
+
+.PHONY: demo
+demo: deps  ## two real programs and a packet workload, without and with the library
+	$(MAKE) --no-print-directory all bench-programs
+	$(PYTHON) tools/demo/demo.py $(BUILD)/libpktmalloc.so
+
+.PHONY: clean
+clean:  ## remove everything that was built
+	rm -rf build
+
+.PHONY: help
+help:  ## this list
+	@echo "make TARGET [VARIANT=release|debug|asan|ubsan|tsan]"
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## */\1\t/' | \
+	  while IFS="$$(printf '\t')" read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// The exports that look at the heap or tune it: glibc's malloc_trim, mallinfo and relatives, and
+// the functions of pktmalloc.h.
+#include <malloc.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+
+#include "preload/export.h"
+#include "preload/next_allocator.h"
+#include "preload/pktmalloc.h"
+#include "preload/report.h"
+#include "preload/thread.h"
+
+namespace {
+
+using namespace pktmalloc;
+
+struct mallinfo2 both_heaps() {
+  Snapshot s;
+  take_snapshot(s);
+  struct mallinfo2 info = next_allocator().info();
+  info.arena += s.process.committed_bytes;
+  info.uordblks += s.process.allocated_bytes;
+  info.fordblks += s.process.committed_bytes - s.process.allocated_bytes;
+  return info;
+}
+
+uint64_t trim() { return heap.trim(cache_of_this_thread()); }
+
+}  // namespace
+
+extern "C" {
+
+PKTMALLOC_EXPORT int malloc_trim(size_t pad) {
+  const bool ours = trim() > 0;
+  return next_allocator().trim(pad) || ours ? 1 : 0;
+}
+
+PKTMALLOC_EXPORT void malloc_stats() { report_now(); }
+
+// glibc's XML, as far as it has words for what we are; the rest is in our own statistics.
+PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
+  if (options != 0) return -1;
+  Snapshot s;
+  take_snapshot(s);
+  fprintf(stream, "<malloc version=\"pktmalloc-%s\">\n<heap nr=\"0\">\n<sizes>\n",
+          PKTMALLOC_VERSION);
+  for (unsigned i = 0; i < s.heap.classes; ++i) {
+    const ClassStatistics& c = s.heap.of[i];
+    const unsigned long long size = c.object_bytes;
+    const unsigned long long free = c.cached_threads + c.cached_depot + c.cached_slabs;
+    if (free == 0) continue;
+    fprintf(stream, "<size from=\"%llu\" to=\"%llu\" total=\"%llu\" count=\"%llu\"/>\n", size, size,
+            size * free, free);
+  }
+  fprintf(stream, "</sizes>\n</heap>\n<system type=\"current\" size=\"%llu\"/>\n</malloc>\n",
+          static_cast<unsigned long long>(s.process.committed_bytes));
+  return 0;
+}
+
+PKTMALLOC_EXPORT struct mallinfo2 mallinfo2() { return both_heaps(); }
+
+PKTMALLOC_EXPORT struct mallinfo mallinfo() {
+  const struct mallinfo2 wide = both_heaps();
+  const auto narrow = [](size_t n) { return static_cast<int>(std::min<size_t>(n, INT_MAX)); };
+  struct mallinfo info {};
+  info.arena = narrow(wide.arena);
+  info.ordblks = narrow(wide.ordblks);
+  info.smblks = narrow(wide.smblks);
+  info.hblks = narrow(wide.hblks);
+  info.hblkhd = narrow(wide.hblkhd);
+  info.fsmblks = narrow(wide.fsmblks);
+  info.uordblks = narrow(wide.uordblks);
+  info.fordblks = narrow(wide.fordblks);
+  info.keepcost = narrow(wide.keepcost);
+  return info;
+}
+
+PKTMALLOC_EXPORT int mallopt(int option, int value) {
+  return next_allocator().set_option(option, value);
+}
+
+PKTMALLOC_EXPORT const char* pktmalloc_version() { return PKTMALLOC_VERSION; }
+
+PKTMALLOC_EXPORT size_t pktmalloc_trim() { return trim(); }
+
+PKTMALLOC_EXPORT size_t pktmalloc_class_bytes(const void* p) {
+  const uintptr_t owner = heap.owner(p);
+  return Heap::is_class(owner) ? heap.classes()[static_cast<ClassId>(owner)].object_bytes : 0;
+}
+
+PKTMALLOC_EXPORT size_t pktmalloc_get_statistics(pktmalloc_statistics* out, size_t bytes) {
+  Snapshot s;
+  take_snapshot(s);
+  const ProcessStatistics& p = s.process;
+  const pktmalloc_statistics all = {p.allocated_bytes,
+                                    p.cached_threads_bytes,
+                                    p.cached_depot_bytes,
+                                    p.cached_slabs_bytes,
+                                    p.active_bytes,
+                                    p.free_bytes,
+                                    p.committed_bytes,
+                                    p.purged_bytes,
+                                    p.metadata_bytes,
+                                    p.reserved_bytes,
+                                    p.waiting_bytes,
+                                    p.allocs,
+                                    p.frees,
+                                    p.passed,
+                                    p.threads_seen,
+                                    p.threads_alive,
+                                    p.forks};
+  memcpy(out, &all, std::min(bytes, sizeof all));
+  return sizeof all;
+}
+
+PKTMALLOC_EXPORT size_t pktmalloc_statistics_json(char* buffer, size_t bytes) {
+  Snapshot s;
+  take_snapshot(s);
+  Writer out(buffer, bytes);
+  write_json(out, s);
+  out.finish();
+  return out.length();
+}
+
+}  // extern "C"

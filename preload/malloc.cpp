@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// The C exports: what the C and POSIX standards and glibc's manual demand (errno, overflow,
+// alignment, zero sizes), and nothing else. Names and aliases that glibc has are all here.
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "preload/entry.h"
+#include "preload/export.h"
+#include "sizeclass/memory.h"
+
+namespace {
+
+using namespace pktmalloc;
+
+void* no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+void* invalid() {
+  errno = EINVAL;
+  return nullptr;
+}
+
+void* aligned(size_t alignment, size_t bytes) {
+  if (bytes > PTRDIFF_MAX) return no_memory();
+  return allocate_aligned(alignment, bytes);
+}
+
+}  // namespace
+
+extern "C" {
+
+PKTMALLOC_EXPORT void* malloc(size_t bytes) { return allocate<allocate_slow>(bytes); }
+
+PKTMALLOC_EXPORT void free(void* p) { release(p); }
+
+PKTMALLOC_EXPORT void free_sized(void* p, size_t) { release(p); }
+
+PKTMALLOC_EXPORT void free_aligned_sized(void* p, size_t, size_t) { release(p); }
+
+PKTMALLOC_EXPORT void* calloc(size_t count, size_t bytes_each) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, bytes_each, &bytes)) [[unlikely]]
+    return no_memory();
+  if (bytes <= ClassTable::kSmallLimit) [[likely]] {
+    if (void* p = this_thread.published->allocate(heap.classes().small(bytes))) [[likely]] {
+      return memset(p, 0, bytes);
+    }
+  }
+  return allocate_zeroed_slow(count, bytes_each, bytes);
+}
+
+// As glibc: (null, n) allocates, (p, 0) frees and returns null.
+PKTMALLOC_EXPORT void* realloc(void* p, size_t bytes) {
+  if (p == nullptr) return allocate<allocate_slow>(bytes);
+  if (bytes == 0) {
+    release(p);
+    return nullptr;
+  }
+  if (bytes > PTRDIFF_MAX) return no_memory();
+  return reallocate(p, bytes);
+}
+
+PKTMALLOC_EXPORT void* reallocarray(void* p, size_t count, size_t bytes_each) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, bytes_each, &bytes)) return no_memory();
+  return realloc(p, bytes);
+}
+
+PKTMALLOC_EXPORT int posix_memalign(void** out, size_t alignment, size_t bytes) {
+  if (!std::has_single_bit(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  const int saved_errno = errno;
+  void* p = aligned(alignment, bytes);
+  errno = saved_errno;
+  if (p == nullptr) return ENOMEM;
+  *out = p;
+  return 0;
+}
+
+PKTMALLOC_EXPORT void* aligned_alloc(size_t alignment, size_t bytes) {
+  if (!std::has_single_bit(alignment)) return invalid();
+  return aligned(alignment, bytes);
+}
+
+// As glibc: an alignment that is no power of two is rounded up to one.
+PKTMALLOC_EXPORT void* memalign(size_t alignment, size_t bytes) {
+  if (alignment > SIZE_MAX / 2 + 1) return invalid();
+  return aligned(std::bit_ceil(alignment), bytes);
+}
+
+PKTMALLOC_EXPORT void* valloc(size_t bytes) { return aligned(memory::page_bytes(), bytes); }
+
+PKTMALLOC_EXPORT void* pvalloc(size_t bytes) {
+  const size_t page = memory::page_bytes();
+  size_t pages;
+  if (__builtin_add_overflow(bytes, page - 1, &pages)) return no_memory();
+  return aligned(page, pages / page * page);
+}
+
+PKTMALLOC_EXPORT size_t malloc_usable_size(void* p) { return usable_size(p); }
+
+// Programs that know glibc call it by these names as well.
+PKTMALLOC_ALIAS(free) void cfree(void*);
+PKTMALLOC_ALIAS(malloc) void* __libc_malloc(size_t);
+PKTMALLOC_ALIAS(free) void __libc_free(void*);
+PKTMALLOC_ALIAS(free) void __libc_cfree(void*);
+PKTMALLOC_ALIAS(calloc) void* __libc_calloc(size_t, size_t);
+PKTMALLOC_ALIAS(realloc) void* __libc_realloc(void*, size_t);
+PKTMALLOC_ALIAS(reallocarray) void* __libc_reallocarray(void*, size_t, size_t);
+PKTMALLOC_ALIAS(memalign) void* __libc_memalign(size_t, size_t);
+PKTMALLOC_ALIAS(valloc) void* __libc_valloc(size_t);
+PKTMALLOC_ALIAS(pvalloc) void* __libc_pvalloc(size_t);
+PKTMALLOC_ALIAS(posix_memalign) int __posix_memalign(void**, size_t, size_t);
+
+}  // extern "C"

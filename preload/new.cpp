@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// The C++ exports: every replaceable operator new and delete.
+//
+// A failing operator new is forwarded to the C++ runtime's own function of the same name. That one
+// asks malloc, which is ours and fails again, and then does what the standard demands: it calls the
+// new-handler and retries, throws std::bad_alloc, or, for the nothrow forms, catches that and
+// returns null. So the library needs no C++ runtime, and any runtime's exceptions fit.
+#include <new>
+
+#include <bit>
+#include <cstdlib>
+
+#include "preload/entry.h"
+#include "preload/export.h"
+#include "preload/message.h"
+#include "preload/next_allocator.h"
+
+namespace {
+
+using namespace pktmalloc;
+
+template <typename Function>
+Function runtime_new(const char* name) {
+  if (void* function = find_next_function(name)) return reinterpret_cast<Function>(function);
+  message("out of memory in operator new, and no C++ runtime to throw std::bad_alloc");
+  abort();
+}
+
+// The mangled names, for throwing and nothrow, plain and array (Itanium C++ ABI, 64-bit size_t).
+struct Plain {
+  static constexpr char kNew[] = "_Znwm";
+  static constexpr char kNothrow[] = "_ZnwmRKSt9nothrow_t";
+  static constexpr char kAligned[] = "_ZnwmSt11align_val_t";
+  static constexpr char kAlignedNothrow[] = "_ZnwmSt11align_val_tRKSt9nothrow_t";
+};
+struct Array {
+  static constexpr char kNew[] = "_Znam";
+  static constexpr char kNothrow[] = "_ZnamRKSt9nothrow_t";
+  static constexpr char kAligned[] = "_ZnamSt11align_val_t";
+  static constexpr char kAlignedNothrow[] = "_ZnamSt11align_val_tRKSt9nothrow_t";
+};
+
+template <typename Form>
+void* new_slow(size_t bytes) {
+  if (void* p = allocate_slow(bytes)) return p;
+  return runtime_new<void* (*)(size_t)>(Form::kNew)(bytes);
+}
+
+template <typename Form>
+void* new_nothrow_slow(size_t bytes) {
+  if (void* p = allocate_slow(bytes)) return p;
+  using Function = void* (*)(size_t, const std::nothrow_t&);
+  return runtime_new<Function>(Form::kNothrow)(bytes, std::nothrow_t{});
+}
+
+void* aligned(size_t bytes, std::align_val_t alignment) {
+  const size_t a = static_cast<size_t>(alignment);
+  return std::has_single_bit(a) ? allocate_aligned(a, bytes) : nullptr;
+}
+
+template <typename Form>
+void* new_aligned(size_t bytes, std::align_val_t alignment) {
+  if (void* p = aligned(bytes, alignment)) return p;
+  return runtime_new<void* (*)(size_t, std::align_val_t)>(Form::kAligned)(bytes, alignment);
+}
+
+template <typename Form>
+void* new_aligned_nothrow(size_t bytes, std::align_val_t alignment) {
+  if (void* p = aligned(bytes, alignment)) return p;
+  using Function = void* (*)(size_t, std::align_val_t, const std::nothrow_t&);
+  return runtime_new<Function>(Form::kAlignedNothrow)(bytes, alignment, std::nothrow_t{});
+}
+
+}  // namespace
+
+// clang-format off
+PKTMALLOC_EXPORT void* operator new(size_t n) { return allocate<new_slow<Plain>>(n); }
+PKTMALLOC_EXPORT void* operator new[](size_t n) { return allocate<new_slow<Array>>(n); }
+PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return allocate<new_nothrow_slow<Plain>>(n); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return allocate<new_nothrow_slow<Array>>(n); }
+PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a) { return new_aligned<Plain>(n, a); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a) { return new_aligned<Array>(n, a); }
+PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned_nothrow<Plain>(n, a); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned_nothrow<Array>(n, a); }
+
+PKTMALLOC_EXPORT void operator delete(void* p) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete[](void* p) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete(void* p, size_t) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete[](void* p, size_t) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete(void* p, std::align_val_t) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete[](void* p, std::align_val_t) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete(void* p, size_t, std::align_val_t) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete[](void* p, size_t, std::align_val_t) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
+// clang-format on

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// NextAllocator: whoever would serve malloc without us. glibc, or what else is preloaded behind us,
+// or a privately loaded mimalloc; it gets every request that no class serves and every pointer that
+// is not ours.
+//
+// Found at load time by dlsym(RTLD_NEXT), earlier only if a request demands it. What dlsym itself
+// allocates is served from our slabs.
+#pragma once
+
+#include <malloc.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc {
+
+class NextAllocator {
+ public:
+  // Each as the C function of that name; allocate_aligned: a power of two and a multiple of the
+  // pointer size. ENOMEM while the functions are not known yet.
+  void* allocate(size_t bytes) const;
+  void* allocate_zeroed(size_t count, size_t bytes) const;
+  void* allocate_aligned(size_t alignment, size_t bytes) const;
+  void* reallocate(void* p, size_t bytes) const;
+  void release(void* p) const;
+  size_t usable_size(void* p) const;
+  bool trim(size_t pad) const;
+  int set_option(int option, int value) const;
+  struct mallinfo2 info() const;
+
+ private:
+  friend const NextAllocator& next_allocator();
+  struct Functions {
+    void* (*malloc)(size_t);
+    void* (*calloc)(size_t, size_t);
+    int (*posix_memalign)(void**, size_t, size_t);
+    void* (*realloc)(void*, size_t);
+    void (*free)(void*);
+    size_t (*malloc_usable_size)(void*);
+    int (*malloc_trim)(size_t);
+    int (*mallopt)(int, int);
+    struct mallinfo2 (*mallinfo2)();
+  };
+  void find();
+  bool load_mimalloc(const char* path);
+  const Functions& owner_of(void* p) const;
+
+  Functions process_{};  // next in the process
+  Functions chosen_{};   // serves requests; = process_ unless mimalloc was chosen
+  bool (*in_chosen_)(const void*) = nullptr;  // does the pointer belong to chosen_; null: yes
+};
+
+// Any thread. Looks the functions up at the first call.
+const NextAllocator& next_allocator();
+
+Mutex& next_allocator_mutex();
+
+// The function of that name in the libraries behind us, also in a C++ runtime that was loaded
+// privately; nullptr when there is none.
+void* find_next_function(const char* name);
+
+}  // namespace pktmalloc

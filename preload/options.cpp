@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "preload/options.h"
+
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "preload/message.h"
+#include "preload/pktmalloc.h"
+
+namespace pktmalloc {
+namespace {
+
+constinit Options parsed;
+
+bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
+
+struct Unit {
+  const char* name;
+  uint64_t factor;
+};
+
+// A whole number with one of the units behind it; false when it is anything else or out of range.
+// Moves `text` behind what it read.
+template <size_t kCount>
+bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
+                    uint64_t& out) {
+  uint64_t n = 0;
+  const char* digits = text;
+  for (; *text >= '0' && *text <= '9'; ++text) {
+    n = n * 10 + static_cast<uint64_t>(*text - '0');
+    if (n > most) return false;
+  }
+  if (text == digits) return false;
+  const size_t length = strcspn(text, ",");
+  for (const Unit& unit : units) {
+    if (strlen(unit.name) != length || strncmp(unit.name, text, length) != 0) continue;
+    text += length;
+    if (n > most / unit.factor) return false;
+    out = n * unit.factor;
+    return out >= least;
+  }
+  return false;
+}
+
+bool parse_STATS(const char* value) {
+  parsed.stats_path = equal(value, "0") ? nullptr : equal(value, "1") ? "" : value;
+  return *value != '\0';
+}
+
+bool parse_CLASSES(const char* value) {
+  static constexpr Unit kUnits[] = {
+      {"", 1}, {"K", 1024}, {"KiB", 1024}, {"M", 1 << 20}, {"MiB", 1 << 20}};
+  parsed.class_count = 0;
+  if (equal(value, "default")) return true;
+  constexpr unsigned kMost = kMaxClasses - 1;
+  unsigned count = 0;
+  for (;; ++value) {
+    uint64_t bytes = 0;
+    if (count == kMost || !parse_quantity(value, kUnits, 1, 1 << 20, bytes)) return false;
+    parsed.class_sizes[count++] = bytes;
+    if (*value == '\0') break;
+  }
+  std::sort(parsed.class_sizes, parsed.class_sizes + count);
+  parsed.class_count = count;
+  return true;
+}
+
+bool parse_NEXT(const char* value) {
+  parsed.next_path = equal(value, "default")    ? nullptr
+                     : equal(value, "mimalloc") ? "libmimalloc.so.2"
+                                                : value;
+  return equal(value, "default") || equal(value, "mimalloc") || strchr(value, '/') != nullptr;
+}
+
+bool parse_AGE(const char* value) {
+  static constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+  return parse_quantity(value, kUnits, 4, 3'600'000, parsed.age_ms) && *value == '\0';
+}
+
+bool parse_BACKGROUND(const char* value) {
+  parsed.background = equal(value, "0")   ? Switch::kOff
+                      : equal(value, "1") ? Switch::kOn
+                                          : Switch::kAuto;
+  return equal(value, "auto") || equal(value, "0") || equal(value, "1");
+}
+
+bool parse_VERBOSE(const char* value) {
+  parsed.verbose = equal(value, "1");
+  return equal(value, "0") || equal(value, "1");
+}
+
+struct Option {
+  const char* name;
+  const char* default_value;
+  const char* accepted;
+  bool (*parse)(const char* value);
+  const char* given;  // in the environment
+};
+
+constexpr char kPrefix[] = "PKTMALLOC_";
+constexpr size_t kPrefixLength = sizeof kPrefix - 1;
+
+constinit Option table[] = {
+#define OPTION(NAME, default_value, accepted, help) \
+  {#NAME, default_value, accepted, parse_##NAME, nullptr},
+#include "preload/options.def"
+#undef OPTION
+};
+
+constexpr char kNames[] =
+#define OPTION(NAME, default_value, accepted, help) " " kOptionPrefix #NAME
+#define kOptionPrefix "PKTMALLOC_"
+#include "preload/options.def"
+#undef kOptionPrefix
+#undef OPTION
+    ;
+
+// "NAME=value" behind the prefix.
+void read_variable(const char* variable) {
+  const char* equals = strchr(variable, '=');
+  if (equals == nullptr) return;
+  const size_t length = static_cast<size_t>(equals - variable);
+  for (Option& option : table) {
+    if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
+    option.given = equals + 1;
+    if (option.parse(option.given)) return;
+    message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, option.given,
+            option.accepted, option.default_value);
+    option.given = nullptr;
+    option.parse(option.default_value);
+    return;
+  }
+  message("unknown option PKTMALLOC_%.*s is ignored; the options are%s", static_cast<int>(length),
+          variable, kNames);
+}
+
+void print_options() {
+  message("version %s", PKTMALLOC_VERSION);
+  for (const Option& option : table) {
+    message("PKTMALLOC_%s=%s (%s)", option.name,
+            option.given != nullptr ? option.given : option.default_value,
+            option.given != nullptr ? "environment" : "default");
+  }
+}
+
+}  // namespace
+
+void read_options() {
+  if (getauxval(AT_SECURE) != 0 || environ == nullptr) return;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (strncmp(*variable, kPrefix, kPrefixLength) == 0) read_variable(*variable + kPrefixLength);
+  }
+  if (parsed.verbose) print_options();
+}
+
+const Options& options() { return parsed; }
+
+}  // namespace pktmalloc

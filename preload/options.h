@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Options: the PKTMALLOC_ environment variables, read once at start, from one table (options.def).
+//
+// A name that is not in the table and a value that is not accepted are told in one line on stderr;
+// then the default holds. In setuid programs the environment is ignored. Allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/class_id.h"
+
+namespace pktmalloc {
+
+enum class Switch : uint8_t { kOff, kOn, kAuto };
+
+struct Options {
+  const char* stats_path = nullptr;       // nullptr: none; "" : text on stderr
+  const char* next_path = nullptr;        // nullptr: whoever is next in the process
+  size_t class_sizes[kMaxClasses - 1]{};  // ascending
+  unsigned class_count = 0;               // 0: the default table
+  uint64_t age_ms = 1000;
+  Switch background = Switch::kAuto;
+  bool verbose = false;
+};
+
+// Once, at start, by one thread.
+void read_options();
+
+const Options& options();
+
+}  // namespace pktmalloc

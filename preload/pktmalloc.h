@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* pktmalloc: what a program that links the library may ask of it, beyond malloc. C and C++.
+ *
+ * Every function may be called from any thread at any time; none of them fails by aborting. A
+ * program that should also run without the library can declare them weak. */
+#ifndef PKTMALLOC_H
+#define PKTMALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PKTMALLOC_VERSION "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library in the process, such as "0.1.0". */
+const char* pktmalloc_version(void);
+
+/* Gives everything back to the system that is free and not in another thread's magazines, at once.
+ * Returns the bytes given back. */
+size_t pktmalloc_trim(void);
+
+/* The size in bytes of the class that the object at p belongs to; 0 if p is not pooled by us. */
+size_t pktmalloc_class_bytes(const void* p);
+
+/* Totals of the process; bytes unless the name says otherwise. Defined in docs/statistics.md.
+ * Fields are only ever added at the end. */
+struct pktmalloc_statistics {
+  uint64_t allocated_bytes;
+  uint64_t cached_threads_bytes;
+  uint64_t cached_depot_bytes;
+  uint64_t cached_slabs_bytes;
+  uint64_t active_bytes;
+  uint64_t free_bytes;
+  uint64_t committed_bytes;
+  uint64_t purged_bytes;
+  uint64_t metadata_bytes;
+  uint64_t reserved_bytes;
+  uint64_t waiting_bytes;
+  uint64_t allocs;
+  uint64_t frees;
+  uint64_t passed; /* requests given to the next allocator */
+  uint64_t threads_seen;
+  uint64_t threads_alive;
+  uint64_t forks;
+};
+
+/* Fills the first `bytes` bytes of *out, sizeof *out in the caller's eyes. Returns how many the
+ * library knows: fields behind that are untouched. */
+size_t pktmalloc_get_statistics(struct pktmalloc_statistics* out, size_t bytes);
+
+/* Writes all statistics, also per class, as JSON text with a terminating zero, cut to fit. Returns
+ * the length of the whole text without the zero, as snprintf: bytes <= result means that it was
+ * cut. About 20 KB. Allocates nothing. */
+size_t pktmalloc_statistics_json(char* buffer, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

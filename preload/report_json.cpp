@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Statistics for programs. One object; keys as in statistics.def. A key is never given another
+// meaning: that raises kStatisticsSchema.
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/pktmalloc.h"
+#include "preload/report.h"
+
+namespace pktmalloc {
+namespace {
+
+unsigned long long number(uint64_t n) { return n; }
+
+void write_string(Writer& out, const char* text) {
+  out.print("\"");
+  for (; *text != '\0'; ++text) {
+    const unsigned char c = static_cast<unsigned char>(*text);
+    if (c == '"' || c == '\\') {
+      out.print("\\%c", c);
+    } else if (c < 0x20 || c > 0x7e) {
+      out.print("\\u%04x", c);  // bytes, not characters: a file name may be in any encoding
+    } else {
+      out.print("%c", c);
+    }
+  }
+  out.print("\"");
+}
+
+}  // namespace
+
+void write_json(Writer& out, const Snapshot& s) {
+  out.print("{\n  \"schema\": %d,\n  \"version\": \"%s\",\n  \"program\": ", kStatisticsSchema,
+            PKTMALLOC_VERSION);
+  write_string(out, program_invocation_short_name);
+  out.print(",\n  \"pid\": %d,\n  \"time\": %lld,\n  \"process\": {", getpid(),
+            static_cast<long long>(time(nullptr)));
+  const char* separator = "\n";
+#define PROCESS_STATISTIC(key, kind, help)                                 \
+  out.print("%s    \"" #key "\": %llu", separator, number(s.process.key)); \
+  separator = ",\n";
+#define CLASS_STATISTIC(key, kind, help)
+#include "preload/statistics.def"
+#undef CLASS_STATISTIC
+#undef PROCESS_STATISTIC
+  out.print("\n  },\n  \"passed\": {");
+  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
+    out.print("%s\n    \"%s\": {", reason > 0 ? "," : "", kPassReasonNames[reason]);
+    for (unsigned band = 0; band < kSizeBands; ++band) {
+      out.print("%s\"%s\": %llu", band > 0 ? ", " : "", kSizeBandNames[band],
+                number(s.passed[reason][band]));
+    }
+    out.print("}");
+  }
+  out.print("\n  },\n  \"classes\": [");
+  for (unsigned i = 0; i < s.heap.classes; ++i) {
+    const ClassStatistics& c = s.heap.of[i];
+    out.print("%s\n    {\"bytes\": %llu", i > 0 ? "," : "", number(c.object_bytes));
+#define PROCESS_STATISTIC(key, kind, help)
+#define CLASS_STATISTIC(key, kind, help) out.print(", \"" #key "\": %llu", number(c.key));
+#include "preload/statistics.def"
+#undef CLASS_STATISTIC
+#undef PROCESS_STATISTIC
+    out.print("}");
+  }
+  out.print("\n  ]\n}\n");
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Statistics for people: totals, then a row per class that was used. Fits 100 columns.
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "preload/pktmalloc.h"
+#include "preload/report.h"
+
+namespace pktmalloc {
+namespace {
+
+// Bytes in the largest unit that leaves at least one digit before the point, such as "12.3 MiB".
+struct Bytes {
+  char text[24];
+  explicit Bytes(uint64_t bytes) {
+    static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    unsigned unit = 0;
+    uint64_t tenths = bytes * 10;
+    if (bytes > UINT64_MAX / 10) tenths = UINT64_MAX;
+    while (tenths >= 10240 && unit + 1 < sizeof kUnits / sizeof *kUnits) {
+      tenths /= 1024;
+      ++unit;
+    }
+    if (unit == 0) {
+      snprintf(text, sizeof text, "%llu B", static_cast<unsigned long long>(bytes));
+    } else {
+      snprintf(text, sizeof text, "%llu.%llu %s", static_cast<unsigned long long>(tenths / 10),
+               static_cast<unsigned long long>(tenths % 10), kUnits[unit]);
+    }
+  }
+};
+
+unsigned long long number(uint64_t n) { return n; }
+
+}  // namespace
+
+void write_text(Writer& out, const Snapshot& s) {
+  const ProcessStatistics& p = s.process;
+  out.print("---- pktmalloc %s: %s, process %d ----\n", PKTMALLOC_VERSION,
+            program_invocation_short_name, getpid());
+  if (s.heap.reserved_bytes == 0) {
+    out.print("no address space could be reserved: everything went to the next allocator\n");
+  }
+  out.print("allocated  %-12s in live objects: %llu allocs, %llu frees\n",
+            Bytes(p.allocated_bytes).text, number(p.allocs), number(p.frees));
+  out.print("cached     %-12s in threads, %s in the depot, %s in slabs\n",
+            Bytes(p.cached_threads_bytes).text, Bytes(p.cached_depot_bytes).text,
+            Bytes(p.cached_slabs_bytes).text);
+  out.print("committed  %-12s = active %s + free %s; resident %s\n", Bytes(p.committed_bytes).text,
+            Bytes(p.active_bytes).text, Bytes(p.free_bytes).text, Bytes(p.resident_bytes).text);
+  out.print("purged     %-12s given back so far; %s waiting to be\n", Bytes(p.purged_bytes).text,
+            Bytes(p.waiting_bytes).text);
+  out.print("metadata   %-12s\n", Bytes(p.metadata_bytes).text);
+  out.print("reserved   %-12s of addresses, %s a class\n", Bytes(p.reserved_bytes).text,
+            Bytes(s.heap.area_bytes).text);
+  out.print("threads    %llu seen, %llu alive; %llu forks\n", number(p.threads_seen),
+            number(p.threads_alive), number(p.forks));
+  out.print("passed on  %llu requests", number(p.passed));
+  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
+    uint64_t sum = 0;
+    for (const uint64_t n : s.passed[reason]) sum += n;
+    if (sum > 0) out.print(", %s %llu", kPassReasonNames[reason], number(sum));
+  }
+  out.print("\n%8s %12s %12s %9s %9s %9s %9s %9s %10s\n", "class", "allocs", "frees", "live",
+            "threads", "depot", "slabs", "trips", "committed");
+  for (unsigned i = 0; i < s.heap.classes; ++i) {
+    const ClassStatistics& c = s.heap.of[i];
+    if (c.allocs == 0 && c.fills == 0) continue;
+    out.print("%8llu %12llu %12llu %9llu %9llu %9llu %9llu %9llu %10s\n", number(c.object_bytes),
+              number(c.allocs), number(c.frees), number(c.live), number(c.cached_threads),
+              number(c.cached_depot), number(c.cached_slabs),
+              number(c.depot_takes + c.depot_gives + c.fills), Bytes(c.committed_bytes).text);
+  }
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Thread: what the library knows of the calling thread. Constant-initialised, without destructor,
+// reached by one register-relative load (initial-exec), so it works before any constructor and
+// after any destructor.
+//
+// `published` is the cache that malloc and free look at. It is the thread's own cache in normal
+// running, and the null cache, whose every class sends the call to the slow path, when the thread
+// has not started, has ended, or is to have all its calls seen (see Ageing). The slow path uses
+// `cache` and sets `published` anew before it returns.
+#pragma once
+
+#include "preload/process.h"
+#include "sizeclass/cache.h"
+
+namespace pktmalloc {
+
+struct Thread {
+  Cache* published;
+  Cache* cache;
+  bool direct;  // starting, ended, or without memory for a cache: works on the slabs directly
+};
+
+extern constinit thread_local Thread this_thread;
+
+// The calling thread's cache, which is made at its first call; nullptr: work without.
+inline Cache* cache_of_this_thread() {
+  if (this_thread.cache != nullptr || this_thread.direct) [[likely]]
+    return this_thread.cache;
+  return enter_thread();
+}
+
+inline void publish(Cache* cache) {
+  this_thread.published =
+      cache != nullptr && !cache->visits.watched ? cache : const_cast<Cache*>(&kNullCache);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Writer: formatted text to a file descriptor or into memory, without allocating.
+#pragma once
+
+#include <cstddef>
+
+namespace pktmalloc {
+
+class Writer {
+ public:
+  // To a file descriptor, which stays the caller's.
+  explicit Writer(int fd) : fd_(fd), text_(buffer_), room_(sizeof buffer_) {}
+  // Into memory, cut to fit.
+  Writer(char* text, size_t bytes) : text_(text), room_(bytes) {}
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // At most 500 bytes each; integers and strings only, so that printf has no reason to allocate.
+  void print(const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+  // Writes out what is buffered, or ends the text in memory with a zero. False if anything failed.
+  bool finish();
+
+  // Bytes printed in all, also those that did not fit.
+  size_t length() const { return length_; }
+
+ private:
+  void put(const char* bytes, size_t count);
+  void flush();
+
+  int fd_ = -1;
+  bool failed_ = false;
+  char buffer_[4096];
+  char* text_;
+  size_t room_;
+  size_t used_ = 0;
+  size_t length_ = 0;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/ageing.h"
+
+#include <algorithm>
+
+#include "sizeclass/clock.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;  // less is not worth slowing anybody down
+constexpr uint32_t kHoverCalls = 4096;                 // 16 magazines' worth without a trip
+// Until everything has aged: one interval in the depot, one as empty slabs, and some to spare.
+constexpr uint64_t kHoverIntervals = 3;
+// A watched call costs about 8 ns more: 1 % of a millisecond pays for 1250.
+constexpr int64_t kTokensPerMs = 1250;
+constexpr int64_t kTokensMost = 1'000'000;
+constexpr uint32_t kIdleTicks = 2 * LowWater::kTicks;  // a thread keeps an unused class so long
+constexpr uint32_t kPurgeRun = 64;                     // slabs in one system call
+
+// A visit may work for a twentieth of the time since the last: 50 us per ms, at most 20 ms.
+constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 400) * 50; }
+
+constexpr bool is_class(unsigned line) { return line < kMaxClasses; }
+
+}  // namespace
+
+void Ageing::start(uint64_t interval_ms) {
+  tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
+  due_ms_.store(clock_ms() + tick_ms_, std::memory_order_relaxed);
+}
+
+SlabArea& Ageing::area(const Supply& supply, unsigned line) {
+  return is_class(line) ? supply.areas[line] : supply.store.area(line - kMaxClasses);
+}
+
+uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
+  const SlabArea& slabs = area(supply, line);
+  const SizeClass& c = slabs.size_class();
+  const uint64_t stacked =
+      is_class(line) ? uint64_t{supply.depot.depth(static_cast<ClassId>(line))} * c.largest_rounds
+                     : supply.store.empties(line - kMaxClasses);
+  return stacked * c.object_bytes + slabs.empty_slabs() * slabs.slab_bytes();
+}
+
+void Ageing::end_tick(const Supply& supply, uint64_t now) {
+  uint64_t waiting = 0;
+  bool pending = false;
+  for (unsigned i = 0; i < kLines; ++i) {
+    if (is_class(i) && i >= supply.classes.count()) continue;
+    Line& line = lines_[i];
+    line.to_drain += is_class(i) ? supply.depot.tick(static_cast<ClassId>(i))
+                                 : supply.store.tick(i - kMaxClasses);
+    line.to_purge += area(supply, i).tick();
+    pending |= line.to_drain != 0 || line.to_purge != 0;
+    waiting += waiting_in(supply, i);
+  }
+  waiting_.store(waiting, std::memory_order_relaxed);
+  pending_.store(pending, std::memory_order_relaxed);
+  tick_.fetch_add(1, std::memory_order_relaxed);
+  due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
+}
+
+bool Ageing::drain_one(const Supply& supply, unsigned line) {
+  if (!is_class(line)) return supply.store.drain_one(line - kMaxClasses);
+  Magazine* magazine = supply.depot.take(static_cast<ClassId>(line));
+  if (magazine == nullptr) return false;
+  supply.areas[line].drain(magazine->objects(), magazine->rounds);
+  aged_[line] += magazine->rounds;
+  magazine->rounds = 0;
+  supply.store.give_back(magazine);
+  return true;
+}
+
+// One bounded piece of work in a line; false when the line has nothing left to do.
+bool Ageing::step(const Supply& supply, unsigned index) {
+  Line& line = lines_[index];
+  if (line.to_drain > 0) {
+    line.to_drain = drain_one(supply, index) ? line.to_drain - 1 : 0;
+    return true;
+  }
+  if (line.to_purge > 0) {
+    const uint32_t purged = area(supply, index).purge_some(std::min(line.to_purge, kPurgeRun));
+    line.to_purge = purged > 0 ? line.to_purge - purged : 0;
+    return true;
+  }
+  return false;
+}
+
+void Ageing::work(const Supply& supply, uint64_t until_us) {
+  for (unsigned idle = 0; idle < kLines; ++idle) {
+    while (step(supply, cursor_)) {
+      idle = 0;
+      if (clock_us() >= until_us) return;
+    }
+    cursor_ = (cursor_ + 1) % kLines;
+  }
+  pending_.store(false, std::memory_order_relaxed);
+}
+
+void Ageing::visit(const Supply& supply, Cache& cache, ClassId id) {
+  Cache::Visits& visits = cache.visits;
+  const uint64_t now = clock_ms();
+  const uint64_t elapsed = now - visits.last_ms;
+  visits.last_ms = now;
+  if (cache.tripped) {
+    cache.tripped = false;
+    visits.calls = 0;
+    visits.hover_since_ms = 0;
+    const uint64_t waiting = waiting_in(supply, index(id));
+    if (waiting > waiting_.load(std::memory_order_relaxed)) {
+      waiting_.store(waiting, std::memory_order_relaxed);
+    }
+  }
+  if (const auto wake = wake_.load(std::memory_order_relaxed)) {
+    // An idle process may make no further trip: what waits by now is reason enough.
+    if (due(now) || waiting_.load(std::memory_order_relaxed) >= kWatchedBytes) {
+      due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
+      wake();
+    }
+  } else if ((due(now) || pending_.load(std::memory_order_relaxed)) && mutex_.try_lock()) {
+    if (due(now)) end_tick(supply, now);
+    if (pending_.load(std::memory_order_relaxed)) work(supply, clock_us() + work_us(elapsed));
+    mutex_.unlock();
+  }
+  const uint32_t tick = tick_.load(std::memory_order_relaxed);
+  if (visits.tick != tick) {
+    visits.tick = tick;
+    cache.flush_idle(supply, tick - kIdleTicks);
+  }
+  visits.watched = should_watch(visits, now, elapsed);
+}
+
+bool Ageing::should_watch(Cache::Visits& visits, uint64_t now, uint64_t elapsed) const {
+  if (wake_.load(std::memory_order_relaxed) != nullptr) return false;
+  if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
+  const int64_t earned = static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs;
+  visits.tokens = std::min(visits.tokens + earned, kTokensMost);
+  if (++visits.calls > kHoverCalls) {
+    if (visits.hover_since_ms == 0) visits.hover_since_ms = now;
+    const uint64_t limit = kHoverIntervals * LowWater::kTicks * tick_ms_;
+    if (now - visits.hover_since_ms < limit) return true;
+  }
+  return visits.tokens-- > 0;
+}
+
+uint64_t Ageing::run(const Supply& supply) {
+  const Lock lock(mutex_);
+  end_tick(supply, clock_ms());
+  work(supply, ~uint64_t{0});
+  uint64_t waiting = 0;
+  for (unsigned i = 0; i < kLines; ++i) waiting += waiting_in(supply, i);
+  waiting_.store(waiting, std::memory_order_relaxed);
+  return waiting;
+}
+
+uint64_t Ageing::trim(const Supply& supply) {
+  const Lock lock(mutex_);
+  uint64_t bytes = 0;
+  for (unsigned i = 0; i < kLines; ++i) {
+    while (drain_one(supply, i)) {
+    }
+    while (const uint32_t slabs = area(supply, i).purge_some(~uint32_t{0})) {
+      bytes += slabs * area(supply, i).slab_bytes();
+    }
+    lines_[i] = Line{};
+  }
+  waiting_.store(0, std::memory_order_relaxed);
+  pending_.store(false, std::memory_order_relaxed);
+  return bytes;
+}
+
+}  // namespace pktmalloc

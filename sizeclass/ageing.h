@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Ageing: memory goes back when nobody needed it for a while.
+//
+// Time is cut into ticks, a quarter of the ageing interval. At the end of each, the low-water marks
+// tell what nobody needed during a whole interval: that many magazines of each depot are drained
+// into their slabs, that many empty slabs are purged. By time, not at once: a program that frees a
+// million packets and takes them again 10 ms later must not fault their pages in again.
+//
+// Who drives it: a thread that comes by after a trip to depot or slabs (visit), a background thread
+// if there is one (run), malloc_trim (trim). A visit works no longer than a twentieth of the time
+// since the thread's previous one, so heavy work is hardly disturbed and light work does it all.
+//
+// A program that hovers inside its loaded magazines makes no trips. While more than kWatchedBytes
+// wait and there is no background thread, a thread is "watched": it shows the fast path the null
+// cache, so that each call comes by. To bound the cost for heavy programs, a watched call costs a
+// token; tokens grow with time so that they are worth about 1 % of it. A thread that made
+// kHoverCalls watched calls without a trip is hovering and stays watched until all is done.
+//
+// One worker at a time, under mutex(); everything else is atomic or the calling thread's own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sizeclass/cache.h"
+
+namespace pktmalloc {
+
+class Ageing {
+ public:
+  static constexpr uint64_t kDefaultIntervalMs = 1000;
+
+  constexpr Ageing() = default;
+
+  void start(uint64_t interval_ms);
+
+  // At the end of a slow path of the cache's own thread: class `id` made a trip, or was watched.
+  void visit(const Supply& supply, Cache& cache, ClassId id);
+
+  // For a background thread: does all that is due, without bound. Returns the bytes that wait.
+  uint64_t run(const Supply& supply);
+
+  // Everything that is in depots and empty slabs goes back now. Returns the bytes purged.
+  uint64_t trim(const Supply& supply);
+
+  // While set, threads neither work nor are watched; once a tick one of them calls `wake`. nullptr
+  // ends that. `wake` must not allocate or lock.
+  void use_background(void (*wake)()) { wake_.store(wake, std::memory_order_relaxed); }
+
+  uint64_t tick_ms() const { return tick_ms_; }
+  uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
+
+  // Objects of the class that went from the depot to slabs since start; guarded by mutex().
+  uint64_t aged(ClassId id) const { return aged_[index(id)]; }
+  Mutex& mutex() { return mutex_; }
+
+ private:
+  // Programs' classes, then magazine sizes.
+  static constexpr unsigned kLines = kMaxClasses + kMagazineSizes;
+  struct Line {
+    uint32_t to_drain = 0;  // magazines
+    uint32_t to_purge = 0;  // slabs
+  };
+
+  bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
+  void end_tick(const Supply& supply, uint64_t now);
+  void work(const Supply& supply, uint64_t until_us);
+  bool step(const Supply& supply, unsigned line);
+  bool drain_one(const Supply& supply, unsigned line);
+  static SlabArea& area(const Supply& supply, unsigned line);
+  static uint64_t waiting_in(const Supply& supply, unsigned line);
+  bool should_watch(Cache::Visits& visits, uint64_t now, uint64_t elapsed) const;
+
+  Mutex mutex_{LockRank::kAgeing};
+  uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;
+  std::atomic<uint64_t> due_ms_ = 0;
+  std::atomic<uint32_t> tick_ = 0;
+  std::atomic<bool> pending_ = false;  // some line has something to do
+  std::atomic<uint64_t> waiting_ = 0;  // bytes; exact at the end of a tick, else a lower bound
+  std::atomic<void (*)()> wake_ = nullptr;
+  Line lines_[kLines];   // guarded by mutex_, as all below
+  unsigned cursor_ = 0;  // the line that is worked on
+  uint64_t aged_[kMaxClasses]{};
+};
+
+}  // namespace pktmalloc

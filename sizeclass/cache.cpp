@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/cache.h"
+
+#include <algorithm>
+
+namespace pktmalloc {
+
+constinit const uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
+constinit const Cache kNullCache;
+
+// Every trip doubles what the thread may hold of the class: a thread that uses a class once keeps a
+// few objects, a busy one trades a full magazine for one atomic.
+void Cache::trip(const SizeClass& c, Line& line) {
+  line.rounds =
+      line.rounds == 0 ? c.first_rounds : std::min<uint32_t>(line.rounds * 2, c.largest_rounds);
+  line.last_trip = visits.tick;
+  tripped = true;
+}
+
+void Cache::load(ClassId id, Line& line, Magazine* magazine) {
+  line.loaded = magazine;
+  tops_[index(id)] = magazine != nullptr ? magazine->top() : const_cast<uintptr_t*>(kSentinel);
+}
+
+void Cache::unload(ClassId id, Line& line) {
+  if (line.loaded == nullptr) return;
+  line.loaded->rounds = static_cast<uint32_t>(tops_[index(id)] - line.loaded->slots());
+}
+
+void* Cache::allocate_slow(const Supply& supply, ClassId id) {
+  Line& line = lines_[index(id)];
+  unload(id, line);
+  if (line.previous != nullptr && line.previous->rounds > 0) {
+    Magazine* const empty = line.loaded;
+    load(id, line, line.previous);
+    line.previous = empty;
+  } else if (!take_or_fill(supply, id, line)) {
+    return nullptr;
+  }
+  return allocate(id);
+}
+
+// Puts a magazine with objects into the place of the loaded one, which is empty or none.
+bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
+  const SizeClass& c = supply.classes[id];
+  trip(c, line);
+  if (Magazine* full = supply.depot.take(id)) {
+    line.taken += full->rounds;
+    ++line.takes;
+    Magazine* const empty = line.loaded;
+    load(id, line, full);
+    if (empty == nullptr) return true;
+    if (line.previous == nullptr) {
+      line.previous = empty;
+    } else {
+      supply.store.give_back(empty);
+    }
+    return true;
+  }
+  if (line.loaded == nullptr || line.loaded->capacity < line.rounds) {
+    if (Magazine* larger = supply.store.obtain(line.rounds)) {
+      Magazine* const smaller = line.loaded;
+      load(id, line, larger);
+      if (smaller != nullptr) supply.store.give_back(smaller);
+    } else if (line.loaded == nullptr) {
+      return false;
+    }
+  }
+  Magazine& empty = *line.loaded;
+  empty.rounds = supply.areas[index(id)].fill(empty.objects(), empty.capacity);
+  load(id, line, &empty);
+  return empty.rounds > 0;
+}
+
+void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
+  line.given += magazine->rounds;
+  ++line.gives;
+  supply.depot.give(id, magazine);
+}
+
+void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
+  Line& line = lines_[index(id)];
+  unload(id, line);
+  if (line.previous != nullptr && line.previous->rounds == 0) {
+    Magazine* const full = line.loaded;
+    load(id, line, line.previous);
+    line.previous = full;
+  } else {
+    trip(supply.classes[id], line);
+    if (Magazine* empty = supply.store.obtain(line.rounds)) {
+      if (line.previous != nullptr) give(supply, id, line, line.previous);
+      line.previous = line.loaded;
+      load(id, line, empty);
+    } else if (line.loaded != nullptr) {
+      // No memory for a magazine: the loaded one's objects go straight to their slabs.
+      supply.areas[index(id)].drain(line.loaded->objects(), line.loaded->rounds);
+      line.loaded->rounds = 0;
+      load(id, line, line.loaded);
+    } else {
+      const uintptr_t only = reinterpret_cast<uintptr_t>(object);
+      supply.areas[index(id)].drain(&only, 1);
+      return;
+    }
+  }
+  release(id, object);
+}
+
+void Cache::flush_class(const Supply& supply, ClassId id, Line& line) {
+  unload(id, line);
+  Magazine* const held[] = {line.loaded, line.previous};
+  load(id, line, nullptr);
+  line.previous = nullptr;
+  line.rounds = 0;
+  for (Magazine* magazine : held) {
+    if (magazine == nullptr) continue;
+    if (magazine->rounds * 2 < magazine->capacity) {
+      // Less than half full: not worth somebody's trip.
+      if (magazine->rounds > 0) {
+        supply.areas[index(id)].drain(magazine->objects(), magazine->rounds);
+      }
+      magazine->rounds = 0;
+      supply.store.give_back(magazine);
+    } else {
+      give(supply, id, line, magazine);
+    }
+  }
+}
+
+void Cache::flush_idle(const Supply& supply, uint32_t before) {
+  for (unsigned i = 0; i < supply.classes.count(); ++i) {
+    Line& line = lines_[i];
+    const bool holds = line.loaded != nullptr || line.previous != nullptr;
+    if (!holds || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
+    flush_class(supply, static_cast<ClassId>(i), line);
+  }
+}
+
+void Cache::flush(const Supply& supply) {
+  for (unsigned i = 0; i < supply.classes.count(); ++i) {
+    flush_class(supply, static_cast<ClassId>(i), lines_[i]);
+  }
+}
+
+// May run while the owner works: each value is one aligned word, and a top that does not lie in the
+// magazine it is held against counts as empty.
+__attribute__((no_sanitize("thread"))) CacheStatistics Cache::statistics(ClassId id) const {
+  const Line& line = lines_[index(id)];
+  CacheStatistics s{};
+  s.allocated = allocated_[index(id)];
+  s.taken = line.taken;
+  s.given = line.given;
+  s.takes = line.takes;
+  s.gives = line.gives;
+  if (Magazine* loaded = line.loaded) {
+    const uintptr_t rounds = static_cast<uintptr_t>(tops_[index(id)] - loaded->slots());
+    if (rounds <= loaded->capacity) s.held += rounds;
+  }
+  if (const Magazine* previous = line.previous) s.held += previous->rounds;
+  return s;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Cache: a thread's free lists, one per class; the fast path is here.
+//
+// Per class a thread holds two magazines, loaded and previous (Bonwick & Adams 2001). Of the loaded
+// one it keeps only the address of the top object. On underflow and overflow the two are swapped
+// first; the depot is asked only when both are empty or both are full, so a program that hovers
+// around a boundary stays in the thread. Capacities start small and double at each such trip.
+//
+// A class not used yet points at the sentinel, a constant magazine that is empty and full at once,
+// and kNullCache is a cache whose every class does: it stands for "no cache" wherever one is needed
+// (thread not started, thread ended, every call to be seen), so allocate() and release() have no
+// test for any of that.
+//
+// Owned by one thread; only statistics() may be called by others, under the heap's list lock. A
+// cache is never unmapped, it passes to the next thread with its counters.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/class_id.h"
+#include "sizeclass/class_table.h"
+#include "sizeclass/depot.h"
+#include "sizeclass/magazine.h"
+#include "sizeclass/magazine_store.h"
+#include "sizeclass/slab_area.h"
+
+namespace pktmalloc {
+
+// What a cache draws on; one per heap.
+struct Supply {
+  const ClassTable& classes;
+  SlabArea* areas;  // by class
+  Depot& depot;
+  MagazineStore& store;
+};
+
+// Objects unless the name says otherwise, of one class in one cache; sums over caches are exact
+// when no thread is running.
+struct CacheStatistics {
+  uint64_t allocated;     // since start
+  uint64_t held;          // in the magazines at the moment
+  uint64_t taken, given;  // from and to the depot, since start
+  uint64_t takes, gives;  // magazines
+};
+
+extern const uintptr_t kSentinel[2];  // {kEmptyMark, kFullMark}
+
+class alignas(64) Cache {
+  // First, so that the fast path addresses them without an offset.
+  uintptr_t* tops_[kMaxClasses];
+  uint64_t allocated_[kMaxClasses]{};
+
+ public:
+  constexpr Cache() {
+    for (auto& top : tops_) top = const_cast<uintptr_t*>(kSentinel);
+  }
+
+  // An object, or nullptr: then allocate_slow() must be asked.
+  void* allocate(ClassId id) {
+    const size_t i = static_cast<size_t>(id);  // full width: spares the fast path an extension
+    uintptr_t* const top = tops_[i];
+    const uintptr_t object = *top;
+    if (object == kEmptyMark) [[unlikely]]
+      return nullptr;
+    tops_[i] = top - 1;
+    ++allocated_[i];
+    return reinterpret_cast<void*>(object);
+  }
+
+  // False when there is no room: then release_slow() must be asked.
+  bool release(ClassId id, void* object) {
+    const size_t i = static_cast<size_t>(id);
+    uintptr_t* const top = tops_[i];
+    if (top[1] == kFullMark) return false;
+    top[1] = reinterpret_cast<uintptr_t>(object);
+    tops_[i] = top + 1;
+    return true;
+  }
+
+  // After allocate() failed. nullptr when neither depot nor slabs have an object.
+  void* allocate_slow(const Supply& supply, ClassId id);
+
+  // After release() failed. Always takes the object.
+  void release_slow(const Supply& supply, ClassId id, void* object);
+
+  // Gives the contents of classes that made no trip since `before` (a tick number) to the depot.
+  void flush_idle(const Supply& supply, uint32_t before);
+
+  // Gives everything to the depot; every class points at the sentinel again.
+  void flush(const Supply& supply);
+
+  CacheStatistics statistics(ClassId id) const;
+
+  // Owned by the heap (heap.h, ageing.h).
+  struct Visits {
+    uint32_t tick = 0;            // of the latest sweep for idle classes
+    uint64_t last_ms = 0;         // when this thread last came by
+    uint64_t hover_since_ms = 0;  // since when it has been watched without a trip, 0 = not
+    uint32_t calls = 0;           // watched calls since the latest trip
+    int64_t tokens = 0;           // watched calls it may still be charged
+    bool watched = false;         // every call of this thread is to reach the slow path
+  } visits;
+  Cache* next = nullptr;  // in the list of all caches
+  bool in_use = false;    // by a thread; guarded by the list's lock
+  bool tripped = false;   // set by the slow paths when they went to depot or slabs
+
+ private:
+  struct Line {
+    Magazine* loaded = nullptr;    // none: the sentinel is loaded
+    Magazine* previous = nullptr;  // none until it is needed
+    uint32_t rounds = 0;           // capacity of the next magazine obtained; 0 = class not used yet
+    uint32_t last_trip = 0;        // tick number
+    uint64_t taken = 0, given = 0, takes = 0, gives = 0;
+  };
+
+  void trip(const SizeClass& size_class, Line& line);
+  void load(ClassId id, Line& line, Magazine* magazine);
+  void unload(ClassId id, Line& line);
+  bool take_or_fill(const Supply& supply, ClassId id, Line& line);
+  void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
+  void flush_class(const Supply& supply, ClassId id, Line& line);
+
+  Line lines_[kMaxClasses];
+};
+
+extern const Cache kNullCache;
+
+}  // namespace pktmalloc

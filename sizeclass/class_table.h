@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// ClassTable: which sizes are pooled, and the geometry of each class.
+//
+// Built once, before any thread reads it, from the default table (classes.def) or from the user's
+// list; never written again, so every thread may read it without a lock. A lookup is one byte load:
+// sizes up to 32 KiB in steps of 16 bytes, above that up to 1 MiB in steps of 4 KiB.
+// Everything derived from a class's size (slab size, objects per slab, the division constant, the
+// rounds of its magazines) is computed in add_class(): change a rule there and nowhere else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/class_id.h"
+
+namespace pktmalloc {
+
+struct SizeClass {
+  uint32_t object_bytes;
+  uint32_t objects_per_slab;
+  uint64_t reciprocal;      // ceil(2^kDivisionShift / object_bytes)
+  uint8_t slab_shift;       // a slab is 1 << slab_shift bytes
+  uint16_t first_rounds;    // rounds of a thread's first magazine
+  uint16_t largest_rounds;  // rounds its magazines may grow to
+
+  // Division by multiplication (Granlund & Montgomery 1994). Exact because offset < 2^22 (the
+  // largest slab) and the error per unit is < object_bytes <= 2^20: 2^22 * 2^20 < 2^44.
+  static constexpr unsigned kDivisionShift = 44;
+  uint32_t object_index(uint64_t offset_in_slab) const {
+    return static_cast<uint32_t>((offset_in_slab * reciprocal) >> kDivisionShift);
+  }
+};
+
+class ClassTable {
+ public:
+  static constexpr size_t kSmallStep = 16;
+  static constexpr size_t kSmallLimit = 32 * 1024;
+  static constexpr size_t kMediumStep = 4096;
+  static constexpr size_t kMediumLimit = 1024 * 1024;
+  static constexpr unsigned kRoundsLimit = 256;
+  static constexpr size_t kMagazineBytesLimit = 256 * 1024;  // of objects, in one magazine
+
+  // Smallest slab of every class; tests use less to reach exhaustion quickly.
+  static constexpr unsigned kSlabShift = 16;
+
+  constexpr ClassTable() = default;
+
+  // The table of classes.def: every size up to 1 MiB is pooled.
+  void use_default(unsigned smallest_slab_shift = kSlabShift);
+
+  // Just these classes: sizes ascending, each at most kMediumLimit, count below kMaxClasses. Sizes
+  // are rounded up to the lookup step. A class serves requests that fill at least half of it.
+  void use_list(const size_t* sizes, unsigned count, unsigned smallest_slab_shift = kSlabShift);
+
+  // The classes of magazines: exact sizes, no lookup by size.
+  static SizeClass describe(size_t object_bytes, unsigned smallest_slab_shift);
+
+  // Precondition: bytes <= kSmallLimit.
+  ClassId small(size_t bytes) const { return small_[(bytes + kSmallStep - 1) / kSmallStep]; }
+
+  // Any size; kNoClass when none serves it.
+  ClassId find(size_t bytes) const {
+    if (bytes <= kSmallLimit) return small(bytes);
+    if (bytes <= kMediumLimit) return medium_[(bytes + kMediumStep - 1) / kMediumStep];
+    return kNoClass;
+  }
+
+  // As find(), and objects are multiples of `alignment` (a power of two) in the address space.
+  ClassId find_aligned(size_t bytes, size_t alignment) const;
+
+  // Every object of the class starts at a multiple of this many bytes.
+  size_t alignment(ClassId id) const;
+
+  unsigned count() const { return count_; }
+  const SizeClass& operator[](ClassId id) const { return classes_[index(id)]; }
+
+ private:
+  void clear();
+  void add_class(size_t bytes, unsigned smallest_slab_shift);
+  void fill_lookup(bool half_full_only);
+
+  ClassId small_[kSmallLimit / kSmallStep + 1]{};
+  ClassId medium_[kMediumLimit / kMediumStep + 1]{};
+  unsigned count_ = 0;
+  SizeClass classes_[kMaxClasses]{};
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Depot: the global exchange. Per class a stack of magazines that hold objects and wait for a
+// thread that needs them. A batch changes hands by one pointer, however long it is. Any thread, no
+// lock.
+#pragma once
+
+#include <cstdint>
+
+#include "sizeclass/class_id.h"
+#include "sizeclass/magazine_stack.h"
+
+namespace pktmalloc {
+
+class Depot {
+ public:
+  constexpr Depot() = default;
+
+  void start(uintptr_t magazine_base) {
+    for (auto& stack : stacks_) stack.start(magazine_base);
+  }
+
+  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1.
+  Magazine* take(ClassId id) { return stacks_[index(id)].pop(); }
+
+  // The magazine holds at least one object of the class and is no longer the caller's.
+  void give(ClassId id, Magazine* magazine) { stacks_[index(id)].push(magazine); }
+
+  // See MagazineStack.
+  void freeze() {
+    for (auto& stack : stacks_) stack.freeze();
+  }
+  void thaw() {
+    for (auto& stack : stacks_) stack.thaw();
+  }
+
+  uint32_t depth(ClassId id) const { return stacks_[index(id)].depth(); }
+  uint32_t tick(ClassId id) { return stacks_[index(id)].tick(); }
+
+ private:
+  MagazineStack stacks_[kMaxClasses];
+};
+
+}  // namespace pktmalloc

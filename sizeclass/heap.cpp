@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/heap.h"
+
+#include <algorithm>
+#include <new>
+
+#include "sizeclass/memory.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+}  // namespace
+
+bool Heap::start(const HeapConfig& config) {
+  if (config.sizes != nullptr) {
+    classes_.use_list(config.sizes, config.sizes_count, config.slab_shift);
+  } else {
+    classes_.use_default(config.slab_shift);
+  }
+  ageing_.start(config.interval_ms);
+  for (unsigned shift = config.area_shift; shift >= config.least_area_shift; --shift) {
+    if (reserve(config, shift)) return started_ = true;
+  }
+  classes_.use_list(nullptr, 0, config.slab_shift);
+  return false;
+}
+
+// The reservation of the areas, and one for all bookkeeping:
+//     | early slab records (committed) | caches | late slab records | magazine areas |
+bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
+  const size_t page = memory::page_bytes();
+  const size_t area_bytes = size_t{1} << area_shift;
+  const size_t magazine_area_bytes = size_t{1} << std::min(area_shift, kMagazineAreaShiftMost);
+  size_t early = MagazineStore::early_bytes(config.slab_shift);
+  size_t late = MagazineStore::late_bytes(config.slab_shift, magazine_area_bytes);
+  size_t alignment = size_t{1} << config.slab_shift;
+  for (unsigned i = 0; i < classes_.count(); ++i) {
+    const SizeClass& c = classes_[static_cast<ClassId>(i)];
+    early += SlabArea::early_bytes(c);
+    late += SlabArea::late_bytes(c, area_bytes);
+    alignment = std::max(alignment, size_t{1} << c.slab_shift);
+  }
+  early = round_up(early, page);
+  const size_t caches = round_up(std::min(kCacheRegionMost, area_bytes / 2), page);
+  const size_t front = round_up(early + caches + late, size_t{1} << config.slab_shift);
+  const size_t bookkeeping = front + kMagazineSizes * magazine_area_bytes;
+  if (kAreas * area_bytes + bookkeeping > config.address_limit) return false;
+
+  void* objects = memory::reserve(kAreas * area_bytes, std::max(alignment, page));
+  if (objects == nullptr) return false;
+  bookkeeping_ = memory::reserve(bookkeeping, std::max(size_t{1} << config.slab_shift, page));
+  if (bookkeeping_ == nullptr || !memory::commit(bookkeeping_, early)) {
+    memory::release(objects, kAreas * area_bytes);
+    if (bookkeeping_ != nullptr) memory::release(bookkeeping_, bookkeeping);
+    return false;
+  }
+
+  bookkeeping_bytes_ = bookkeeping;
+  early_committed_bytes_ = early;
+  char* early_at = static_cast<char*>(bookkeeping_);
+  cache_region_ = early_at + early;
+  cache_region_bytes_ = caches;
+  char* late_at = cache_region_ + caches;
+  const uintptr_t magazines = reinterpret_cast<uintptr_t>(bookkeeping_) + front;
+  // As in MagazineStore::start: id 0 is no magazine.
+  depot_.start(magazines - kMagazineGranule);
+  store_.start(magazines, magazine_area_bytes, config.slab_shift, early_at, late_at);
+  early_at += MagazineStore::early_bytes(config.slab_shift);
+  late_at += MagazineStore::late_bytes(config.slab_shift, magazine_area_bytes);
+  const uintptr_t base = reinterpret_cast<uintptr_t>(objects);
+  for (unsigned i = 0; i < classes_.count(); ++i) {
+    const SizeClass& c = classes_[static_cast<ClassId>(i)];
+    areas_[i].start(c, LockRank::kArea + i, base + i * area_bytes, area_bytes, early_at, late_at);
+    early_at += SlabArea::early_bytes(c);
+    late_at += SlabArea::late_bytes(c, area_bytes);
+  }
+  area_shift_ = area_shift;
+  base_ = base;
+  return true;
+}
+
+void Heap::stop() {
+  if (!started_) return;
+  memory::release(reinterpret_cast<void*>(base_), kAreas << area_shift_);
+  memory::release(bookkeeping_, bookkeeping_bytes_);
+  base_ = uintptr_t{1} << 63;
+  started_ = false;
+}
+
+Cache* Heap::new_cache() {
+  const size_t end = (caches_made_ + size_t{1}) * sizeof(Cache);
+  if (end > cache_committed_bytes_) {
+    // Steps of 256 KiB: about forty threads.
+    const size_t target = std::min(round_up(end, size_t{256} << 10), cache_region_bytes_);
+    if (end > target ||
+        !memory::commit(cache_region_ + cache_committed_bytes_, target - cache_committed_bytes_)) {
+      return nullptr;
+    }
+    cache_committed_bytes_ = target;
+  }
+  Cache* cache = new (cache_region_ + caches_made_ * sizeof(Cache)) Cache;
+  ++caches_made_;
+  cache->next = caches_;
+  caches_ = cache;
+  return cache;
+}
+
+Cache* Heap::attach() {
+  if (!started_) return nullptr;
+  const Lock lock(caches_mutex_);
+  Cache* cache = caches_;
+  while (cache != nullptr && cache->in_use) cache = cache->next;
+  if (cache == nullptr) cache = new_cache();
+  if (cache == nullptr) return nullptr;
+  cache->in_use = true;
+  cache->visits = Cache::Visits{};
+  ++threads_seen_;
+  threads_alive_.fetch_add(1, std::memory_order_relaxed);
+  return cache;
+}
+
+void Heap::detach(Cache* cache) {
+  cache->flush(supply_);
+  const Lock lock(caches_mutex_);
+  cache->in_use = false;
+  threads_alive_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void* Heap::allocate(Cache* cache, ClassId id) {
+  if (cache != nullptr) {
+    if (void* object = cache->allocate(id); object != nullptr && !cache->visits.watched) {
+      return object;
+    } else {
+      if (object == nullptr) object = cache->allocate_slow(supply_, id);
+      if (cache->tripped || cache->visits.watched) ageing_.visit(supply_, *cache, id);
+      if (object != nullptr) return object;
+    }
+  }
+  uintptr_t object = 0;
+  if (areas_[index(id)].fill(&object, 1) == 0) return nullptr;
+  direct_[index(id)].allocated.fetch_add(1, std::memory_order_relaxed);
+  return reinterpret_cast<void*>(object);
+}
+
+void Heap::release(Cache* cache, ClassId id, void* object) {
+  if (cache == nullptr) {
+    const uintptr_t only = reinterpret_cast<uintptr_t>(object);
+    areas_[index(id)].drain(&only, 1);
+    return;
+  }
+  const bool done = cache->release(id, object);
+  if (done && !cache->visits.watched) return;
+  if (!done) cache->release_slow(supply_, id, object);
+  if (cache->tripped || cache->visits.watched) ageing_.visit(supply_, *cache, id);
+}
+
+uint64_t Heap::trim(Cache* cache) {
+  if (!started_) return 0;
+  if (cache != nullptr) cache->flush(supply_);
+  return ageing_.trim(supply_);
+}
+
+// The depots are frozen as well: the system copies a forking process page by page while its other
+// threads run, so a stack that changes meanwhile could show the child one magazine in two places.
+void Heap::lock_all() {
+  ageing_.mutex().lock();
+  caches_mutex_.lock();
+  for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].mutex().lock();
+  store_.lock_all();
+  depot_.freeze();
+}
+
+void Heap::unlock_all() {
+  depot_.thaw();
+  store_.unlock_all();
+  for (unsigned i = classes_.count(); i-- > 0;) areas_[i].mutex().unlock();
+  caches_mutex_.unlock();
+  ageing_.mutex().unlock();
+}
+
+void Heap::forget_other_threads(const Cache* mine) {
+  threads_alive_.store(mine != nullptr ? 1 : 0, std::memory_order_relaxed);
+}
+
+uint64_t Heap::resident_bytes() {
+  uint64_t bytes = 0;
+  for (unsigned i = 0; i < classes_.count() && started_; ++i) {
+    const AreaStatistics area = areas_[i].statistics();
+    bytes += memory::resident_bytes(reinterpret_cast<void*>(base_ + i * area_bytes()),
+                                    area.committed_bytes);
+  }
+  return bytes;
+}
+
+void Heap::statistics(HeapStatistics& out) {
+  out = HeapStatistics{};
+  if (!started_) return;
+  out.classes = classes_.count();
+  const Lock ageing_lock(ageing_.mutex());
+  const Lock caches_lock(caches_mutex_);
+  for (unsigned i = 0; i < classes_.count(); ++i) {
+    const ClassId id = static_cast<ClassId>(i);
+    ClassStatistics& c = out.of[i];
+    const AreaStatistics area = areas_[i].statistics();
+    uint64_t taken = 0;
+    uint64_t given = 0;
+    c.allocs = direct_[i].allocated.load(std::memory_order_relaxed);
+    for (const Cache* cache = caches_; cache != nullptr; cache = cache->next) {
+      const CacheStatistics s = cache->statistics(id);
+      c.allocs += s.allocated;
+      c.cached_threads += s.held;
+      c.depot_takes += s.takes;
+      c.depot_gives += s.gives;
+      taken += s.taken;
+      given += s.given;
+    }
+    const auto minus = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
+    c.object_bytes = classes_[id].object_bytes;
+    c.cached_depot = minus(given, taken + ageing_.aged(id));
+    c.cached_slabs = area.free_objects;
+    c.live =
+        std::min(minus(area.filled, area.drained + c.cached_threads + c.cached_depot), c.allocs);
+    c.frees = c.allocs - c.live;
+    c.fills = area.fills;
+    c.drains = area.drains;
+    c.commits = area.commits;
+    c.purges = area.purges;
+    const uint64_t slab = areas_[i].slab_bytes();
+    c.committed_bytes = area.committed_bytes - area.purged_slabs * slab;
+    c.active_bytes = (area.used_slabs - area.empty_slabs - area.purged_slabs) * slab;
+    c.free_bytes = c.committed_bytes - c.active_bytes;
+    c.purged_bytes = area.purged_total_bytes;
+    out.metadata_bytes += area.record_bytes;
+  }
+  for (unsigned i = 0; i < kMagazineSizes; ++i) {
+    const AreaStatistics area = store_.area(i).statistics();
+    out.metadata_bytes +=
+        area.record_bytes + area.committed_bytes - area.purged_slabs * store_.area(i).slab_bytes();
+  }
+  out.metadata_bytes += early_committed_bytes_ + cache_committed_bytes_;
+  out.area_bytes = area_bytes();
+  out.reserved_bytes = kAreas * area_bytes() + bookkeeping_bytes_;
+  out.waiting_bytes = ageing_.waiting_bytes();
+  out.threads_seen = threads_seen_;
+  out.threads_alive = threads_alive();
+}
+
+}  // namespace pktmalloc

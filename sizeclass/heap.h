@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Heap: the engine's front door. One reservation of address space, its classes, the exchange
+// between threads, and the way back to the system.
+//
+//     p - base =  | class | slab in area | offset in slab |      an area is 1 << area_shift bytes
+//
+// The address is the index: owner() is a subtraction and a shift, and any pointer that is not ours
+// gives a number that is no class. Before start() it says so of every pointer.
+//
+// The program's threads reach their Cache in their own way (preload/thread.h); the heap only keeps
+// the list of them. allocate() and release() accept no cache and then work on the slabs directly.
+// Layers below: cache, depot, magazine store, slab area, memory, class table. Knows nothing of
+// malloc's contract, of the environment or of processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/ageing.h"
+#include "sizeclass/cache.h"
+#include "sizeclass/class_table.h"
+#include "sizeclass/statistics.h"
+
+namespace pktmalloc {
+
+struct HeapConfig {
+  unsigned area_shift = 37;        // 128 GiB an area: 63 of them are 8 TiB of 128 in user space
+  unsigned least_area_shift = 26;  // 64 MiB: below, classes would exhaust at once
+  unsigned slab_shift = ClassTable::kSlabShift;
+  size_t address_limit = ~size_t{0};  // bytes that all reservations together may take
+  uint64_t interval_ms = Ageing::kDefaultIntervalMs;
+  const size_t* sizes = nullptr;  // the user's classes, ascending; none: the default table
+  unsigned sizes_count = 0;
+};
+
+class Heap {
+ public:
+  constexpr Heap() = default;
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  // Reserves address space, in smaller areas where the limit or the system demands it. False when
+  // even the smallest cannot be had: then nothing is pooled and the heap stays usable as such.
+  // Once, one thread, before any other call but owner().
+  bool start(const HeapConfig& config);
+
+  // Gives the reservations back; for tests. No object or cache may be used afterwards.
+  void stop();
+
+  // The class whose area the pointer lies in; kMaxClasses - 1 or more: not ours.
+  uintptr_t owner(const void* p) const {
+    return (reinterpret_cast<uintptr_t>(p) - base_) >> area_shift_;
+  }
+  static constexpr bool is_class(uintptr_t owner) { return owner < index(kNoClass); }
+
+  const ClassTable& classes() const { return classes_; }
+
+  // A cache for the calling thread; nullptr when there is no memory for one.
+  Cache* attach();
+  // Gives its contents back; the cache is no longer the thread's.
+  void detach(Cache* cache);
+
+  // The slow paths. allocate: nullptr when the class is exhausted or memory refused.
+  void* allocate(Cache* cache, ClassId id);
+  void release(Cache* cache, ClassId id, void* object);
+
+  // Gives back everything free but what other threads hold. Returns the bytes purged.
+  uint64_t trim(Cache* cache);
+
+  // For a background thread, see Ageing.
+  uint64_t age() { return ageing_.run(supply_); }
+  Ageing& ageing() { return ageing_; }
+
+  // Around fork: all locks in rank order, and no exchange through the depots. Other threads may go
+  // on inside their own magazines.
+  void lock_all();
+  void unlock_all();
+  // In the child: its other threads are gone. What their magazines held stays counted as cached in
+  // threads and is not used again: they may have been changing at the moment of the fork.
+  void forget_other_threads(const Cache* mine);
+
+  void statistics(HeapStatistics& out);
+  // Bytes of the classes' slabs that are in memory, as the system says: a walk over all pages.
+  uint64_t resident_bytes();
+  uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
+  size_t area_bytes() const { return size_t{1} << area_shift_; }
+  bool started() const { return started_; }
+
+ private:
+  static constexpr unsigned kAreas = kMaxClasses - 1;
+  static constexpr unsigned kMagazineAreaShiftMost = 35;
+  static constexpr size_t kCacheRegionMost = size_t{512} << 20;
+
+  bool reserve(const HeapConfig& config, unsigned area_shift);
+  bool commit_caches(size_t bytes);
+  Cache* new_cache();
+
+  // Until start() every pointer is further from here than any area reaches.
+  uintptr_t base_ = uintptr_t{1} << 63;
+  unsigned area_shift_ = 37;
+  bool started_ = false;
+  ClassTable classes_;
+  SlabArea areas_[kMaxClasses];
+  MagazineStore store_;
+  Depot depot_;
+  Ageing ageing_;
+  Supply supply_{classes_, areas_, depot_, store_};
+
+  void* bookkeeping_ = nullptr;
+  size_t bookkeeping_bytes_ = 0;
+  size_t early_committed_bytes_ = 0;
+  char* cache_region_ = nullptr;
+  size_t cache_region_bytes_ = 0;
+
+  Mutex caches_mutex_{LockRank::kCaches};
+  Cache* caches_ = nullptr;  // all that ever were; guarded by caches_mutex_, as all below
+  size_t cache_committed_bytes_ = 0;
+  unsigned caches_made_ = 0;
+  uint64_t threads_seen_ = 0;
+  std::atomic<uint64_t> threads_alive_ = 0;
+  struct Direct {
+    std::atomic<uint64_t> allocated = 0;
+  } direct_[kMaxClasses];  // objects that threads without a cache took
+};
+
+}  // namespace pktmalloc

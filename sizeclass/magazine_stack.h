@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// MagazineStack: a lock-free LIFO of magazines (Treiber 1986), with a low-water mark.
+//
+// LIFO because the newest magazine is the warmest in cache. The head is {id of the top magazine,
+// tag}; a magazine's id is its distance from the magazine base in granules, 0 = none. The tag
+// grows with every change, so a head that was taken and put back in between is not mistaken for the
+// old one (ABA). Magazines are never unmapped, so reading `next` of one that somebody else has
+// taken meanwhile is harmless: the compare-and-swap then fails. Any thread, no lock.
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "sizeclass/low_water.h"
+#include "sizeclass/magazine.h"
+
+namespace pktmalloc {
+
+class alignas(64) MagazineStack {
+ public:
+  // The address that ids count from; once, before any other call.
+  void start(uintptr_t magazine_base) { base_ = magazine_base; }
+
+  void push(Magazine* magazine) {
+    const uint32_t id = id_of(magazine);
+    uint64_t head = load_head();
+    do {
+      if (head == kFrozen) head = load_head();
+      magazine->next.store(id_in(head), std::memory_order_relaxed);
+      magazine->depth.store(1 + depth_at(head), std::memory_order_relaxed);
+      // Release: what we wrote to the magazine is seen by whoever takes it (acquire in pop).
+    } while (!head_.compare_exchange_weak(head, make_head(id, head), std::memory_order_release,
+                                          std::memory_order_acquire));
+  }
+
+  // nullptr when empty.
+  Magazine* pop() {
+    // Acquire: see push. Later pops are read-modify-writes and continue the push's release
+    // sequence.
+    uint64_t head = load_head();
+    while (id_in(head) != 0) {
+      if (head == kFrozen) {
+        head = load_head();
+        continue;
+      }
+      Magazine* magazine = at(id_in(head));
+      const uint32_t next = magazine->next.load(std::memory_order_relaxed);
+      if (head_.compare_exchange_weak(head, make_head(next, head), std::memory_order_acquire,
+                                      std::memory_order_acquire)) {
+        low_.record(magazine->depth.load(std::memory_order_relaxed) - 1);
+        return magazine;
+      }
+    }
+    return nullptr;
+  }
+
+  // Until thaw() nobody pushes or pops: they wait. For the moment of a fork only; one caller.
+  void freeze() { frozen_head_ = head_.exchange(kFrozen, std::memory_order_acq_rel); }
+  void thaw() { head_.store(frozen_head_, std::memory_order_release); }
+
+  // How many magazines; exact when nobody else is at it.
+  uint32_t depth() const { return depth_at(head_.load(std::memory_order_acquire)); }
+
+  // Ends a tick of the low-water mark: how many magazines nobody needed.
+  uint32_t tick() { return low_.tick(depth()); }
+
+ private:
+  // Id and tag all ones. The id alone is out of reach: magazine areas end at 5 * 2^35 bytes, and
+  // ids of 64 bytes count to 2^38.
+  static constexpr uint64_t kFrozen = ~uint64_t{0};
+
+  uint64_t load_head() const {
+    uint64_t head;
+    while ((head = head_.load(std::memory_order_acquire)) == kFrozen) sched_yield();
+    return head;
+  }
+  static uint32_t id_in(uint64_t head) { return static_cast<uint32_t>(head); }
+  static uint64_t make_head(uint32_t id, uint64_t old) { return (((old >> 32) + 1) << 32) | id; }
+  Magazine* at(uint32_t id) const {
+    return reinterpret_cast<Magazine*>(base_ + uintptr_t{id} * kMagazineGranule);
+  }
+  uint32_t id_of(const Magazine* magazine) const {
+    return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(magazine) - base_) /
+                                 kMagazineGranule);
+  }
+  uint32_t depth_at(uint64_t head) const {
+    return id_in(head) == 0 || head == kFrozen
+               ? 0
+               : at(id_in(head))->depth.load(std::memory_order_relaxed);
+  }
+
+  std::atomic<uint64_t> head_ = 0;
+  uint64_t frozen_head_ = 0;  // the head before freeze()
+  uintptr_t base_ = 0;
+  LowWater low_;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/magazine_store.h"
+
+namespace pktmalloc {
+namespace {
+
+SizeClass class_of_size(unsigned size, unsigned slab_shift) {
+  return ClassTable::describe(bytes_of_size(size), slab_shift);
+}
+
+}  // namespace
+
+size_t MagazineStore::early_bytes(unsigned slab_shift) {
+  size_t bytes = 0;
+  for (unsigned n = 0; n < kMagazineSizes; ++n) {
+    bytes += SlabArea::early_bytes(class_of_size(n, slab_shift));
+  }
+  return bytes;
+}
+
+size_t MagazineStore::late_bytes(unsigned slab_shift, size_t area_bytes) {
+  size_t bytes = 0;
+  for (unsigned n = 0; n < kMagazineSizes; ++n) {
+    bytes += SlabArea::late_bytes(class_of_size(n, slab_shift), area_bytes);
+  }
+  return bytes;
+}
+
+void MagazineStore::start(uintptr_t base, size_t area_bytes, unsigned slab_shift, char* early,
+                          char* late) {
+  for (unsigned n = 0; n < kMagazineSizes; ++n) {
+    const SizeClass c = class_of_size(n, slab_shift);
+    // Ids count from one granule before the first area, so that id 0 is free to mean none.
+    empties_[n].start(base - kMagazineGranule);
+    areas_[n].start(c, LockRank::kMagazineArea + n, base + n * area_bytes, area_bytes, early, late);
+    early += SlabArea::early_bytes(c);
+    late += SlabArea::late_bytes(c, area_bytes);
+  }
+}
+
+Magazine* MagazineStore::obtain(uint32_t capacity) {
+  const uint8_t size = size_for_rounds(capacity);
+  Magazine* magazine = empties_[size].pop();
+  if (magazine == nullptr) {
+    uintptr_t fresh = 0;
+    if (areas_[size].fill(&fresh, 1) == 0) return nullptr;
+    magazine = reinterpret_cast<Magazine*>(fresh);
+    magazine->size = size;
+    magazine->capacity = 0;  // slots()[1] is erased by set_capacity below
+    magazine->slots()[0] = kEmptyMark;
+  }
+  magazine->rounds = 0;
+  magazine->set_capacity(capacity);
+  return magazine;
+}
+
+bool MagazineStore::drain_one(unsigned size) {
+  Magazine* magazine = empties_[size].pop();
+  if (magazine == nullptr) return false;
+  // Whoever gets this memory next does not know where its FULL stands.
+  magazine->slots()[magazine->capacity + 1U] = kEmptyMark;
+  const uintptr_t object = reinterpret_cast<uintptr_t>(magazine);
+  areas_[size].drain(&object, 1);
+  return true;
+}
+
+}  // namespace pktmalloc

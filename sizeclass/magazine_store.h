@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// MagazineStore: where empty magazines come from and go to.
+//
+// Magazines are objects in slab areas of their own, one area per magazine size, so their memory is
+// counted, aged and given back by the same code as the program's. Between a slab and a thread
+// stands a lock-free stack of empties per size. Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/magazine.h"
+#include "sizeclass/magazine_stack.h"
+#include "sizeclass/slab_area.h"
+
+namespace pktmalloc {
+
+class MagazineStore {
+ public:
+  constexpr MagazineStore() = default;
+
+  // `base` begins a reservation of kMagazineSizes areas of `area_bytes` each. `early` and `late`:
+  // see SlabArea::start, one after the other.
+  void start(uintptr_t base, size_t area_bytes, unsigned slab_shift, char* early, char* late);
+
+  static size_t early_bytes(unsigned slab_shift);
+  static size_t late_bytes(unsigned slab_shift, size_t area_bytes);
+
+  // An empty magazine of exactly this capacity (at most rounds_of_size(kMagazineSizes - 1));
+  // nullptr when the system refuses memory.
+  Magazine* obtain(uint32_t capacity);
+
+  // Takes an empty magazine back.
+  void give_back(Magazine* magazine) { empties_[magazine->size].push(magazine); }
+
+  // Around fork: every lock in rank order, and the stacks frozen.
+  void lock_all() {
+    for (auto& area : areas_) area.mutex().lock();
+    for (auto& stack : empties_) stack.freeze();
+  }
+  void unlock_all() {
+    for (auto& stack : empties_) stack.thaw();
+    for (unsigned n = kMagazineSizes; n-- > 0;) areas_[n].mutex().unlock();
+  }
+
+  // For ageing: as in SlabArea, by magazine size.
+  uint32_t tick(unsigned size) { return empties_[size].tick(); }
+  bool drain_one(unsigned size);  // one empty magazine back to its slab; false when there is none
+  uint32_t empties(unsigned size) const { return empties_[size].depth(); }
+  SlabArea& area(unsigned size) { return areas_[size]; }
+
+ private:
+  MagazineStack empties_[kMagazineSizes];
+  SlabArea areas_[kMagazineSizes];
+};
+
+}  // namespace pktmalloc

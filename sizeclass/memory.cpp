@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/memory.h"
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+
+namespace pktmalloc::memory {
+namespace {
+
+constinit std::atomic<size_t> committed = 0;
+
+class KeepErrno {
+ public:
+  ~KeepErrno() { errno = saved_; }
+
+ private:
+  int saved_ = errno;
+};
+
+}  // namespace
+
+size_t page_bytes() { return getauxval(AT_PAGESZ); }
+
+void* reserve(size_t bytes, size_t alignment) {
+  const KeepErrno keep;
+  const size_t page = page_bytes();
+  const size_t spare = alignment > page ? alignment - page : 0;
+  if (bytes > SIZE_MAX - spare) return nullptr;
+  void* raw =
+      mmap(nullptr, bytes + spare, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(raw);
+  const uintptr_t aligned = (begin + alignment - 1) / alignment * alignment;
+  if (aligned > begin) munmap(raw, aligned - begin);
+  const uintptr_t end = begin + bytes + spare;
+  if (end > aligned + bytes) {
+    munmap(reinterpret_cast<void*>(aligned + bytes), end - (aligned + bytes));
+  }
+  return reinterpret_cast<void*>(aligned);
+}
+
+void release(void* start, size_t bytes) {
+  const KeepErrno keep;
+  munmap(start, bytes);
+}
+
+bool commit(void* start, size_t bytes) {
+  const KeepErrno keep;
+  if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  committed.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+size_t committed_bytes() { return committed.load(std::memory_order_relaxed); }
+
+void purge(void* start, size_t bytes) {
+  const KeepErrno keep;
+  madvise(start, bytes, MADV_DONTNEED);
+}
+
+size_t resident_bytes(const void* start, size_t bytes) {
+  const KeepErrno keep;
+  unsigned char pages[1024];
+  const size_t page = page_bytes();
+  const char* at = static_cast<const char*>(start);
+  size_t resident = 0;
+  while (bytes > 0) {
+    const size_t now = std::min(bytes, sizeof pages * page);
+    if (mincore(const_cast<char*>(at), now, pages) == 0) {
+      for (size_t i = 0; i < now / page; ++i) resident += (pages[i] & 1) != 0 ? page : 0;
+    }
+    at += now;
+    bytes -= now;
+  }
+  return resident;
+}
+
+}  // namespace pktmalloc::memory

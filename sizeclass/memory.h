@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The operating system's memory, as a short list of verbs. Nothing else in the engine maps,
+// protects or unmaps. All are thread-safe, none allocates, all keep errno. Tests replace memory.cpp
+// by a file that refuses at will.
+//
+// System calls used: mmap, munmap, mprotect, madvise, mincore.
+#pragma once
+
+#include <cstddef>
+
+namespace pktmalloc::memory {
+
+// Bytes in a page; a power of two, known before the first constructor.
+size_t page_bytes();
+
+// Address space only: no memory, no access. `bytes` and `alignment` are multiples of the page.
+// nullptr when the system refuses.
+void* reserve(size_t bytes, size_t alignment);
+
+// Gives a whole reservation back.
+void release(void* start, size_t bytes);
+
+// Makes reserved pages readable and writable, zero at first touch. False when the system refuses;
+// then nothing has changed. Page-aligned, within one reservation.
+bool commit(void* start, size_t bytes);
+
+// Bytes that commit() made usable since start; never falls.
+size_t committed_bytes();
+
+// Gives the pages' memory back; they stay committed and read as zero at the next touch.
+void purge(void* start, size_t bytes);
+
+// Of these committed pages, the bytes that are in memory.
+size_t resident_bytes(const void* start, size_t bytes);
+
+}  // namespace pktmalloc::memory

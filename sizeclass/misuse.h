@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// What the engine does when the program handed it a pointer that cannot be right: it tells the
+// handler and never comes back. The engine prints nothing; the handler does, and must not allocate.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace pktmalloc {
+
+enum class Misuse : uint8_t {
+  kDoubleFree,   // the object is free already
+  kNotAnObject,  // inside the class's area but not at the start of an object
+};
+
+using MisuseHandler = void (*)(Misuse, uintptr_t pointer, size_t object_bytes);
+
+// Set once at start, before the first drain. The default aborts silently.
+void set_misuse_handler(MisuseHandler handler);
+
+[[noreturn]] void report_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes);
+
+}  // namespace pktmalloc

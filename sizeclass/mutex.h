@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Mutex and LockRank: every lock of the library and the one order in which they may nest.
+//
+// A thread may take a lock only if its rank is higher than that of every lock it holds; the fork
+// handler takes all of them in this order. Checked in the debug variant. Nothing that runs under a
+// lock allocates, logs or calls back.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "sizeclass/class_id.h"
+
+namespace pktmalloc {
+
+enum class LockRank : uint8_t {
+  kStart,                               // starting the process: options, reservation, fork handlers
+  kNextAllocator,                       // looking up the next allocator's functions
+  kBackground,                          // starting and ending the background thread
+  kAgeing,                              // who gives memory back just now
+  kCaches,                              // the list of thread caches
+  kArea,                                // kArea + n: slabs of class n
+  kMagazineArea = kArea + kMaxClasses,  // kMagazineArea + n: slabs of magazines of size n
+};
+
+constexpr LockRank operator+(LockRank rank, unsigned n) {
+  return static_cast<LockRank>(static_cast<unsigned>(rank) + n);
+}
+
+inline constexpr bool kCheckLockRanks = PKTMALLOC_DEBUG;
+
+class Mutex {
+ public:
+  constexpr explicit Mutex(LockRank rank = LockRank::kArea) : rank_(rank) {}
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  // Before the first lock(); for mutexes in arrays.
+  void set_rank(LockRank rank) { rank_ = rank; }
+
+  void lock() {
+    if constexpr (kCheckLockRanks) check_order();
+    pthread_mutex_lock(&mutex_);
+    if constexpr (kCheckLockRanks) highest_held_ = remember();
+  }
+  bool try_lock() {
+    if (pthread_mutex_trylock(&mutex_) != 0) return false;
+    if constexpr (kCheckLockRanks) highest_held_ = remember();
+    return true;
+  }
+  void unlock() {
+    if constexpr (kCheckLockRanks) highest_held_ = below_;
+    pthread_mutex_unlock(&mutex_);
+  }
+
+ private:
+  static constexpr int kNothingHeld = -1;
+
+  void check_order() const {
+    if (static_cast<int>(rank_) <= highest_held_) abort();
+  }
+  int remember() {
+    below_ = highest_held_;
+    return static_cast<int>(rank_);
+  }
+
+  // Adaptive: held for a microsecond at most, so spinning a little beats sleeping.
+  pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+  LockRank rank_;
+  int below_ =
+      kNothingHeld;  // debug: the holder's highest rank before this lock; guarded by mutex_
+  static inline thread_local int highest_held_ = kNothingHeld;  // debug
+};
+
+class Lock {
+ public:
+  explicit Lock(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~Lock() { mutex_.unlock(); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  Mutex& mutex_;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/slab_area.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sizeclass/memory.h"
+#include "sizeclass/misuse.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr size_t kCommitLeast = size_t{1} << 20;  // a first step that a small program never exceeds
+constexpr size_t kCommitMost = size_t{64} << 20;  // beyond it, larger steps save no calls worth it
+
+constexpr size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+}  // namespace
+
+size_t SlabArea::record_bytes(const SizeClass& c) {
+  return sizeof(uint64_t) * (1 + (c.objects_per_slab + 63) / 64);
+}
+
+size_t SlabArea::set_bytes(const SizeClass& c, size_t area_bytes) {
+  return round_up((area_bytes >> c.slab_shift) / 8 + 8, 64);
+}
+
+size_t SlabArea::early_bytes(const SizeClass& c) {
+  return round_up(record_bytes(c) * SlabSet::kInlineSlabs, 64);
+}
+
+size_t SlabArea::late_bytes(const SizeClass& c, size_t area_bytes) {
+  const size_t slabs = area_bytes >> c.slab_shift;
+  return round_up(3 * set_bytes(c, area_bytes) + slabs * record_bytes(c), memory::page_bytes());
+}
+
+void SlabArea::start(const SizeClass& size_class, LockRank rank, uintptr_t base, size_t area_bytes,
+                     void* early, void* late) {
+  mutex_.set_rank(rank);
+  class_ = size_class;
+  record_bytes_ = record_bytes(class_);
+  base_ = base;
+  slab_limit_ = static_cast<uint32_t>(area_bytes >> class_.slab_shift);
+  early_records_ = static_cast<char*>(early);
+  late_sets_ = static_cast<char*>(late);
+  const size_t one_set = set_bytes(class_, area_bytes);
+  late_sets_bytes_ = 3 * one_set;
+  late_records_ = late_sets_ + late_sets_bytes_;
+  SlabSet* sets[] = {&partial_, &empty_, &purged_};
+  for (size_t i = 0; i < 3; ++i)
+    sets[i]->use(reinterpret_cast<uint64_t*>(late_sets_ + i * one_set));
+}
+
+SlabArea::Record& SlabArea::record(uint32_t slab) {
+  char* at = slab < SlabSet::kInlineSlabs
+                 ? early_records_ + slab * record_bytes_
+                 : late_records_ + (slab - SlabSet::kInlineSlabs) * record_bytes_;
+  return *reinterpret_cast<Record*>(at);
+}
+
+uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want) {
+  const Lock lock(mutex_);
+  uintptr_t* next = slots + want;
+  while (next != slots) {
+    const uint32_t slab = slab_to_fill();
+    if (slab == SlabSet::kNone) break;
+    Record& r = record(slab);
+    const uintptr_t start = base_ + (uintptr_t{slab} << class_.slab_shift);
+    uint64_t left = r.free;
+    for (uint64_t w = 0; left > 0 && next != slots; ++w) {
+      uint64_t word = r.bits[w];
+      const uintptr_t first = start + w * 64 * class_.object_bytes;
+      while (word != 0 && next != slots) {
+        *--next = first + static_cast<uintptr_t>(std::countr_zero(word)) * class_.object_bytes;
+        word &= word - 1;
+        --left;
+      }
+      r.bits[w] = word;
+    }
+    change_free(slab, r, left);
+  }
+  const uint32_t got = want - static_cast<uint32_t>(next - slots);
+  if (next != slots) memmove(slots, next, got * sizeof *slots);
+  ++fills_;
+  filled_ += got;
+  return got;
+}
+
+void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
+  mutex_.lock();
+  const uintptr_t mask = slab_bytes() - 1;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uintptr_t offset = slots[i] - base_;
+    const uint64_t slab = offset >> class_.slab_shift;
+    const uint32_t object = class_.object_index(offset & mask);
+    if (slab >= fresh_ || object >= class_.objects_per_slab ||
+        uint64_t{object} * class_.object_bytes != (offset & mask)) [[unlikely]] {
+      mutex_.unlock();
+      report_misuse(Misuse::kNotAnObject, slots[i], class_.object_bytes);
+    }
+    Record& r = record(static_cast<uint32_t>(slab));
+    uint64_t& word = r.bits[object / 64];
+    const uint64_t bit = uint64_t{1} << (object % 64);
+    if ((word & bit) != 0) [[unlikely]] {
+      mutex_.unlock();
+      report_misuse(Misuse::kDoubleFree, slots[i], class_.object_bytes);
+    }
+    word |= bit;
+    change_free(static_cast<uint32_t>(slab), r, r.free + 1);
+  }
+  ++drains_;
+  drained_ += count;
+  mutex_.unlock();
+}
+
+// Moves the slab to the set that its number of free objects demands.
+void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
+  const uint64_t all = class_.objects_per_slab;
+  const auto set_of = [&](uint64_t n) -> SlabSet* {
+    return n == 0 ? nullptr : n == all ? &empty_ : &partial_;
+  };
+  SlabSet* before = set_of(r.free);
+  SlabSet* after = set_of(free);
+  free_objects_ += free - r.free;
+  r.free = free;
+  if (before == after) return;
+  if (before != nullptr) before->erase(slab);
+  if (after != nullptr) after->insert(slab);
+  if (before == &empty_) empty_low_.record(empty_.count());
+  if (before == &empty_ || after == &empty_) count_empty();
+}
+
+// A slab with a free object, in partial_ or empty_; kNone when there is no more.
+uint32_t SlabArea::slab_to_fill() {
+  if (const uint32_t slab = partial_.lowest(); slab != SlabSet::kNone) return slab;
+  if (empty_.count() == 0) {
+    if (const uint32_t slab = purged_.lowest(); slab != SlabSet::kNone) {
+      purged_.erase(slab);
+      empty_.insert(slab);
+      free_objects_ += class_.objects_per_slab;
+    } else if (!open_fresh_slab()) {
+      return SlabSet::kNone;
+    }
+  }
+  return empty_.lowest();
+}
+
+bool SlabArea::open_fresh_slab() {
+  if (fresh_ == slab_limit_ || !commit_record(fresh_) || !commit_slab(fresh_)) return false;
+  const uint32_t slab = fresh_++;
+  Record& r = record(slab);
+  uint64_t left = class_.objects_per_slab;
+  for (uint64_t w = 0; left > 0; ++w) {
+    const uint64_t here = std::min<uint64_t>(left, 64);
+    r.bits[w] = ~uint64_t{0} >> (64 - here);
+    left -= here;
+  }
+  r.free = class_.objects_per_slab;
+  free_objects_ += r.free;
+  empty_.insert(slab);
+  return true;
+}
+
+bool SlabArea::commit_slab(uint32_t slab) {
+  const size_t slab_end = (size_t{slab} + 1) << class_.slab_shift;
+  if (slab_end <= committed_bytes_) return true;
+  const size_t area_bytes = size_t{slab_limit_} << class_.slab_shift;
+  const size_t step = std::clamp(committed_bytes_ / 4, kCommitLeast, kCommitMost);
+  const size_t generous = std::max(slab_end, committed_bytes_ + step) & ~(slab_bytes() - 1);
+  // Under a tight limit a single slab may still be had where a step is refused.
+  for (const size_t end : {std::min(generous, area_bytes), slab_end}) {
+    void* from = reinterpret_cast<void*>(base_ + committed_bytes_);
+    if (memory::commit(from, end - committed_bytes_)) {
+      committed_bytes_ = end;
+      ++commits_;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool SlabArea::commit_record(uint32_t slab) {
+  if (slab < SlabSet::kInlineSlabs) return true;
+  const size_t need = late_sets_bytes_ + (slab + 1 - SlabSet::kInlineSlabs) * record_bytes_;
+  if (need <= late_committed_bytes_) return true;
+  const size_t page = memory::page_bytes();
+  const size_t end = round_up(need + std::min(late_committed_bytes_, kCommitLeast), page);
+  const size_t all = round_up(late_sets_bytes_ + size_t{slab_limit_} * record_bytes_, page);
+  const size_t target = std::min(end, all);
+  if (!memory::commit(late_sets_ + late_committed_bytes_, target - late_committed_bytes_)) {
+    return false;
+  }
+  late_committed_bytes_ = target;
+  return true;
+}
+
+uint32_t SlabArea::tick() {
+  const Lock lock(mutex_);
+  return empty_low_.tick(empty_.count());
+}
+
+uint32_t SlabArea::purge_some(uint32_t most) {
+  mutex_.lock();
+  uint32_t low = empty_.highest();
+  uint32_t count = 0;
+  if (low != SlabSet::kNone && most > 0) {
+    for (count = 1; count < most && low > 0 && empty_.contains(low - 1); ++count) --low;
+    for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
+    free_objects_ -= uint64_t{count} * class_.objects_per_slab;
+    empty_low_.record(empty_.count());
+    count_empty();
+  }
+  mutex_.unlock();
+  if (count == 0) return 0;
+
+  const size_t bytes = size_t{count} << class_.slab_shift;
+  memory::purge(reinterpret_cast<void*>(base_ + (uintptr_t{low} << class_.slab_shift)), bytes);
+
+  const Lock lock(mutex_);
+  for (uint32_t i = 0; i < count; ++i) purged_.insert(low + i);
+  ++purges_;
+  purged_total_bytes_ += bytes;
+  return count;
+}
+
+AreaStatistics SlabArea::statistics() {
+  const Lock lock(mutex_);
+  AreaStatistics s{};
+  s.filled = filled_;
+  s.drained = drained_;
+  s.fills = fills_;
+  s.drains = drains_;
+  s.free_objects = free_objects_;
+  s.used_slabs = fresh_;
+  s.empty_slabs = empty_.count();
+  s.purged_slabs = purged_.count();
+  s.committed_bytes = committed_bytes_;
+  s.commits = commits_;
+  s.purges = purges_;
+  s.purged_total_bytes = purged_total_bytes_;
+  s.record_bytes = late_committed_bytes_;
+  return s;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// SlabArea: all slabs of one class, and the only place that knows which objects are free in them.
+//
+// The area is a stretch of the reservation; slab n is its n-th power-of-two part. Bookkeeping lies
+// out of line: a record per slab (free count, one bit per object, set = free), found by slab
+// number. Records of the first 64 slabs come from a stretch that all classes share and that is
+// committed at start, so a small program pays one system call for them; later ones are committed as
+// the area grows.
+//
+// A slab is in at most one set:
+//     partial   0 < free < all                        taken first, lowest address first
+//     empty     free == all, memory still resident    then these
+//     purged    free == all, memory given back        then these
+//     (none)    no free object; or never used: fresh_ and up, taken last, committed in growing
+//     steps
+//
+// fill() and drain() may be called by any thread and hold mutex() for as long as a magazine takes.
+// purge_some() holds it only around the system call, while the slabs are in no set.
+// Also serves magazines themselves (magazine_store.h): a magazine is an object like any other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/class_table.h"
+#include "sizeclass/low_water.h"
+#include "sizeclass/mutex.h"
+#include "sizeclass/slab_set.h"
+
+namespace pktmalloc {
+
+// Counts are objects unless the name says otherwise. Since start, or at the moment.
+struct AreaStatistics {
+  uint64_t filled, drained;  // objects that left and came back, since start
+  uint64_t fills, drains;    // calls
+  uint64_t free_objects;     // in partial and empty slabs
+  uint64_t used_slabs;       // ever used = full + partial + empty + purged
+  uint64_t empty_slabs, purged_slabs;
+  uint64_t committed_bytes;     // made usable, including what was purged since
+  uint64_t commits, purges;     // system calls
+  uint64_t purged_total_bytes;  // given back since start
+  uint64_t record_bytes;        // bookkeeping committed for this area alone
+};
+
+class SlabArea {
+ public:
+  // Bytes of bookkeeping that start() must be given, multiples of 64 and of the page.
+  static size_t early_bytes(const SizeClass& size_class);
+  static size_t late_bytes(const SizeClass& size_class, size_t area_bytes);
+
+  constexpr SlabArea() = default;
+
+  // `early` is committed and zero, `late` only reserved. Once, before any other call.
+  void start(const SizeClass& size_class, LockRank rank, uintptr_t base, size_t area_bytes,
+             void* early, void* late);
+
+  // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many;
+  // fewer only when the area is exhausted or the system refuses memory.
+  uint32_t fill(uintptr_t* slots, uint32_t want);
+
+  // Takes back slots[0..count). Reports and aborts on an object that is free already or is none.
+  void drain(const uintptr_t* slots, uint32_t count);
+
+  // Ends a tick of the low-water mark: how many empty slabs nobody needed.
+  uint32_t tick();
+
+  // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many.
+  uint32_t purge_some(uint32_t most);
+
+  uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }
+  size_t slab_bytes() const { return size_t{1} << class_.slab_shift; }
+  const SizeClass& size_class() const { return class_; }
+
+  AreaStatistics statistics();
+  Mutex& mutex() { return mutex_; }
+
+ private:
+  struct Record {
+    uint64_t free;
+    uint64_t bits[1];  // objects_per_slab bits
+  };
+  static size_t record_bytes(const SizeClass& size_class);
+  static size_t set_bytes(const SizeClass& size_class, size_t area_bytes);
+
+  Record& record(uint32_t slab);
+  uint32_t slab_to_fill();
+  bool open_fresh_slab();
+  bool commit_slab(uint32_t slab);
+  bool commit_record(uint32_t slab);
+  void change_free(uint32_t slab, Record& r, uint64_t free);
+  void count_empty() { empty_count_.store(empty_.count(), std::memory_order_relaxed); }
+
+  Mutex mutex_;
+  SizeClass class_{};
+  size_t record_bytes_ = 0;
+  uintptr_t base_ = 0;
+  uint32_t slab_limit_ = 0;        // slabs in the area
+  uint32_t fresh_ = 0;             // slabs below have been used; guarded by mutex_, as all below
+  size_t committed_bytes_ = 0;     // from base_
+  char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs
+  char* late_sets_ = nullptr;      // bits of the three sets
+  char* late_records_ = nullptr;   // of the other slabs
+  size_t late_sets_bytes_ = 0;
+  size_t late_committed_bytes_ = 0;  // from late_sets_
+  SlabSet partial_, empty_, purged_;
+  LowWater empty_low_;
+  std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
+  uint64_t free_objects_ = 0, filled_ = 0, drained_ = 0, fills_ = 0, drains_ = 0;
+  uint64_t commits_ = 0, purges_ = 0, purged_total_bytes_ = 0;
+};
+
+}  // namespace pktmalloc

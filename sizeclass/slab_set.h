@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// SlabSet: an ordered set of slab numbers, one bit each.
+//
+// Used under the area's lock. The first 64 bits lie in the object itself, so that a class with few
+// slabs needs no further memory; the rest in words that the area commits when it grows past them.
+// lowest() and highest() scan words from a hint; at 64 slabs a word even 100 GiB are a few
+// microseconds.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace pktmalloc {
+
+class SlabSet {
+ public:
+  static constexpr uint32_t kInlineSlabs = 64;
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // `rest` holds the bits of slabs 64 and up, zero; it is not touched before such a slab is
+  // inserted.
+  void use(uint64_t* rest) { rest_ = rest; }
+
+  void insert(uint32_t slab) {
+    const uint32_t w = slab / 64;
+    word(w) |= bit(slab);
+    if (count_++ == 0) low_ = high_ = w;
+    if (w < low_) low_ = w;
+    if (w > high_) high_ = w;
+  }
+  void erase(uint32_t slab) {
+    word(slab / 64) &= ~bit(slab);
+    --count_;
+  }
+  uint32_t lowest() {
+    if (count_ == 0) return kNone;
+    while (word(low_) == 0) ++low_;
+    return low_ * 64 + static_cast<uint32_t>(std::countr_zero(word(low_)));
+  }
+  uint32_t highest() {
+    if (count_ == 0) return kNone;
+    while (word(high_) == 0) --high_;
+    return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero(word(high_)));
+  }
+  bool contains(uint32_t slab) { return (word(slab / 64) & bit(slab)) != 0; }
+  uint32_t count() const { return count_; }
+
+ private:
+  static uint64_t bit(uint32_t slab) { return uint64_t{1} << (slab % 64); }
+  uint64_t& word(uint32_t w) { return w == 0 ? first_ : rest_[w - 1]; }
+
+  uint64_t first_ = 0;
+  uint64_t* rest_ = nullptr;
+  uint32_t count_ = 0;
+  uint32_t low_ = 0;   // no member lies in a word below
+  uint32_t high_ = 0;  // no member lies in a word above
+};
+
+}  // namespace pktmalloc

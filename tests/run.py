@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs Catch2 executables and closes with one line, "N passed, N failed".
+
+Each executable given is run once; its test cases are counted from its JUnit report. A failed case is
+told with its assertions; an executable that dies or reports nothing counts as one failure.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+
+
+def run(executable):
+    """Returns (passed, failed) and prints what failed."""
+    with tempfile.NamedTemporaryFile(suffix=".xml") as report:
+        command = [os.path.abspath(executable), "-r", "junit", "-o", report.name]
+        if not os.access(executable, os.X_OK):
+            print(f"FAILED {executable}: was not built")
+            return 0, 1
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        try:
+            cases = list(ElementTree.parse(report.name).iter("testcase"))
+        except ElementTree.ParseError:
+            cases = []
+    passed, failed = 0, 0
+    for case in cases:
+        faults = [f for f in case if f.tag in ("failure", "error")]
+        if not faults:
+            passed += 1
+            continue
+        failed += 1
+        print(f"FAILED {executable}: {case.get('name')}")
+        for fault in faults:
+            print("   ", (fault.get("message") or ""), (fault.text or "").strip())
+    if not cases or (done.returncode != 0 and failed == 0):
+        failed += 1
+        print(f"FAILED {executable}: exit status {done.returncode}")
+        print(done.stdout[-4000:])
+    return passed, failed
+
+
+def main(executables):
+    passed, failed = 0, 0
+    for executable in executables:
+        start = time.monotonic()
+        p, f = run(executable)
+        passed, failed = passed + p, failed + f
+        print(f"{executable}: {p} passed, {f} failed, {time.monotonic() - start:.1f} s", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

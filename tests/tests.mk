@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+# Tests. tests/unit, tests/model and tests/stress link the engine alone and run in every variant;
+# tests/*_test.cpp drive the built library from outside, as preloaded and as linked.
+
+TEST_FLAGS := -std=c++20 -g -I. $(VARIANT_FLAGS) -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
+  -DPKTMALLOC_BUILD='"$(BUILD)"'
+TESTS := $(BUILD)/tests
+
+ENGINE_SUITES := unit model stress
+OUTSIDE_SUITES := $(if $(SANITIZER),,$(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp)))
+SUITES := $(ENGINE_SUITES) $(OUTSIDE_SUITES)
+
+$(TESTS)/obj/%.o: tests/%.cpp
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CXX) $(TEST_FLAGS) -c $< -o $@
+
+# Names of the objects of one suite.
+suite_objects = $(patsubst tests/%.cpp,$(TESTS)/obj/%.o,$(wildcard tests/$(1)/*_test.cpp))
+
+define ENGINE_SUITE
+$(TESTS)/$(1): $(call suite_objects,$(1)) $(TESTS)/obj/main.o $(ENGINE)
+	$$(call say,LINK)
+	$$(Q)$(CXX) $(VARIANT_FLAGS) -pthread $$^ -o $$@
+-include $(patsubst %.o,%.d,$(call suite_objects,$(1)))
+endef
+$(foreach suite,$(ENGINE_SUITES),$(eval $(call ENGINE_SUITE,$(suite))))
+
+$(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/program.o $(TESTS)/obj/main.o
+	$(call say,TEST)
+	$(Q)$(CXX) -pthread $^ -o $@
+-include $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.d) $(TESTS)/obj/main.d $(TESTS)/obj/program.d
+
+# One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
+PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)
+PROGRAM_NAMES := $(basename $(notdir $(PROGRAM_SOURCES)))
+PROGRAMS := $(foreach way,plain shared static,$(PROGRAM_NAMES:%=$(TESTS)/programs/%-$(way)))
+PROGRAM_FLAGS := -g -O1 -Ipreload -Wall -Wextra $(WERROR) -Wno-unused-result -fno-builtin -pthread -MMD -MP
+# A C++ program and a C program are linked by their own drivers; both may load further libraries.
+PROGRAM_LINK_plain :=
+PROGRAM_LINK_shared := -L$(BUILD) -Wl,--no-as-needed -lpktmalloc -Wl,-rpath,'$$ORIGIN/../..'
+PROGRAM_LINK_static := -Wl,--whole-archive $(BUILD)/libpktmalloc.a -Wl,--no-whole-archive
+
+define PROGRAM_RULES
+$(TESTS)/programs/%-$(1): tests/programs/%.c $$(LIBRARIES)
+	@mkdir -p $$(@D)
+	$$(call say,TEST)
+	$$(Q)$$(CC) -std=gnu17 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
+$(TESTS)/programs/%-$(1): tests/programs/%.cpp $$(LIBRARIES)
+	@mkdir -p $$(@D)
+	$$(call say,TEST)
+	$$(Q)$$(CXX) -std=c++20 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
+endef
+$(foreach way,plain shared static,$(eval $(call PROGRAM_RULES,$(way))))
+# Small libraries that programs load.
+PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests/plugins/*.cpp))
+$(TESTS)/plugins/%.so: tests/plugins/%.cpp
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@
+
+.PHONY: tests
+tests: all $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
+
+# Suites by variant: the engine's under the sanitizers, everything in the release and debug builds.
+.PHONY: test
+test: deps  ## build and run all tests; closes with "N passed, N failed"
+	$(MAKE) --no-print-directory tests
+	$(MAKE) --no-print-directory tests VARIANT=debug
+	$(MAKE) --no-print-directory build/asan/tests/unit build/asan/tests/model VARIANT=asan
+	$(MAKE) --no-print-directory build/ubsan/tests/unit build/ubsan/tests/model VARIANT=ubsan
+	$(MAKE) --no-print-directory build/tsan/tests/unit build/tsan/tests/stress VARIANT=tsan
+	$(PYTHON) tests/run.py $(SUITES:%=build/tests/%) \
+	  $(ENGINE_SUITES:%=build/debug/tests/%) \
+	  build/asan/tests/unit build/asan/tests/model build/ubsan/tests/unit build/ubsan/tests/model \
+	  build/tsan/tests/unit build/tsan/tests/stress
+
+.PHONY: test-quick
+test-quick: tests  ## the unit tests and golden files of this VARIANT
+	$(PYTHON) tests/run.py $(TESTS)/unit $(if $(SANITIZER),,$(TESTS)/golden)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# `make check` is the one definition of clean.
+
+CHECK_CODE := $(wildcard sizeclass/*.h sizeclass/*.cpp preload/*.h preload/*.cpp \
+  tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp tests/*/*.c tools/*/*.h tools/*/*.cpp tools/*/*.c)
+
+.PHONY: check
+check: deps  ## format, clang-tidy, layers, golden files, unit tests
+	$(MAKE) --no-print-directory check-format check-layers check-docs
+	$(MAKE) --no-print-directory check-tidy
+	$(MAKE) --no-print-directory test-quick
+
+.PHONY: check-format
+check-format:  ## every source file is formatted
+	clang-format --dry-run -Werror $(CHECK_CODE)
+
+.PHONY: format
+format:  ## format every source file
+	clang-format -i $(CHECK_CODE)
+
+.PHONY: check-layers
+check-layers:  ## includes point down
+	$(PYTHON) tools/check/layers.py
+
+.PHONY: check-docs
+check-docs:  ## the README's tables and the glossary agree with the .def files
+	$(PYTHON) tools/check/docs.py --check
+
+.PHONY: docs
+docs:  ## write the generated parts of the documents anew
+	$(PYTHON) tools/check/docs.py
+
+.PHONY: check-tidy
+check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(PRELOAD_SOURCES))  ## clang-tidy
+
+$(BUILD)/tidy/%.cpp: %.cpp $(wildcard sizeclass/*.h preload/*.h) .clang-tidy
+	@mkdir -p $(@D)
+	clang-tidy --quiet $< -- -std=c++20 -I. -DPKTMALLOC_DEBUG=1 && touch $@

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that includes point down the ladder of layers, and that no two files include each other.
+
+Folders: tools -> (class table only), preload -> sizeclass, tests -> all.
+Inside sizeclass each file may include only what stands below it in the list; inside preload the
+exports stand above the rest. A file that is in no list fails the check: give it a place.
+"""
+import pathlib
+import re
+import sys
+
+# Top to bottom; files of one line are on one level and do not include each other.
+SIZECLASS = [
+    "heap",
+    "ageing statistics",
+    "cache",
+    "depot magazine_store",
+    "magazine_stack slab_area",
+    "magazine",
+    "class_table low_water slab_set mutex",
+    "class_id classes clock memory misuse",
+]
+PRELOAD = [
+    "malloc new introspection",
+    "entry",
+    "process",  # process.cpp; its header stands at the bottom
+    "report report_text report_json report_prometheus",
+    "snapshot",
+    "route",
+    "background",
+    "next_allocator",
+    "options",
+    "thread writer message statistics export",
+    "process.h pktmalloc.h",
+]
+# Folder -> what its files may include by path.
+FOLDERS = {
+    "sizeclass": ("sizeclass/",),
+    "preload": ("sizeclass/", "preload/"),
+    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "preload/pktmalloc.h"),
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def ranks(ladder):
+    return {name: i for i, line in enumerate(ladder) for name in line.split()}
+
+
+def rank(path, table):
+    return table.get(path.name, table.get(path.stem))
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    ladders = {"sizeclass": ranks(SIZECLASS), "preload": ranks(PRELOAD)}
+    faults = []
+    for folder, allowed in FOLDERS.items():
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".h", ".cpp", ".c", ".def"):
+                continue
+            here = path.relative_to(root)
+            mine = rank(path, ladders[folder]) if folder in ladders else None
+            if folder in ladders and mine is None:
+                faults.append(f"{here}: has no place in the ladder of tools/check/layers.py")
+                continue
+            for target in INCLUDE.findall(path.read_text()):
+                if not target.startswith(allowed):
+                    faults.append(f"{here}: includes {target}, which is not below {folder}/")
+                elif folder in ladders and target.startswith(folder + "/"):
+                    other = pathlib.Path(target)
+                    theirs = rank(other, ladders[folder])
+                    if theirs is None or (theirs <= mine and other.stem != path.stem
+                                          and not same_part(path, other)):
+                        faults.append(f"{here}: includes {target}, which is not below it")
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return 1 if faults else 0
+
+
+def same_part(path, other):
+    """report_json.cpp is a part of report.h."""
+    return path.suffix == ".cpp" and path.stem.startswith(other.stem + "_")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
