@@ -41,13 +41,13 @@ struct Array {
 };
 
 template <typename Form>
-void* new_slow(size_t bytes) {
+[[gnu::noinline]] void* new_slow(size_t bytes) {
   if (void* p = allocate_slow(bytes)) return p;
   return runtime_new<void* (*)(size_t)>(Form::kNew)(bytes);
 }
 
 template <typename Form>
-void* new_nothrow_slow(size_t bytes) {
+[[gnu::noinline]] void* new_nothrow_slow(size_t bytes) {
   if (void* p = allocate_slow(bytes)) return p;
   using Function = void* (*)(size_t, const std::nothrow_t&);
   return runtime_new<Function>(Form::kNothrow)(bytes, std::nothrow_t{});

@@ -132,10 +132,10 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id) {
 }
 
 bool Ageing::should_watch(Cache::Visits& visits, uint64_t now, uint64_t elapsed) const {
-  if (wake_.load(std::memory_order_relaxed) != nullptr) return false;
-  if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
   const int64_t earned = static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs;
   visits.tokens = std::min(visits.tokens + earned, kTokensMost);
+  if (wake_.load(std::memory_order_relaxed) != nullptr) return false;
+  if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
   if (++visits.calls > kHoverCalls) {
     if (visits.hover_since_ms == 0) visits.hover_since_ms = now;
     const uint64_t limit = kHoverIntervals * LowWater::kTicks * tick_ms_;

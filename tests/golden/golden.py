@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What must not drift: exported symbols, needed libraries, instructions of the fast paths.
+
+  golden.py BUILD NAME            compares BUILD/libpktmalloc.so with tests/golden/NAME.txt
+  golden.py BUILD NAME --update   writes the file anew
+
+NAME is symbols, needed or instructions. Instructions are counted by callgrind, per call, for one
+function at a time, and are the same on every x86-64 machine with the same compiler.
+"""
+import difflib
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+FUNCTIONS = {"malloc": ("malloc", "__libc_malloc"), "free": ("free", "cfree", "__libc_free", "__libc_cfree"),
+             "operator new": ("operator new(unsigned long)", "_Znwm"),
+             "operator delete": ("operator delete(void*)", "_ZdlPv")}
+
+
+def output(*command, **more):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **more).stdout
+
+
+def symbols(build):
+    lines = output("nm", "-D", "--defined-only", f"{build}/libpktmalloc.so").splitlines()
+    return sorted(line.split()[-1] for line in lines)
+
+
+def needed(build):
+    return sorted(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", f"{build}/libpktmalloc.so")))
+
+
+def costs(build, program, count, folder):
+    """Instructions that each function executed itself, by name."""
+    out = pathlib.Path(folder) / "callgrind.out"
+    output("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--compress-strings=no",
+           "--compress-pos=no", str(program), str(count),
+           env={"LD_PRELOAD": str(pathlib.Path(build).resolve() / "libpktmalloc.so"), "PATH": "/usr/bin:/bin"})
+    total, name, skip = {}, None, False
+    for line in out.read_text().splitlines():
+        if line.startswith("fn="):
+            name = line[3:]
+        elif line.startswith("calls="):
+            skip = True  # the next line is the callee's cost
+        elif line and (line[0].isdigit() or line[0] in "+-*"):
+            if not skip and name is not None:
+                total[name] = total.get(name, 0) + int(line.split()[1])
+            skip = False
+    return total
+
+
+def instructions(build):
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder) / "pairs"
+        output("g++", "-O1", "-fno-builtin", "-o", str(program), str(HERE / "pairs.cpp"))
+        few, many = (costs(build, program, count, folder) for count in (1000, 2000))
+    lines = []
+    for function, names in FUNCTIONS.items():
+        more = sum(many.get(name, 0) - few.get(name, 0) for name in names)
+        lines.append(f"{function} {more // 1000 if more % 1000 == 0 else more / 1000}")
+    return lines
+
+
+def main(build, name, *options):
+    found = {"symbols": symbols, "needed": needed, "instructions": instructions}[name](build)
+    golden = HERE / f"{name}.txt"
+    if "--update" in options:
+        golden.write_text("\n".join(found) + "\n")
+        return 0
+    expected = golden.read_text().splitlines()
+    for line in difflib.unified_diff(expected, found, str(golden.name), "found", lineterm=""):
+        print(line)
+    return 0 if found == expected else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
