@@ -21,7 +21,7 @@ template <void* (*kSlow)(size_t)>
 inline void* allocate(size_t bytes) {
   if (bytes <= ClassTable::kSmallLimit) [[likely]] {
     const ClassId id = heap.classes().small(bytes);
-    if (void* p = this_thread.published->allocate(id)) [[likely]]
+    if (void* p = this_thread.allocates_from->allocate(id)) [[likely]]
       return p;
   }
   return kSlow(bytes);
@@ -29,7 +29,7 @@ inline void* allocate(size_t bytes) {
 
 inline void release(void* p) {
   const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner) && this_thread.published->release(static_cast<ClassId>(owner), p))
+  if (Heap::is_class(owner) && this_thread.releases_to->release(static_cast<ClassId>(owner), p))
       [[likely]] {
     return;
   }

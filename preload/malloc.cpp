@@ -50,7 +50,7 @@ PKTMALLOC_EXPORT void* calloc(size_t count, size_t bytes_each) {
   if (__builtin_mul_overflow(count, bytes_each, &bytes)) [[unlikely]]
     return no_memory();
   if (bytes <= ClassTable::kSmallLimit) [[likely]] {
-    if (void* p = this_thread.published->allocate(heap.classes().small(bytes))) [[likely]] {
+    if (void* p = this_thread.allocates_from->allocate(heap.classes().small(bytes))) [[likely]] {
       return memset(p, 0, bytes);
     }
   }

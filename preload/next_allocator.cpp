@@ -5,9 +5,12 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 #include "preload/message.h"
 #include "preload/options.h"
+#include "sizeclass/low_water.h"
 
 namespace pktmalloc {
 namespace {
@@ -16,6 +19,29 @@ constinit Mutex mutex{LockRank::kNextAllocator};
 constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us
+
+// Requests and releases so far, and for tick(): as of the latest tick, ticks since they changed,
+// and whether memory may lie idle in the heap.
+constinit std::atomic<uint64_t> calls = 0;
+uint64_t calls_at_tick = 0;
+unsigned quiet_ticks = 0;
+bool may_trim = false;
+
+// The largest thresholds that glibc would choose by itself on a 64-bit machine, as it does when the
+// program frees a 32 MiB block.
+constexpr int kMmapThreshold = 32 << 20;
+constexpr int kTrimThreshold = 2 * kMmapThreshold;
+
+bool user_tuned_glibc() {
+  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESHOLD_",
+                           "MALLOC_MMAP_MAX_"}) {
+    if (getenv(name) != nullptr) return true;
+  }
+  const char* tunables = getenv("GLIBC_TUNABLES");
+  return tunables != nullptr && strstr(tunables, "glibc.malloc.") != nullptr;
+}
+
+void count_call() { calls.fetch_add(1, std::memory_order_relaxed); }
 
 template <typename Function>
 void look_up(Function& function, void* library, const char* name) {
@@ -54,12 +80,29 @@ void NextAllocator::find() {
   look_up(process_.mallopt, RTLD_NEXT, "mallopt");
   look_up(process_.mallinfo2, RTLD_NEXT, "mallinfo2");
   chosen_ = process_;
+  keep_heap_top();
   const char* path = options().next_path;
   if (path != nullptr && !load_mimalloc(path)) {
     const char* why = dlerror();
     message("PKTMALLOC_NEXT: %s; using the next allocator in the process",
             why != nullptr ? why : "not a mimalloc library");
   }
+}
+
+void NextAllocator::keep_heap_top() const {
+  if (process_.mallopt == nullptr || user_tuned_glibc()) return;
+  process_.mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  process_.mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+}
+
+void NextAllocator::tick() const {
+  const uint64_t now = calls.load(std::memory_order_relaxed);
+  quiet_ticks = now == calls_at_tick ? quiet_ticks + 1 : 0;
+  may_trim |= now != calls_at_tick;
+  calls_at_tick = now;
+  if (!may_trim || quiet_ticks < LowWater::kTicks) return;
+  may_trim = false;
+  trim(0);
 }
 
 // Private: its malloc is not seen by the program, only its mi_ functions by us. Pointers that were
@@ -91,6 +134,7 @@ const NextAllocator::Functions& NextAllocator::owner_of(void* p) const {
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
+  count_call();
   return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory();
 }
 
@@ -107,11 +151,13 @@ void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
+  count_call();
   const Functions& owner = owner_of(p);
   return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory();
 }
 
 void NextAllocator::release(void* p) const {
+  count_call();
   const Functions& owner = owner_of(p);
   if (owner.free != nullptr) owner.free(p);
 }

@@ -3,6 +3,10 @@
 // or a privately loaded mimalloc; it gets every request that no class serves and every pointer that
 // is not ours.
 //
+// glibc is told not to trim its heap at every free: with only large requests left its top is free
+// after each of them (docs/decisions.md). What it keeps is trimmed here once it has lain idle for
+// an ageing interval.
+//
 // Found at load time by dlsym(RTLD_NEXT), earlier only if a request demands it. What dlsym itself
 // allocates is served from our slabs.
 #pragma once
@@ -30,6 +34,10 @@ class NextAllocator {
   int set_option(int option, int value) const;
   struct mallinfo2 info() const;
 
+  // Ends a tick of ageing: trims if something was released and an interval has passed without a
+  // call.
+  void tick() const;
+
  private:
   friend const NextAllocator& next_allocator();
   struct Functions {
@@ -44,6 +52,7 @@ class NextAllocator {
     struct mallinfo2 (*mallinfo2)();
   };
   void find();
+  void keep_heap_top() const;
   bool load_mimalloc(const char* path);
   const Functions& owner_of(void* p) const;
 

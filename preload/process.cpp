@@ -17,7 +17,8 @@
 namespace pktmalloc {
 
 constinit Heap heap;
-constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache), nullptr, false};
+constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
+                                          const_cast<Cache*>(&kNullCache), nullptr, false};
 
 namespace {
 
@@ -97,6 +98,7 @@ void start_process() {
 __attribute__((constructor(101))) void on_load() {
   cache_of_this_thread();
   next_allocator();
+  heap.ageing().on_tick([] { next_allocator().tick(); });
   report_start();
 }
 

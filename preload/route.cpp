@@ -71,6 +71,7 @@ void release_slow(void* p) {
     publish(cache);
   } else {
     next_allocator().release(p);
+    if (this_thread.cache != nullptr) heap.visit(*this_thread.cache);
   }
   errno = saved_errno;
 }

@@ -3,10 +3,11 @@
 // reached by one register-relative load (initial-exec), so it works before any constructor and
 // after any destructor.
 //
-// `published` is the cache that malloc and free look at. It is the thread's own cache in normal
-// running, and the null cache, whose every class sends the call to the slow path, when the thread
-// has not started, has ended, or is to have all its calls seen (see Ageing). The slow path uses
-// `cache` and sets `published` anew before it returns.
+// `allocates_from` and `releases_to` are the caches that malloc and free look at. Both are the
+// thread's own cache in normal running, and the null cache, whose every class sends the call to the
+// slow path, when the thread has not started or has ended; allocates_from also while the thread's
+// allocations are to be seen (Ageing). The slow path uses `cache` and sets both anew before it
+// returns.
 #pragma once
 
 #include "preload/process.h"
@@ -15,7 +16,8 @@
 namespace pktmalloc {
 
 struct Thread {
-  Cache* published;
+  Cache* allocates_from;
+  Cache* releases_to;
   Cache* cache;
   bool direct;  // starting, ended, or without memory for a cache: works on the slabs directly
 };
@@ -30,8 +32,9 @@ inline Cache* cache_of_this_thread() {
 }
 
 inline void publish(Cache* cache) {
-  this_thread.published =
-      cache != nullptr && !cache->visits.watched ? cache : const_cast<Cache*>(&kNullCache);
+  Cache* const none = const_cast<Cache*>(&kNullCache);
+  this_thread.releases_to = cache != nullptr ? cache : none;
+  this_thread.allocates_from = cache != nullptr && !cache->visits.watched ? cache : none;
 }
 
 }  // namespace pktmalloc

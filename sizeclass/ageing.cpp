@@ -59,6 +59,7 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
   pending_.store(pending, std::memory_order_relaxed);
   tick_.fetch_add(1, std::memory_order_relaxed);
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
+  if (tick_hook_ != nullptr) tick_hook_();
 }
 
 bool Ageing::drain_one(const Supply& supply, unsigned line) {
@@ -68,7 +69,7 @@ bool Ageing::drain_one(const Supply& supply, unsigned line) {
   supply.areas[line].drain(magazine->objects(), magazine->rounds);
   aged_[line] += magazine->rounds;
   magazine->rounds = 0;
-  supply.store.give_back(magazine);
+  supply.store.retire(magazine);
   return true;
 }
 
@@ -98,15 +99,15 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
   pending_.store(false, std::memory_order_relaxed);
 }
 
-void Ageing::visit(const Supply& supply, Cache& cache, ClassId id) {
+void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
   const uint64_t now = clock_ms();
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
-  if (cache.tripped) {
-    cache.tripped = false;
-    visits.calls = 0;
-    visits.hover_since_ms = 0;
+  visits.tokens = std::min(
+      visits.tokens + static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs,
+      kTokensMost);
+  if (why == Visit::kGive) {
     const uint64_t waiting = waiting_in(supply, index(id));
     if (waiting > waiting_.load(std::memory_order_relaxed)) {
       waiting_.store(waiting, std::memory_order_relaxed);
@@ -128,20 +129,26 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id) {
     visits.tick = tick;
     cache.flush_idle(supply, tick - kIdleTicks);
   }
-  visits.watched = should_watch(visits, now, elapsed);
+  if (why != Visit::kPassing) visits.watched = should_watch(visits, why, now);
 }
 
-bool Ageing::should_watch(Cache::Visits& visits, uint64_t now, uint64_t elapsed) const {
-  const int64_t earned = static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs;
-  visits.tokens = std::min(visits.tokens + earned, kTokensMost);
-  if (wake_.load(std::memory_order_relaxed) != nullptr) return false;
-  if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
+bool Ageing::should_watch(Cache::Visits& visits, Visit why, uint64_t now) const {
+  if (why != Visit::kWatched) {
+    visits.calls = 0;
+    visits.hover_since_ms = 0;
+  }
+  if (why == Visit::kTake && !visits.watched) return false;
+  if (wake_.load(std::memory_order_relaxed) != nullptr ||
+      waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
+    return false;
+  }
+  if (why == Visit::kGive) return visits.tokens > 0;
   if (++visits.calls > kHoverCalls) {
     if (visits.hover_since_ms == 0) visits.hover_since_ms = now;
     const uint64_t limit = kHoverIntervals * LowWater::kTicks * tick_ms_;
     if (now - visits.hover_since_ms < limit) return true;
   }
-  return visits.tokens-- > 0;
+  return --visits.tokens > 0;
 }
 
 uint64_t Ageing::run(const Supply& supply) {

@@ -11,10 +11,12 @@
 // since the thread's previous one, so heavy work is hardly disturbed and light work does it all.
 //
 // A program that hovers inside its loaded magazines makes no trips. While more than kWatchedBytes
-// wait and there is no background thread, a thread is "watched": it shows the fast path the null
-// cache, so that each call comes by. To bound the cost for heavy programs, a watched call costs a
-// token; tokens grow with time so that they are worth about 1 % of it. A thread that made
-// kHoverCalls watched calls without a trip is hovering and stays watched until all is done.
+// wait and there is no background thread, a thread that made a trip with objects to give is
+// "watched": each of its allocations, not of its releases, takes the slow path and comes by. So the
+// frees after a peak cost nothing more, and the first allocation of whatever follows them is seen.
+// To bound the cost for programs that do both all the time, a watched call costs a token; tokens
+// grow with time so that they are worth about 1 % of it. A thread that made kHoverCalls watched
+// calls is hovering and stays watched until all is done, for three intervals at most.
 //
 // One worker at a time, under mutex(); everything else is atomic or the calling thread's own.
 #pragma once
@@ -34,8 +36,16 @@ class Ageing {
 
   void start(uint64_t interval_ms);
 
-  // At the end of a slow path of the cache's own thread: class `id` made a trip, or was watched.
-  void visit(const Supply& supply, Cache& cache, ClassId id);
+  // What brings a thread here.
+  enum class Visit : uint8_t {
+    kTake,     // a trip to depot or slabs for objects
+    kGive,     // a trip to depot or slabs with objects
+    kWatched,  // an allocation while watched
+    kPassing,  // business elsewhere
+  };
+
+  // At the end of a slow path of the cache's own thread, on behalf of class `id`.
+  void visit(const Supply& supply, Cache& cache, ClassId id, Visit why);
 
   // For a background thread: does all that is due, without bound. Returns the bytes that wait.
   uint64_t run(const Supply& supply);
@@ -46,6 +56,10 @@ class Ageing {
   // While set, threads neither work nor are watched; once a tick one of them calls `wake`. nullptr
   // ends that. `wake` must not allocate or lock.
   void use_background(void (*wake)()) { wake_.store(wake, std::memory_order_relaxed); }
+
+  // Called at the end of every tick, under mutex(): for memory that ages elsewhere. Must not enter
+  // the heap. Once, before the first visit.
+  void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
   uint64_t tick_ms() const { return tick_ms_; }
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
@@ -69,7 +83,7 @@ class Ageing {
   bool drain_one(const Supply& supply, unsigned line);
   static SlabArea& area(const Supply& supply, unsigned line);
   static uint64_t waiting_in(const Supply& supply, unsigned line);
-  bool should_watch(Cache::Visits& visits, uint64_t now, uint64_t elapsed) const;
+  bool should_watch(Cache::Visits& visits, Visit why, uint64_t now) const;
 
   Mutex mutex_{LockRank::kAgeing};
   uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;
@@ -78,6 +92,7 @@ class Ageing {
   std::atomic<bool> pending_ = false;  // some line has something to do
   std::atomic<uint64_t> waiting_ = 0;  // bytes; exact at the end of a tick, else a lower bound
   std::atomic<void (*)()> wake_ = nullptr;
+  void (*tick_hook_)() = nullptr;
   Line lines_[kLines];   // guarded by mutex_, as all below
   unsigned cursor_ = 0;  // the line that is worked on
   uint64_t aged_[kMaxClasses]{};

@@ -100,7 +100,7 @@ class alignas(64) Cache {
     uint64_t hover_since_ms = 0;  // since when it has been watched without a trip, 0 = not
     uint32_t calls = 0;           // watched calls since the latest trip
     int64_t tokens = 0;           // watched calls it may still be charged
-    bool watched = false;         // every call of this thread is to reach the slow path
+    bool watched = false;         // every allocation of this thread is to reach the slow path
   } visits;
   Cache* next = nullptr;  // in the list of all caches
   bool in_use = false;    // by a thread; guarded by the list's lock

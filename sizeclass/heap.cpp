@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 
+#include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
@@ -116,6 +117,7 @@ Cache* Heap::attach() {
   if (cache == nullptr) return nullptr;
   cache->in_use = true;
   cache->visits = Cache::Visits{};
+  cache->visits.last_ms = clock_ms();
   ++threads_seen_;
   threads_alive_.fetch_add(1, std::memory_order_relaxed);
   return cache;
@@ -130,17 +132,18 @@ void Heap::detach(Cache* cache) {
 
 void* Heap::allocate(Cache* cache, ClassId id) {
   if (cache != nullptr) {
-    if (void* object = cache->allocate(id); object != nullptr && !cache->visits.watched) {
-      return object;
-    } else {
-      if (object == nullptr) object = cache->allocate_slow(supply_, id);
-      if (cache->tripped || cache->visits.watched) ageing_.visit(supply_, *cache, id);
-      if (object != nullptr) return object;
+    void* object = cache->allocate(id);
+    if (object == nullptr) object = cache->allocate_slow(supply_, id);
+    if (cache->tripped || cache->visits.watched) {
+      const auto why = cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched;
+      cache->tripped = false;
+      ageing_.visit(supply_, *cache, id, why);
     }
+    if (object != nullptr) return object;
   }
   uintptr_t object = 0;
   if (areas_[index(id)].fill(&object, 1) == 0) return nullptr;
-  direct_[index(id)].allocated.fetch_add(1, std::memory_order_relaxed);
+  direct_allocs_[index(id)].fetch_add(1, std::memory_order_relaxed);
   return reinterpret_cast<void*>(object);
 }
 
@@ -150,10 +153,11 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
     areas_[index(id)].drain(&only, 1);
     return;
   }
-  const bool done = cache->release(id, object);
-  if (done && !cache->visits.watched) return;
-  if (!done) cache->release_slow(supply_, id, object);
-  if (cache->tripped || cache->visits.watched) ageing_.visit(supply_, *cache, id);
+  if (cache->release(id, object)) return;
+  cache->release_slow(supply_, id, object);
+  if (!cache->tripped) return;
+  cache->tripped = false;
+  ageing_.visit(supply_, *cache, id, Ageing::Visit::kGive);
 }
 
 uint64_t Heap::trim(Cache* cache) {
@@ -206,7 +210,7 @@ void Heap::statistics(HeapStatistics& out) {
     const AreaStatistics area = areas_[i].statistics();
     uint64_t taken = 0;
     uint64_t given = 0;
-    c.allocs = direct_[i].allocated.load(std::memory_order_relaxed);
+    c.allocs = direct_allocs_[i].load(std::memory_order_relaxed);
     for (const Cache* cache = caches_; cache != nullptr; cache = cache->next) {
       const CacheStatistics s = cache->statistics(id);
       c.allocs += s.allocated;

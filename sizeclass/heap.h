@@ -64,6 +64,9 @@ class Heap {
   void* allocate(Cache* cache, ClassId id);
   void release(Cache* cache, ClassId id, void* object);
 
+  // For callers that had business elsewhere: lets ageing work go on as at a trip.
+  void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
+
   // Gives back everything free but what other threads hold. Returns the bytes purged.
   uint64_t trim(Cache* cache);
 
@@ -118,9 +121,7 @@ class Heap {
   unsigned caches_made_ = 0;
   uint64_t threads_seen_ = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
-  struct Direct {
-    std::atomic<uint64_t> allocated = 0;
-  } direct_[kMaxClasses];  // objects that threads without a cache took
+  std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that threads without cache took
 };
 
 }  // namespace pktmalloc

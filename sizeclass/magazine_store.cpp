@@ -54,13 +54,17 @@ Magazine* MagazineStore::obtain(uint32_t capacity) {
   return magazine;
 }
 
-bool MagazineStore::drain_one(unsigned size) {
-  Magazine* magazine = empties_[size].pop();
-  if (magazine == nullptr) return false;
+void MagazineStore::retire(Magazine* magazine) {
   // Whoever gets this memory next does not know where its FULL stands.
   magazine->slots()[magazine->capacity + 1U] = kEmptyMark;
   const uintptr_t object = reinterpret_cast<uintptr_t>(magazine);
-  areas_[size].drain(&object, 1);
+  areas_[magazine->size].drain(&object, 1);
+}
+
+bool MagazineStore::drain_one(unsigned size) {
+  Magazine* magazine = empties_[size].pop();
+  if (magazine == nullptr) return false;
+  retire(magazine);
   return true;
 }
 

@@ -43,6 +43,9 @@ class MagazineStore {
     for (unsigned n = kMagazineSizes; n-- > 0;) areas_[n].mutex().unlock();
   }
 
+  // Takes an empty magazine back to its slab: it has aged in a depot and need not age here again.
+  void retire(Magazine* magazine);
+
   // For ageing: as in SlabArea, by magazine size.
   uint32_t tick(unsigned size) { return empties_[size].tick(); }
   bool drain_one(unsigned size);  // one empty magazine back to its slab; false when there is none

@@ -65,6 +65,8 @@ def main():
                 faults.append(f"{here}: has no place in the ladder of tools/check/layers.py")
                 continue
             for target in INCLUDE.findall(path.read_text()):
+                if "/" not in target and (path.parent / target).exists():
+                    continue  # a neighbour in the same folder
                 if not target.startswith(allowed):
                     faults.append(f"{here}: includes {target}, which is not below {folder}/")
                 elif folder in ladders and target.startswith(folder + "/"):

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// What must not drift, held against tests/golden/*.txt by golden.py, which can also write them anew.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+bool matches(const std::string& name) {
+  const std::string command = "python3 tests/golden/golden.py " PKTMALLOC_BUILD " " + name;
+  return std::system(command.c_str()) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("the exported symbols are those in tests/golden/symbols.txt") {
+  CHECK(matches("symbols"));
+}
+
+TEST_CASE("the library needs libc and nothing else") { CHECK(matches("needed")); }
+
+TEST_CASE("malloc, free, operator new and operator delete take as many instructions as before") {
+  // The debug variant is not optimised for speed.
+  if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("instructions"));
+}
