@@ -22,7 +22,7 @@ void message(const char* format, ...) {
   if (length > room - 1) length = room - 1;
   line[kPrefix + length] = '\n';
   [[maybe_unused]] const ssize_t written =
-      write(STDERR_FILENO, line, static_cast<size_t>(kPrefix + length + 1));
+      write(STDERR_FILENO, line, static_cast<size_t>(kPrefix) + static_cast<size_t>(length) + 1);
   errno = saved_errno;
 }
 

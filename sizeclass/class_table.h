@@ -34,11 +34,11 @@ struct SizeClass {
 class ClassTable {
  public:
   static constexpr size_t kSmallStep = 16;
-  static constexpr size_t kSmallLimit = 32 * 1024;
+  static constexpr size_t kSmallLimit = size_t{32} << 10;
   static constexpr size_t kMediumStep = 4096;
-  static constexpr size_t kMediumLimit = 1024 * 1024;
+  static constexpr size_t kMediumLimit = size_t{1} << 20;
   static constexpr unsigned kRoundsLimit = 256;
-  static constexpr size_t kMagazineBytesLimit = 256 * 1024;  // of objects, in one magazine
+  static constexpr size_t kMagazineBytesLimit = size_t{256} << 10;  // of objects, in one magazine
 
   // Smallest slab of every class; tests use less to reach exhaustion quickly.
   static constexpr unsigned kSlabShift = 16;

@@ -6,6 +6,7 @@
 
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
+#include "sizeclass/misuse.h"
 
 namespace pktmalloc {
 namespace {
@@ -148,6 +149,10 @@ void* Heap::allocate(Cache* cache, ClassId id) {
 }
 
 void Heap::release(Cache* cache, ClassId id, void* object) {
+  // An address in the reservation that no class of this table uses.
+  if (index(id) >= classes_.count()) {
+    report_misuse(Misuse::kNotAnObject, reinterpret_cast<uintptr_t>(object), 0);
+  }
   if (cache == nullptr) {
     const uintptr_t only = reinterpret_cast<uintptr_t>(object);
     areas_[index(id)].drain(&only, 1);
