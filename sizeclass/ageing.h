@@ -61,6 +61,8 @@ class Ageing {
   // the heap. Once, before the first visit.
   void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
+  // Ticks ended since start.
+  uint32_t tick() const { return tick_.load(std::memory_order_relaxed); }
   uint64_t tick_ms() const { return tick_ms_; }
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
 

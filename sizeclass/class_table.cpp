@@ -68,6 +68,7 @@ void ClassTable::add_class(size_t bytes, unsigned smallest_slab_shift) {
 }
 
 void ClassTable::fill_lookup(bool half_full_only) {
+  half_full_only_ = half_full_only;
   unsigned id = 0;
   const auto serve = [&](size_t bytes) {
     while (id < count_ && classes_[id].object_bytes < bytes) ++id;
@@ -105,10 +106,12 @@ size_t ClassTable::alignment(ClassId id) const {
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
   if (wanted > kMediumLimit || bytes > kMediumLimit) return kNoClass;
   // A class that suits is a multiple of the alignment, so none below the rounded size can.
-  const ClassId first = find(round_up(std::max<size_t>(bytes, 1), wanted));
+  const size_t least = round_up(std::max<size_t>(bytes, 1), wanted);
+  const ClassId first = find(least);
   if (first == kNoClass) return kNoClass;
   for (unsigned i = index(first); i < count_; ++i) {
     const ClassId id = static_cast<ClassId>(i);
+    if (half_full_only_ && least * 2 < classes_[i].object_bytes) break;
     if (alignment(id) >= wanted) return id;
   }
   return kNoClass;

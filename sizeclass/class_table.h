@@ -82,6 +82,7 @@ class ClassTable {
   ClassId small_[kSmallLimit / kSmallStep + 1]{};
   ClassId medium_[kMediumLimit / kMediumStep + 1]{};
   unsigned count_ = 0;
+  bool half_full_only_ = false;  // custom classes: see use_list()
   SizeClass classes_[kMaxClasses]{};
 };
 

@@ -119,6 +119,7 @@ Cache* Heap::attach() {
   cache->in_use = true;
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
+  cache->visits.tick = ageing_.tick();  // else its first trip would look idle since the start
   ++threads_seen_;
   threads_alive_.fetch_add(1, std::memory_order_relaxed);
   return cache;
@@ -174,6 +175,7 @@ uint64_t Heap::trim(Cache* cache) {
 // The depots are frozen as well: the system copies a forking process page by page while its other
 // threads run, so a stack that changes meanwhile could show the child one magazine in two places.
 void Heap::lock_all() {
+  if (!started_) return;  // nobody is inside, and the areas' locks have no rank yet
   ageing_.mutex().lock();
   caches_mutex_.lock();
   for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].mutex().lock();
@@ -182,6 +184,7 @@ void Heap::lock_all() {
 }
 
 void Heap::unlock_all() {
+  if (!started_) return;
   depot_.thaw();
   store_.unlock_all();
   for (unsigned i = classes_.count(); i-- > 0;) areas_[i].mutex().unlock();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What must not drift, held against tests/golden/*.txt by golden.py, which can also write them anew.
+// What must not drift, held against tests/golden/*.txt by golden.py, which can also write them
+// anew.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>

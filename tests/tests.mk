@@ -40,18 +40,23 @@ PROGRAM_FLAGS := -g -O1 -Ipreload -Wall -Wextra $(WERROR) -Wno-unused-result -fn
 PROGRAM_LINK_plain :=
 PROGRAM_LINK_shared := -L$(BUILD) -Wl,--no-as-needed -lpktmalloc -Wl,-rpath,'$$ORIGIN/../..'
 PROGRAM_LINK_static := -Wl,--whole-archive $(BUILD)/libpktmalloc.a -Wl,--no-whole-archive
+# What a program is rebuilt for; the others need the library only when they run.
+PROGRAM_NEEDS_plain := |
+PROGRAM_NEEDS_shared := | $(LIBRARIES)
+PROGRAM_NEEDS_static := $(LIBRARIES)
 
 define PROGRAM_RULES
-$(TESTS)/programs/%-$(1): tests/programs/%.c $$(LIBRARIES)
+$(TESTS)/programs/%-$(1): tests/programs/%.c $$(PROGRAM_NEEDS_$(1))
 	@mkdir -p $$(@D)
 	$$(call say,TEST)
 	$$(Q)$$(CC) -std=gnu17 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
-$(TESTS)/programs/%-$(1): tests/programs/%.cpp $$(LIBRARIES)
+$(TESTS)/programs/%-$(1): tests/programs/%.cpp $$(PROGRAM_NEEDS_$(1))
 	@mkdir -p $$(@D)
 	$$(call say,TEST)
 	$$(Q)$$(CXX) -std=c++20 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
 endef
 $(foreach way,plain shared static,$(eval $(call PROGRAM_RULES,$(way))))
+-include $(PROGRAMS:%=%.d)
 # Small libraries that programs load.
 PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests/plugins/*.cpp))
 $(TESTS)/plugins/%.so: tests/plugins/%.cpp

@@ -20,3 +20,27 @@ TEST_CASE("a dip inside the window lowers what is reported") {
   for (unsigned i = 0; i + 1 < LowWater::kTicks; ++i) CHECK(low.tick(7) == 0);
   CHECK(low.tick(7) == 7);
 }
+
+TEST_CASE("a level that rises within the window is not reported before it stood a whole one") {
+  LowWater low;
+  for (unsigned i = 0; i < LowWater::kTicks; ++i) CHECK(low.tick(2) == 0);
+  CHECK(low.tick(50) == 2);
+  for (unsigned i = 0; i + 1 < LowWater::kTicks; ++i) CHECK(low.tick(48) == 0);
+  CHECK(low.tick(48) == 48);
+}
+
+TEST_CASE("nothing is reported of a level that touched zero") {
+  LowWater low;
+  for (unsigned i = 0; i < 20; ++i) {
+    low.record(0);
+    CHECK(low.tick(100) == 0);
+  }
+}
+
+TEST_CASE("records above the low change nothing") {
+  LowWater low;
+  for (unsigned i = 0; i < LowWater::kTicks; ++i) low.tick(10);
+  low.record(11);
+  low.record(1000);
+  CHECK(low.tick(10) == 10);
+}

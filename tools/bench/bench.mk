@@ -7,7 +7,8 @@ PYTHON ?= python3
 WERROR ?= -Werror
 
 BENCH_DIRECTORY := $(BUILD)/bench
-BENCH_CXX_PROGRAMS := $(patsubst tools/bench/%.cpp,$(BENCH_DIRECTORY)/%,$(wildcard tools/bench/*.cpp))
+BENCH_CXX_PROGRAMS := \
+  $(patsubst tools/bench/%.cpp,$(BENCH_DIRECTORY)/%,$(wildcard tools/bench/*.cpp))
 BENCH_C_PROGRAMS := $(BENCH_DIRECTORY)/startup
 BENCH_EMPTY := $(BENCH_DIRECTORY)/libempty.so
 
@@ -18,7 +19,7 @@ BENCH_FLAGS := -O2 -g -pthread -Wall -Wextra -Wshadow -Wundef $(WERROR) -MMD -MP
 BENCH_EMPTY_FLAGS := -std=c11 -fPIC -shared -falign-functions=64 -Wl,-z,now
 
 .PHONY: bench-programs
-bench-programs: $(BENCH_CXX_PROGRAMS) $(BENCH_C_PROGRAMS) $(BENCH_EMPTY)  ## build the benchmark programs
+bench-programs: $(BENCH_CXX_PROGRAMS) $(BENCH_C_PROGRAMS) $(BENCH_EMPTY)  ## build the workloads
 
 .PHONY: bench-quick
 bench-quick: deps  ## all workloads against glibc and three peers, in about five minutes

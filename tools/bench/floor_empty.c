@@ -33,11 +33,12 @@ void* calloc(size_t count, size_t size) {
   return __builtin_mul_overflow(count, size, &bytes) ? NULL : take_fresh(bytes);
 }
 
-// The old object's length is not known: copies as much as fits into the old one's buffer.
+// The old object's length is not known. Copies SIZE bytes: its own and some that lie behind it, all
+// of them inside the buffers.
 void* realloc(void* object, size_t size) {
   char* fresh = take_fresh(size);
   if (fresh == NULL || object == NULL) return fresh;
   const char* old = object;
-  for (size_t i = 0; i < size && i < kBufferBytes; ++i) fresh[i] = old[i];
+  for (size_t i = 0; i < size; ++i) fresh[i] = old[i];
   return fresh;
 }

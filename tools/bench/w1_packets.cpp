@@ -106,14 +106,17 @@ double measure_variant(std::string_view variant, std::size_t count, const char* 
   auto by_clearing = [](auto&) {};
 
   if (variant == "shared_ptr_new")
-    return measure(count, [] { return std::shared_ptr<Packet>(new Packet); }, by_clearing);
+    return measure(
+        count, [] { return std::shared_ptr<Packet>(new Packet); }, by_clearing);
   if (variant == "make_shared")
-    return measure(count, [] { return std::make_shared<Packet>(); }, by_clearing);
+    return measure(
+        count, [] { return std::make_shared<Packet>(); }, by_clearing);
   if (variant == "new_delete") {
     auto delete_all = [](std::vector<Packet*>& packets) {
       for (Packet* packet : packets) delete packet;
     };
-    return measure(count, [] { return new Packet; }, delete_all);
+    return measure(
+        count, [] { return new Packet; }, delete_all);
   }
 
   BlockPool pool(count);
@@ -131,7 +134,8 @@ double measure_variant(std::string_view variant, std::size_t count, const char* 
     auto give_all = [&pool](std::vector<void*>& blocks) {
       for (void* block : blocks) pool.give(block);
     };
-    return measure(count, [&pool] { return pool.take(); }, give_all);
+    return measure(
+        count, [&pool] { return pool.take(); }, give_all);
   }
   workload::usage(usage);
 }
