@@ -16,10 +16,10 @@ constexpr uint64_t kHoverIntervals = 3;
 constexpr int64_t kTokensPerMs = 1250;
 constexpr int64_t kTokensMost = 1'000'000;
 constexpr uint32_t kIdleTicks = 2 * LowWater::kTicks;  // a thread keeps an unused class so long
-constexpr uint32_t kPurgeRun = 64;                     // slabs in one system call
+constexpr size_t kPurgeBytes = size_t{4} << 20;        // in one system call: about 0.3 ms
 
-// A visit may work for a twentieth of the time since the last: 50 us per ms, at most 20 ms.
-constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 400) * 50; }
+// A visit may work for a fortieth of the time since the last: 25 us per ms, at most 4 ms.
+constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 160) * 25; }
 
 constexpr bool is_class(unsigned line) { return line < kMaxClasses; }
 
@@ -81,7 +81,9 @@ bool Ageing::step(const Supply& supply, unsigned index) {
     return true;
   }
   if (line.to_purge > 0) {
-    const uint32_t purged = area(supply, index).purge_some(std::min(line.to_purge, kPurgeRun));
+    SlabArea& slabs = area(supply, index);
+    const auto run = std::max<uint32_t>(1, static_cast<uint32_t>(kPurgeBytes / slabs.slab_bytes()));
+    const uint32_t purged = slabs.purge_some(std::min(line.to_purge, run));
     line.to_purge = purged > 0 ? line.to_purge - purged : 0;
     return true;
   }

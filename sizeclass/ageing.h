@@ -7,7 +7,7 @@
 // million packets and takes them again 10 ms later must not fault their pages in again.
 //
 // Who drives it: a thread that comes by after a trip to depot or slabs (visit), a background thread
-// if there is one (run), malloc_trim (trim). A visit works no longer than a twentieth of the time
+// if there is one (run), malloc_trim (trim). A visit works no longer than a fortieth of the time
 // since the thread's previous one, so heavy work is hardly disturbed and light work does it all.
 //
 // A program that hovers inside its loaded magazines makes no trips. While more than kWatchedBytes
