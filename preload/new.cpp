@@ -8,6 +8,7 @@
 #include <new>
 
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 
 #include "preload/entry.h"
@@ -58,14 +59,20 @@ void* aligned(size_t bytes, std::align_val_t alignment) {
   return std::has_single_bit(a) ? allocate_aligned(a, bytes) : nullptr;
 }
 
+// libstdc++ rounds the size up to the alignment without minding overflow, and would then be content
+// with a tiny object; its plain forms refuse all sizes that malloc refuses.
+bool overflows_when_rounded(size_t bytes) { return bytes > PTRDIFF_MAX; }
+
 template <typename Form>
 void* new_aligned(size_t bytes, std::align_val_t alignment) {
+  if (overflows_when_rounded(bytes)) return new_slow<Form>(bytes);
   if (void* p = aligned(bytes, alignment)) return p;
   return runtime_new<void* (*)(size_t, std::align_val_t)>(Form::kAligned)(bytes, alignment);
 }
 
 template <typename Form>
 void* new_aligned_nothrow(size_t bytes, std::align_val_t alignment) {
+  if (overflows_when_rounded(bytes)) return new_nothrow_slow<Form>(bytes);
   if (void* p = aligned(bytes, alignment)) return p;
   using Function = void* (*)(size_t, std::align_val_t, const std::nothrow_t&);
   return runtime_new<Function>(Form::kAlignedNothrow)(bytes, alignment, std::nothrow_t{});

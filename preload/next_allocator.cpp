@@ -180,10 +180,16 @@ struct mallinfo2 NextAllocator::info() const {
 }
 
 void* find_next_function(const char* name) {
-  if (void* function = dlsym(RTLD_NEXT, name)) return function;
-  // A program in C may have loaded a C++ plugin whose runtime is not in the global scope.
+  // The C++ runtime itself first: another allocator behind us may have an operator new that was
+  // built without exceptions and aborts instead of throwing (mimalloc), and the runtime of a plugin
+  // in a program in C is not in the global scope.
   void* runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  return runtime != nullptr ? dlsym(runtime, name) : nullptr;
+  if (runtime != nullptr) {
+    void* function = dlsym(runtime, name);
+    dlclose(runtime);  // gives back only the count that dlopen took
+    if (function != nullptr) return function;
+  }
+  return dlsym(RTLD_NEXT, name);
 }
 
 }  // namespace pktmalloc

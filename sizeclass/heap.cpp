@@ -85,7 +85,7 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
 
 void Heap::stop() {
   if (!started_) return;
-  memory::release(reinterpret_cast<void*>(base_), kAreas << area_shift_);
+  memory::release(reinterpret_cast<void*>(base_), kAreas * area_bytes());
   memory::release(bookkeeping_, bookkeeping_bytes_);
   base_ = uintptr_t{1} << 63;
   started_ = false;

@@ -34,7 +34,7 @@ $(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/p
 # One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)
 PROGRAM_NAMES := $(basename $(notdir $(PROGRAM_SOURCES)))
-PROGRAMS := $(foreach way,plain shared static,$(PROGRAM_NAMES:%=$(TESTS)/programs/%-$(way)))
+PROGRAMS := $(foreach way,plain shared static,$(PROGRAM_NAMES:%=$(TESTS)/bin/%-$(way)))
 PROGRAM_FLAGS := -g -O1 -Ipreload -Wall -Wextra $(WERROR) -Wno-unused-result -fno-builtin -pthread -MMD -MP
 # A C++ program and a C program are linked by their own drivers; both may load further libraries.
 PROGRAM_LINK_plain :=
@@ -46,11 +46,11 @@ PROGRAM_NEEDS_shared := | $(LIBRARIES)
 PROGRAM_NEEDS_static := $(LIBRARIES)
 
 define PROGRAM_RULES
-$(TESTS)/programs/%-$(1): tests/programs/%.c $$(PROGRAM_NEEDS_$(1))
+$(TESTS)/bin/%-$(1): tests/programs/%.c $$(PROGRAM_NEEDS_$(1))
 	@mkdir -p $$(@D)
 	$$(call say,TEST)
 	$$(Q)$$(CC) -std=gnu17 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
-$(TESTS)/programs/%-$(1): tests/programs/%.cpp $$(PROGRAM_NEEDS_$(1))
+$(TESTS)/bin/%-$(1): tests/programs/%.cpp $$(PROGRAM_NEEDS_$(1))
 	@mkdir -p $$(@D)
 	$$(call say,TEST)
 	$$(Q)$$(CXX) -std=c++20 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
