@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The library as others get it: installed, found by pkg-config, linked shared and static, removed.
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "preload/pktmalloc.h"
+#include "tests/program.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+// "build" or "build/debug".
+const std::string kVariant = std::string(PKTMALLOC_BUILD) == "build" ? "release" : "debug";
+
+Outcome make(const std::string& target, const std::string& prefix) {
+  return Program({"make", "-s", target, "DESTDIR=", "PREFIX=" + prefix, "VARIANT=" + kVariant})
+      .timeout(120)
+      .run();
+}
+
+Outcome shell(const std::string& command, const std::string& prefix) {
+  return Program({"sh", "-c", command})
+      .with("PKG_CONFIG_PATH", prefix + "/lib/pkgconfig")
+      .with("PREFIX", prefix)
+      .run();
+}
+
+size_t files_in(const std::string& folder) {
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    files += !entry.is_directory();
+  }
+  return files;
+}
+
+struct Language {
+  std::string name, compile;
+};
+
+}  // namespace
+
+TEST_CASE("the installed library serves programs that are linked with it") {
+  TemporaryFolder folder;
+  const std::string prefix = folder / "usr";
+  const Outcome installed_now = make("install", prefix);
+  INFO(installed_now);
+  REQUIRE(installed_now.status == 0);
+
+  const Outcome version = shell("pkg-config --modversion pktmalloc", prefix);
+  CHECK(version.out == std::string(PKTMALLOC_VERSION) + "\n");
+
+  const Language languages[] = {
+      {"c", "gcc -std=c11 -pedantic -Wall -Wextra -Werror -O2 tests/examples/example.c"},
+      {"cpp", "g++ -std=c++17 -Wall -Wextra -Werror -O2 tests/examples/example.cpp"}};
+  const std::string flags = " $(pkg-config --cflags pktmalloc)";
+  for (const Language& language : languages) {
+    const std::string shared = folder / ("shared-" + language.name);
+    const std::string plain_static = folder / ("static-" + language.name);
+    const Outcome built =
+        shell(language.compile + flags + " -o " + shared + " $(pkg-config --libs pktmalloc)" +
+                  " && " + language.compile + flags + " -o " + plain_static +
+                  " -Wl,--whole-archive $PREFIX/lib/libpktmalloc.a -Wl,--no-whole-archive -pthread",
+              prefix);
+    INFO(language.name << ": " << built);
+    REQUIRE(built.clean());
+
+    const std::string greeting = std::string("pktmalloc ") + PKTMALLOC_VERSION + "\n";
+    const Outcome by_shared = Program({shared}).with("LD_LIBRARY_PATH", prefix + "/lib").run();
+    INFO(by_shared);
+    CHECK(by_shared.status == 0);
+    CHECK(by_shared.out == greeting);
+    const Outcome by_static = Program({plain_static}).run();
+    INFO(by_static);
+    CHECK(by_static.status == 0);
+    CHECK(by_static.out == greeting);
+    // The shared one needs the library when it runs, the static one does not.
+    CHECK(Program({shared}).run().status == 127);
+    CHECK(shell("readelf -d " + shared, prefix).out.find("[libpktmalloc.so.0]") !=
+          std::string::npos);
+    CHECK(shell("readelf -d " + plain_static, prefix).out.find("libpktmalloc") ==
+          std::string::npos);
+  }
+
+  const Outcome preloaded = Program({program_path("hello")})
+                                .with("LD_PRELOAD", prefix + "/lib/libpktmalloc.so")
+                                .with("PKTMALLOC_VERBOSE", "1")
+                                .run();
+  CHECK(preloaded.err.find(std::string("pktmalloc: version ") + PKTMALLOC_VERSION + "\n") == 0);
+
+  CHECK(files_in(prefix) >= 6);
+  const Outcome removed = make("uninstall", prefix);
+  INFO(removed);
+  CHECK(removed.status == 0);
+  CHECK(files_in(prefix) == 0);
+}
+
+TEST_CASE("the archive's members are all needed only when malloc is: a plain -l links too") {
+  TemporaryFolder folder;
+  const std::string prefix = folder / "usr";
+  REQUIRE(make("install", prefix).status == 0);
+  for (const Language& language : {Language{"c", "gcc -O2 tests/examples/example.c"},
+                                   Language{"cpp", "g++ -O2 tests/examples/example.cpp"}}) {
+    const std::string program = folder / language.name;
+    const Outcome built = shell(language.compile + " -I$PREFIX/include -o " + program +
+                                    " $PREFIX/lib/libpktmalloc.a -pthread",
+                                prefix);
+    INFO(built);
+    REQUIRE(built.clean());
+    const Outcome outcome = Program({program}).run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+  }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/cache.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "tests/model/random.h"
+#include "tests/unit/stock.h"
+
+using namespace pktmalloc;
+using namespace pktmalloc::test;
+
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// Several caches, driven by one thread, on one supply. Objects carry their address, so that one
+// that is handed out twice or purged while live is seen.
+class Run {
+ public:
+  Run(Random& random, Stock& stock, unsigned caches, bool magazines_run_out)
+      : random_(random), stock_(stock), magazines_run_out_(magazines_run_out) {
+    for (unsigned n = 0; n < caches; ++n) caches_.push_back(std::make_unique<Cache>());
+    allocated_.resize(stock.count());
+    if (magazines_run_out) hide_magazines();
+  }
+
+  // Empty: nothing was wrong.
+  const char* step() {
+    const ClassId id{static_cast<uint8_t>(random_.below(stock_.count()))};
+    Cache& cache = *caches_[random_.below(caches_.size())];
+    const uint32_t count =
+        random_.mostly_small(random_.one_in(8) ? 3000 : 3 * stock_.shape(id).first_rounds);
+    switch (random_.below(16)) {
+      case 0:
+        cache.flush(stock_.supply);
+        break;
+      case 1:
+        cache.visits.tick += random_.below(3);
+        cache.flush_idle(stock_.supply, cache.visits.tick - random_.below(3));
+        break;
+      case 2:
+        if (const char* what = age(id)) return what;
+        break;
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+        for (uint32_t n = 0; n < count; ++n) {
+          if (const char* what = allocate(cache, id)) return what;
+        }
+        break;
+      default:
+        for (uint32_t n = 0; n < count && !live_.empty(); ++n) {
+          if (const char* what = release(random_.one_in(4) ? any() : cache)) return what;
+        }
+    }
+    return compare();
+  }
+
+  const char* end() {
+    while (!live_.empty()) {
+      if (const char* what = release(any())) return what;
+    }
+    for (auto& cache : caches_) cache->flush(stock_.supply);
+    for (unsigned i = 0; i < stock_.count(); ++i) {
+      if (const char* what = age(ClassId(i))) return what;
+      const AreaStatistics a = stock_.areas[i].statistics();
+      if (a.filled != a.drained) return "objects lost";
+      if (a.purged_slabs != a.used_slabs) return "slabs lost";
+    }
+    uint64_t magazines = 0;
+    for (unsigned size = 0; size < kMagazineSizes; ++size) {
+      while (stock_.store.drain_one(size)) {
+      }
+      const AreaStatistics a = stock_.store.area(size).statistics();
+      magazines += a.filled - a.drained;
+    }
+    if (magazines != hidden_) return "magazines lost";
+    return compare();
+  }
+
+  uint64_t refusals = 0;
+
+ private:
+  // Leaves four of each size.
+  void hide_magazines() {
+    for (unsigned size = 0; size < kMagazineSizes; ++size) {
+      std::vector<Magazine*> all;
+      while (Magazine* magazine = stock_.store.obtain(rounds_of_size(size))) {
+        all.push_back(magazine);
+      }
+      for (unsigned n = 0; n < 4; ++n) stock_.store.give_back(all[n]);
+      hidden_ += all.size() - 4;
+    }
+  }
+
+  Cache& any() { return *caches_[random_.below(caches_.size())]; }
+
+  const char* allocate(Cache& cache, ClassId id) {
+    void* object = stock_.allocate(cache, id);
+    if (object == nullptr && exhausted(id)) {
+      ++refusals;
+      return nullptr;
+    }
+    if (object == nullptr) {
+      // As the heap does it, when there is no memory for a magazine.
+      if (!magazines_run_out_) return "refused although there are free objects";
+      uintptr_t only = 0;
+      if (stock_.areas[index(id)].fill(&only, 1) != 1) return "refused by the slabs as well";
+      object = reinterpret_cast<void*>(only);
+      ++refusals;
+      --allocated_[index(id)];
+    }
+    if (!stock_.is_object(id, object)) return "not an object";
+    if (live_of_.count(object) != 0) return "handed out twice";
+    live_of_[object] = live_.size();
+    live_.push_back({object, id});
+    *static_cast<void**>(object) = object;
+    ++allocated_[index(id)];
+    return nullptr;
+  }
+
+  const char* release(Cache& cache) {
+    const size_t n = random_.one_in(3) ? live_.size() - 1 : random_.below(live_.size());
+    const Live gone = live_[n];
+    if (*static_cast<void**>(gone.object) != gone.object) return "content of an object";
+    live_[n] = live_.back();
+    live_of_[live_[n].object] = n;
+    live_.pop_back();
+    live_of_.erase(gone.object);
+    stock_.release(cache, gone.id, gone.object);
+    return nullptr;
+  }
+
+  // As ageing does it, without waiting.
+  const char* age(ClassId id) {
+    SlabArea& area = stock_.areas[index(id)];
+    while (Magazine* magazine = stock_.depot.take(id)) {
+      if (magazine->rounds == 0) return "an empty magazine in the depot";
+      if (magazine->rounds > magazine->capacity) return "rounds above the capacity";
+      aged_[id] += magazine->rounds;
+      area.drain(magazine->objects(), magazine->rounds);
+      magazine->rounds = 0;
+      if (random_.one_in(2)) {
+        stock_.store.retire(magazine);
+      } else {
+        stock_.store.give_back(magazine);
+      }
+      ++aged_magazines_[id];
+    }
+    while (area.purge_some(8) > 0) {
+    }
+    for (unsigned size = 0; size < kMagazineSizes; ++size) {
+      while (random_.one_in(2) && stock_.store.drain_one(size)) {
+      }
+      stock_.store.area(size).purge_some(random_.below(4));
+    }
+    return nullptr;
+  }
+
+  // Everything that is free is held by magazines of threads.
+  bool exhausted(ClassId id) {
+    const AreaStatistics a = stock_.areas[index(id)].statistics();
+    return a.free_objects == 0 && a.purged_slabs == 0 && stock_.depot.depth(id) == 0 &&
+           a.used_slabs == stock_.area_bytes() >> stock_.shape(id).slab_shift;
+  }
+
+  const char* compare() {
+    std::vector<uint64_t> live(stock_.count());
+    for (const Live& one : live_) ++live[index(one.id)];
+    for (unsigned i = 0; i < stock_.count(); ++i) {
+      const ClassId id{static_cast<uint8_t>(i)};
+      CacheStatistics sum{};
+      for (const auto& cache : caches_) {
+        const CacheStatistics s = cache->statistics(id);
+        if (s.held > 2U * stock_.shape(id).largest_rounds) return "a thread holds too much";
+        sum.allocated += s.allocated;
+        sum.held += s.held;
+        sum.taken += s.taken;
+        sum.given += s.given;
+        sum.takes += s.takes;
+        sum.gives += s.gives;
+      }
+      const AreaStatistics a = stock_.areas[i].statistics();
+      const uint64_t in_depot = sum.given - sum.taken - aged_[id];
+      if (sum.allocated != allocated_[i]) return "allocated";
+      if (sum.gives - sum.takes - aged_magazines_[id] != stock_.depot.depth(id)) return "depot";
+      if (a.filled - a.drained != live[i] + sum.held + in_depot) return "filled and drained";
+      if (live[i] + sum.held + in_depot + a.free_objects !=
+          (a.used_slabs - a.purged_slabs) * stock_.shape(id).objects_per_slab) {
+        return "objects in used slabs";
+      }
+    }
+    return nullptr;
+  }
+
+  struct Live {
+    void* object;
+    ClassId id;
+  };
+  Random& random_;
+  Stock& stock_;
+  const bool magazines_run_out_;
+  uint64_t hidden_ = 0;  // magazines
+  std::vector<std::unique_ptr<Cache>> caches_;
+  std::vector<Live> live_;
+  std::map<void*, size_t> live_of_;
+  std::vector<uint64_t> allocated_;
+  std::map<ClassId, uint64_t> aged_, aged_magazines_;
+};
+
+// Returns how many requests a cache refused.
+uint64_t run_all(unsigned caches, std::initializer_list<size_t> sizes, size_t area_bytes,
+                 size_t magazine_area_bytes) {
+  uint64_t refusals = 0;
+  for (const uint64_t seed : seeds(20)) {
+    CAPTURE(seed, caches, area_bytes);
+    Random random(seed);
+    Stock stock(sizes, area_bytes, magazine_area_bytes);
+    Run run(random, stock, caches, magazine_area_bytes < kMiB);
+    for (int step = 0; step < 600; ++step) {
+      const char* wrong = run.step();
+      if (wrong == nullptr) continue;
+      CAPTURE(step);
+      FAIL(wrong);
+    }
+    const char* wrong = run.end();
+    if (wrong != nullptr) FAIL(wrong);
+    refusals += run.refusals;
+  }
+  return refusals;
+}
+
+}  // namespace
+
+TEST_CASE("caches on one supply hand out every object once and lose none") {
+  CHECK(run_all(1, {64}, 8 * kMiB, kMiB) == 0);
+  run_all(4, {16, 592, 4096}, kMiB, kMiB);
+}
+
+TEST_CASE("caches on an exhausted supply refuse only what nobody has") {
+  CHECK(run_all(3, {64, 1024}, 64 * 1024, kMiB) > 0);
+}
+
+TEST_CASE("caches whose magazines run out lose nothing") {
+  CHECK(run_all(6, {64, 128, 256, 512}, 4 * kMiB, 64 * 1024) > 0);
+}

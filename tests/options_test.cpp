@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// Options: what is not understood is told in one line and changes nothing else.
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "preload/pktmalloc.h"
+#include "tests/program.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+struct Option {
+  std::string name, default_value, accepted;
+};
+
+const std::vector<Option> kOptions = {
+#define OPTION(NAME, default_value, accepted, help) {"PKTMALLOC_" #NAME, default_value, accepted},
+#include "preload/options.def"
+#undef OPTION
+};
+
+const Option& option(const std::string& name) {
+  return *std::find_if(kOptions.begin(), kOptions.end(),
+                       [&](const Option& o) { return o.name == name; });
+}
+
+size_t lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+// The program itself is as it is without the library.
+void check_untouched(const Outcome& outcome) {
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(outcome.out == "hello\n");
+}
+
+Outcome hello_with(const std::string& name, const std::string& value) {
+  return Program({program_path("hello")}).preloaded().with(name, value).run();
+}
+
+}  // namespace
+
+TEST_CASE("without options nothing is said") {
+  const Outcome outcome = Program({program_path("hello")}).preloaded().run();
+  check_untouched(outcome);
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("an unknown option is told in one line that names all options") {
+  for (const std::string name :
+       {"PKTMALLOC_STAT", "PKTMALLOC_STATSX", "PKTMALLOC_", "PKTMALLOC_stats", "PKTMALLOC_AGES"}) {
+    const Outcome outcome = hello_with(name, "1");
+    INFO(name << ": " << outcome);
+    check_untouched(outcome);
+    CHECK(lines(outcome.err) == 1);
+    CHECK(outcome.err.find("pktmalloc: unknown option " + name + " is ignored") == 0);
+    for (const Option& known : kOptions) {
+      CHECK(outcome.err.find(" " + known.name) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("other variables are nobody's options") {
+  for (const std::string name : {"PKTMALLOC", "PKTMALLOCX_AGE", "MY_PKTMALLOC_AGE"}) {
+    const Outcome outcome = hello_with(name, "1");
+    check_untouched(outcome);
+    CHECK(outcome.err.empty());
+  }
+}
+
+TEST_CASE("a malformed value is told in one line, and the default holds") {
+  struct Row {
+    std::string name;
+    std::vector<std::string> values;
+  };
+  const Row rows[] = {
+      {"PKTMALLOC_STATS", {""}},
+      {"PKTMALLOC_CLASSES",
+       {"", "0", "64,", ",64", "64,,128", "64;128", "x", "64x", "-1", "2MiB", "1048577", "1GiB",
+        "99999999999999999999", "64, 128", "default,64",
+        "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,"
+        "34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,"
+        "64"}},
+      {"PKTMALLOC_NEXT", {"", "0", "jemalloc", "libmimalloc.so.2"}},
+      {"PKTMALLOC_AGE",
+       {"", "0", "1", "s", "3ms", "0s", "61m", "2h", "3601s", "1 s", "1s ", "1s,2s", "-1s", "1.5s",
+        "18446744073709551617s", "99999999999999999999ms"}},
+      {"PKTMALLOC_BACKGROUND", {"", "2", "yes", "AUTO", "01"}},
+      {"PKTMALLOC_VERBOSE", {"", "2", "yes", "on"}},
+  };
+  CHECK(std::size(rows) == kOptions.size());
+  for (const Row& row : rows) {
+    for (const std::string& value : row.values) {
+      const Outcome outcome = hello_with(row.name, value);
+      INFO(row.name << "=" << value << ": " << outcome);
+      check_untouched(outcome);
+      CHECK(lines(outcome.err) == 1);
+      CHECK(outcome.err.find("pktmalloc: " + row.name + "=" + value + " is not understood") == 0);
+      CHECK(outcome.err.find("accepted: " + option(row.name).accepted) != std::string::npos);
+      CHECK(outcome.err.find("using " + option(row.name).default_value + "\n") !=
+            std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a value that is as long as it can be is still told in one line") {
+  const Outcome outcome = hello_with("PKTMALLOC_AGE", std::string(100000, '7'));
+  check_untouched(outcome);
+  CHECK(lines(outcome.err) == 1);
+  CHECK(outcome.err.size() <= 500);
+}
+
+TEST_CASE("a good value is taken without a word") {
+  const std::pair<std::string, std::string> good[] = {
+      {"PKTMALLOC_STATS", "0"},          {"PKTMALLOC_CLASSES", "default"},
+      {"PKTMALLOC_CLASSES", "1"},        {"PKTMALLOC_CLASSES", "1536,64"},
+      {"PKTMALLOC_CLASSES", "64,64,64"}, {"PKTMALLOC_CLASSES", "64,2K,8KiB,1M"},
+      {"PKTMALLOC_CLASSES", "1MiB"},     {"PKTMALLOC_NEXT", "default"},
+      {"PKTMALLOC_AGE", "4ms"},          {"PKTMALLOC_AGE", "250ms"},
+      {"PKTMALLOC_AGE", "3600s"},        {"PKTMALLOC_AGE", "5m"},
+      {"PKTMALLOC_AGE", "1h"},           {"PKTMALLOC_BACKGROUND", "auto"},
+      {"PKTMALLOC_BACKGROUND", "0"},     {"PKTMALLOC_BACKGROUND", "1"},
+      {"PKTMALLOC_VERBOSE", "0"},
+  };
+  for (const auto& [name, value] : good) {
+    const Outcome outcome = hello_with(name, value);
+    INFO(name << "=" << value << ": " << outcome);
+    check_untouched(outcome);
+    CHECK(outcome.err.empty());
+  }
+}
+
+TEST_CASE("PKTMALLOC_VERBOSE tells the version and every option with its origin") {
+  std::string expected = std::string("pktmalloc: version ") + PKTMALLOC_VERSION + "\n";
+  for (const Option& known : kOptions) {
+    const bool given = known.name == "PKTMALLOC_VERBOSE" || known.name == "PKTMALLOC_AGE";
+    const std::string value = known.name == "PKTMALLOC_VERBOSE" ? "1"
+                              : given                           ? "250ms"
+                                                                : known.default_value;
+    expected += "pktmalloc: " + known.name + "=" + value + " (" +
+                (given ? "environment" : "default") + ")\n";
+  }
+  for (const std::string way : {"plain", "shared", "static"}) {
+    Program program({program_path("hello", way)});
+    if (way == "plain") program.preloaded();
+    program.with("PKTMALLOC_VERBOSE", "1").with("PKTMALLOC_AGE", "250ms");
+    const Outcome outcome = program.run();
+    check_untouched(outcome);
+    CHECK(outcome.err == expected);
+  }
+}
+
+TEST_CASE("PKTMALLOC_CLASSES pools just these sizes, for requests that fill half of them") {
+  const auto classes_of = [](const std::string& list) {
+    return Program({program_path("pooled_sizes"), "1", "16", "32", "64", "65", "700", "768", "1000",
+                    "1536", "1537", "100000", "2000000"})
+        .preloaded()
+        .with("PKTMALLOC_CLASSES", list)
+        .run();
+  };
+  CHECK(classes_of("64,1536").out == "0\n0\n64\n64\n0\n0\n1536\n1536\n1536\n0\n0\n0\n");
+  CHECK(classes_of("1536,64,1536").out == "0\n0\n64\n64\n0\n0\n1536\n1536\n1536\n0\n0\n0\n");
+  CHECK(classes_of("16").out == "16\n16\n0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n");
+  CHECK(classes_of("100K").out == "0\n0\n0\n0\n0\n0\n0\n0\n0\n0\n102400\n0\n");
+  CHECK(classes_of("default").out == "16\n16\n32\n64\n80\n768\n768\n1024\n1536\n1600\n114688\n0\n");
+}
+
+TEST_CASE("programs work with any list of classes") {
+  for (const std::string list : {"64,1536", "1", "1MiB", "48,100,1000,40000", "4096,8K"}) {
+    for (const std::string name :
+         {"objects_of_all_sizes_do_not_overlap", "realloc_keeps_contents", "free_keeps_errno",
+          "aligned_blocks_are_aligned", "fork_child_works_without_exec"}) {
+      const Outcome outcome =
+          Program({program_path(name)}).preloaded().with("PKTMALLOC_CLASSES", list).run();
+      INFO(list << ", " << name << ": " << outcome);
+      CHECK(outcome.clean());
+    }
+  }
+}
+
+TEST_CASE("a PKTMALLOC_NEXT that cannot be loaded is told in one line, and the default serves") {
+  TemporaryFolder folder;
+  folder.write("text.so", "no library\n");
+  for (const std::string& path : {std::string("/nonexistent/libmimalloc.so"), folder / "text.so",
+                                  std::string("/lib/x86_64-linux-gnu/libm.so.6")}) {
+    const Outcome outcome = hello_with("PKTMALLOC_NEXT", path);
+    INFO(path << ": " << outcome);
+    check_untouched(outcome);
+    CHECK(lines(outcome.err) == 1);
+    CHECK(outcome.err.find("pktmalloc: PKTMALLOC_NEXT: ") == 0);
+    CHECK(outcome.err.find("using the next allocator") != std::string::npos);
+    const Outcome work =
+        Program({program_path("work_under_limits")}).preloaded().with("PKTMALLOC_NEXT", path).run();
+    INFO(work);
+    CHECK(work.status == 0);
+  }
+}
+
+TEST_CASE("a setuid program ignores the environment") {
+  TemporaryFolder folder;
+  struct statvfs mount {};
+  statvfs(folder.path().c_str(), &mount);
+  if (geteuid() != 0 || !installed("setpriv") || (mount.f_flag & ST_NOSUID) != 0) {
+    WARN("needs root, setpriv and a folder where setuid holds");
+    return;
+  }
+  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
+  const std::string copy = folder / "hello";
+  std::filesystem::copy_file(program_path("hello", "static"), copy);
+  const auto run = [&] {
+    return Program({"setpriv", "--reuid=65534", "--clear-groups", copy})
+        .with("PKTMALLOC_VERBOSE", "1")
+        .with("PKTMALLOC_STATS", "1")
+        .with("PKTMALLOC_UNKNOWN", "1")
+        .run();
+  };
+  REQUIRE(chmod(copy.c_str(), 0755) == 0);
+  const Outcome ordinary = run();
+  check_untouched(ordinary);
+  CHECK(ordinary.err.find("pktmalloc: version") != std::string::npos);
+  CHECK(ordinary.err.find("PKTMALLOC_UNKNOWN") != std::string::npos);
+  REQUIRE(chmod(copy.c_str(), 04755) == 0);
+  const Outcome setuid = run();
+  check_untouched(setuid);
+  CHECK(setuid.err.empty());
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Alignments up to 1 MiB and beyond; every block is written in full and none overlaps another.
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "pattern.h"
+
+enum { kBlocks = 6 };
+
+static void* allocate(int kind, size_t alignment, size_t bytes) {
+  return kind == 0 ? aligned_alloc(alignment, bytes) : memalign(alignment, bytes);
+}
+
+static void one(size_t alignment, size_t bytes) {
+  void* blocks[kBlocks];
+  for (int i = 0; i < kBlocks; ++i) {
+    blocks[i] = allocate(i % 2, alignment, bytes);
+    CHECK(blocks[i] != NULL && (uintptr_t)blocks[i] % alignment == 0);
+    CHECK(malloc_usable_size(blocks[i]) >= bytes);
+    write_pattern(blocks[i], bytes, bytes * 7 + (size_t)i);
+  }
+  for (int i = 0; i < kBlocks; ++i) {
+    CHECK(has_pattern(blocks[i], bytes, bytes * 7 + (size_t)i));
+    blocks[i] = realloc(blocks[i], bytes + 100);
+    CHECK(has_pattern(blocks[i], bytes, bytes * 7 + (size_t)i));
+    free(blocks[i]);
+  }
+}
+
+int main(void) {
+  for (size_t alignment = 1; alignment <= 8 << 20; alignment *= 2) {
+    for (size_t bytes = 1; bytes <= 200000; bytes = bytes * 3 + 1) one(alignment, bytes);
+    one(alignment, alignment);
+  }
+  return 0;
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Every program of tests/programs, in each of the three ways it is built: it must end with status 0
+// and say nothing. What a program shows is its name; what it needs from outside is in the table.
+#include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/program.h"
+
+namespace {
+
+struct Needs {
+  std::map<std::string, std::string> environment;
+  rlim_t address_space = 0;
+};
+
+const std::map<std::string, Needs> kPrograms = {
+    {"aligned_blocks_are_aligned", {}},
+    {"allocation_before_constructors", {}},
+    {"allocation_in_exit_handlers", {}},
+    {"allocation_in_key_destructors", {}},
+    {"allocation_in_thread_local_destructors", {}},
+    {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
+    {"calloc_overflow_is_no_memory", {}},
+    {"calloc_zeroes_recycled_memory", {}},
+    {"cancelled_threads_free_in_their_handlers", {}},
+    {"detached_threads_work_while_main_exits", {}},
+    {"every_operator_new_and_delete", {}},
+    {"exceptions_across_allocations", {}},
+    {"exec_keeps_the_environment", {}},
+    {"exhausted_class_is_served_by_the_next_allocator", {{}, rlim_t{16} << 30}},
+    {"foreign_pointers_go_to_their_owner", {}},
+    {"fork_child_works_without_exec", {}},
+    {"fork_while_others_allocate", {}},
+    {"fork_while_the_background_thread_works",
+     {{{"PKTMALLOC_BACKGROUND", "1"}, {"PKTMALLOC_AGE", "20ms"}}}},
+    {"free_in_another_thread", {}},
+    {"free_keeps_errno", {}},
+    {"free_of_null_does_nothing", {}},
+    {"libc_spellings_are_ours", {}},
+    {"longjmp_out_of_a_signal_handler", {}},
+    {"main_thread_ends_before_others", {}},
+    {"mallinfo2_is_plausible", {}},
+    {"malloc_info_writes_xml", {}},
+    {"malloc_of_zero_gives_distinct_objects", {}},
+    {"mallopt_returns_one", {}},
+    {"memory_from_libc_is_freed_by_free", {}},
+    {"memory_goes_back_under_light_work", {}},
+    {"memory_goes_back_when_a_worker_ends", {}},
+    {"memory_goes_back_when_idle", {}},
+    {"memory_refused_then_granted", {}},
+    {"new_handler_is_called_and_retried", {}},
+    {"new_throws_bad_alloc", {}},
+    {"no_cxx_runtime_in_c_programs", {}},
+    {"nothrow_new_returns_null", {}},
+    {"objects_of_all_sizes_do_not_overlap", {}},
+    {"plugin_bound_deeply_hands_memory_over", {}},
+    {"plugin_in_cxx_throws_in_a_c_program", {}},
+    {"plugin_loaded_and_unloaded_repeatedly", {}},
+    {"posix_memalign_tells_errors_by_result", {}},
+    {"producers_and_consumers_stay_bounded", {}},
+    {"realloc_crosses_between_pool_and_next_allocator", {}},
+    {"realloc_keeps_contents", {}},
+    {"realloc_of_null_allocates", {}},
+    {"realloc_to_zero_frees", {}},
+    {"reallocarray_overflow_leaves_the_block", {}},
+    {"requests_beyond_ptrdiff_max_fail", {}},
+    {"signals_interrupt_allocations", {}},
+    {"single_thread_stays_single", {}},
+    {"sized_frees_free", {}},
+    {"spawned_programs_run", {}},
+    {"statistics_allocate_nothing", {}},
+    {"thousand_threads_hold_little", {}},
+    {"thread_churn_is_bounded", {}},
+    {"threads_with_the_smallest_stacks", {}},
+    {"trim_returns_memory", {}},
+    {"usable_size_is_writable", {}},
+    {"valloc_gives_whole_pages", {}},
+    {"vfork_and_exec_leave_the_parent_intact", {}},
+};
+
+// Those that must say something, or need what not every machine has.
+const std::set<std::string> kRunElsewhere = {
+    "double_free_is_told",                 // failures_test.cpp
+    "double_free_of_many_is_told",         // failures_test.cpp
+    "free_inside_an_object_is_told",       // failures_test.cpp
+    "work_under_limits",                   // failures_test.cpp
+    "hello",                               // options_test.cpp
+    "pooled_sizes",                        // options_test.cpp
+    "statistics_are_exact",                // statistics_test.cpp
+    "malloc_stats_tells_on_stderr",        // statistics_test.cpp
+    "large_blocks_come_from_mimalloc",     // below
+    "large_blocks_do_not_come_from_libc",  // below
+};
+
+Outcome run(const std::string& name, const std::string& way, const Needs& needs) {
+  Program program({program_path(name, way)});
+  if (way == "plain") program.preloaded();
+  for (const auto& [variable, value] : needs.environment) program.with(variable, value);
+  if (needs.address_space > 0) program.limit(RLIMIT_AS, needs.address_space);
+  return program.run();
+}
+
+void run_all(const std::string& way) {
+  for (const auto& [name, needs] : kPrograms) {
+    DYNAMIC_SECTION(name) {
+      const Outcome outcome = run(name, way, needs);
+      INFO(outcome);
+      CHECK(outcome.clean());
+    }
+  }
+}
+
+bool loadable(const std::string& library) {
+  return Program({"/sbin/ldconfig", "-p"}).run().out.find(library) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a program behaves as its name says when the library is preloaded") { run_all("plain"); }
+
+TEST_CASE("a program behaves as its name says when it is linked with the shared library") {
+  run_all("shared");
+}
+
+TEST_CASE("a program behaves as its name says when it is linked with the static library") {
+  run_all("static");
+}
+
+TEST_CASE("no program is left out") {
+  for (const auto& file : std::filesystem::directory_iterator("tests/programs")) {
+    if (file.path().extension() == ".h") continue;
+    const std::string name = file.path().stem();
+    INFO(name);
+    CHECK(kPrograms.count(name) + kRunElsewhere.count(name) == 1);
+  }
+}
+
+TEST_CASE("another allocator preloaded behind us serves what is not pooled") {
+  const std::string allocators[] = {"libjemalloc.so.2", "libmimalloc.so.2",
+                                    "libtcmalloc_minimal.so.4"};
+  const std::string names[] = {"aligned_blocks_are_aligned",
+                               "allocation_in_exit_handlers",
+                               "allocation_in_key_destructors",
+                               "every_operator_new_and_delete",
+                               "fork_child_works_without_exec",
+                               "large_blocks_do_not_come_from_libc",
+                               "memory_from_libc_is_freed_by_free",
+                               "new_throws_bad_alloc",
+                               "objects_of_all_sizes_do_not_overlap",
+                               "realloc_crosses_between_pool_and_next_allocator",
+                               "realloc_keeps_contents",
+                               "usable_size_is_writable"};
+  for (const std::string& allocator : allocators) {
+    DYNAMIC_SECTION(allocator) {
+      if (!loadable(allocator)) {
+        WARN(allocator << " is not installed");
+        return;
+      }
+      for (const std::string& name : names) {
+        const Outcome outcome = Program({program_path(name)}).preloaded(allocator).run();
+        INFO(name << ": " << outcome);
+        CHECK(outcome.clean());
+      }
+    }
+  }
+}
+
+TEST_CASE("PKTMALLOC_NEXT=mimalloc serves what is not pooled") {
+  if (!loadable("libmimalloc.so.2")) {
+    WARN("libmimalloc.so.2 is not installed");
+    return;
+  }
+  const std::string names[] = {
+      "large_blocks_come_from_mimalloc",    "aligned_blocks_are_aligned",
+      "allocation_in_exit_handlers",        "every_operator_new_and_delete",
+      "fork_child_works_without_exec",      "large_blocks_do_not_come_from_libc",
+      "foreign_pointers_go_to_their_owner", "realloc_keeps_contents"};
+  for (const std::string way : {"plain", "shared", "static"}) {
+    DYNAMIC_SECTION(way) {
+      for (const std::string& name : names) {
+        const Outcome outcome = run(name, way, {{{"PKTMALLOC_NEXT", "mimalloc"}}});
+        INFO(name << ": " << outcome);
+        CHECK(outcome.clean());
+      }
+    }
+  }
+}

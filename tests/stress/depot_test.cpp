@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/depot.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <vector>
+
+#include "tests/stress/crew.h"
+#include "tests/unit/magazine_rack.h"
+
+using namespace pktmalloc;
+using namespace pktmalloc::test;
+
+namespace {
+
+constexpr unsigned kMagazines = 64;
+constexpr unsigned kClasses = 3;
+
+// Threads move magazines between the stacks; `meanwhile` runs beside them until they are done.
+template <typename Meanwhile>
+void hammer(unsigned threads, Meanwhile&& meanwhile) {
+  MagazineRack rack(kMagazines);
+  const auto depot = std::make_unique<Depot>();
+  depot->start(rack.base());
+  for (unsigned n = 0; n < kMagazines; ++n) depot->give(ClassId(n % kClasses), rack[n]);
+  std::vector<std::atomic<int>> hands(kMagazines);
+  std::atomic<unsigned> wrong = 0, running = threads;
+  {
+    Crew crew(threads, [&](unsigned number) {
+      Dice dice(number + 1);
+      std::vector<Magazine*> held;
+      for (unsigned n = 0; n < 400'000 / kSlower; ++n) {
+        if (held.size() < 8 && dice.below(2) == 0) {
+          if (Magazine* magazine = depot->take(ClassId(dice.below(kClasses)))) {
+            if (hands[rack.number_of(magazine)].fetch_add(1, std::memory_order_relaxed) != 0) {
+              ++wrong;
+            }
+            // Not atomic: two hands would race on it.
+            ++magazine->rounds;
+            held.push_back(magazine);
+          }
+        } else if (!held.empty()) {
+          hands[rack.number_of(held.back())].fetch_sub(1, std::memory_order_relaxed);
+          depot->give(ClassId(dice.below(kClasses)), held.back());
+          held.pop_back();
+        }
+      }
+      for (Magazine* magazine : held) {
+        hands[rack.number_of(magazine)].fetch_sub(1, std::memory_order_relaxed);
+        depot->give(ClassId{0}, magazine);
+      }
+      --running;
+    });
+    while (running > 0) meanwhile(*depot);
+  }
+  CHECK(wrong == 0);
+  unsigned found = 0;
+  for (unsigned i = 0; i < kClasses; ++i) {
+    const uint32_t depth = depot->depth(ClassId(i));
+    unsigned here = 0;
+    while (Magazine* magazine = depot->take(ClassId(i))) {
+      ++here;
+      CHECK(hands[rack.number_of(magazine)].fetch_add(1) == 0);
+    }
+    CHECK(here == depth);
+    found += here;
+  }
+  CHECK(found == kMagazines);
+}
+
+}  // namespace
+
+TEST_CASE("no magazine is in two hands and none is lost, among four and eight threads") {
+  for (const unsigned threads : {4U, 8U})
+    hammer(threads, [](Depot&) { std::this_thread::yield(); });
+}
+
+TEST_CASE("no magazine is lost while the depot is frozen and thawed and its ticks end") {
+  hammer(4, [](Depot& depot) {
+    depot.freeze();
+    std::this_thread::yield();
+    depot.thaw();
+    for (unsigned i = 0; i < kClasses; ++i) depot.tick(ClassId(i));
+    std::this_thread::yield();
+  });
+}

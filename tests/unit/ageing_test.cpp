@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// Where the number of ticks matters, Heap::age() ends each tick; where the program's own threads do
+// the work, the interval is short and the clock real.
+#include "sizeclass/ageing.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/started_heap.h"
+
+using namespace pktmalloc;
+using namespace pktmalloc::test;
+
+namespace {
+
+constexpr uint64_t kInterval = 40;
+constexpr size_t kMiB = size_t{1} << 20;
+
+std::vector<void*> take(StartedHeap& heap, Cache* cache, ClassId id, size_t count) {
+  std::vector<void*> objects(count);
+  for (auto& object : objects) {
+    object = heap->allocate(cache, id);
+    REQUIRE(object != nullptr);
+    *static_cast<char*>(object) = 1;
+  }
+  return objects;
+}
+
+void put(StartedHeap& heap, Cache* cache, ClassId id, const std::vector<void*>& objects) {
+  for (void* object : objects) heap->release(cache, id, object);
+}
+
+// Allocates and frees so many bytes of the class.
+void peak(StartedHeap& heap, Cache* cache, ClassId id, size_t bytes) {
+  put(heap, cache, id, take(heap, cache, id, bytes / heap->classes()[id].object_bytes));
+}
+
+void age(StartedHeap& heap, unsigned ticks) {
+  for (unsigned n = 0; n < ticks; ++n) heap->age();
+}
+
+// Repeats `light` until `done`, for as long as a slow machine may need.
+template <typename Light, typename Done>
+bool eventually(Light&& light, Done&& done) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!done()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    light();
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("memory that nobody needed for an interval in depot and slabs is given back") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  peak(heap, cache, id, 8 * kMiB);
+  heap->detach(cache);
+  REQUIRE(heap.of(id).cached_depot > 4000);
+  CHECK(heap.of(id).purged_bytes == 0);
+  age(heap, LowWater::kTicks);
+  CHECK(heap.of(id).cached_depot > 4000);
+  age(heap, 1);
+  CHECK(heap.of(id).cached_depot == 0);
+  CHECK(heap.of(id).purged_bytes == 0);
+  age(heap, LowWater::kTicks + 1);
+  const ClassStatistics s = heap.of(id);
+  CHECK(s.purged_bytes >= 8 * kMiB);
+  CHECK(s.cached_slabs == 0);
+  CHECK(s.active_bytes == 0);
+  CHECK(heap->ageing().waiting_bytes() == 0);
+  age(heap, 10);
+  CHECK(heap.of(id).purged_bytes == s.purged_bytes);
+}
+
+TEST_CASE("memory that is needed once in every interval stays") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  for (unsigned n = 0; n < 10; ++n) {
+    peak(heap, cache, id, 4 * kMiB);
+    age(heap, LowWater::kTicks - 1);
+  }
+  CHECK(heap.of(id).purged_bytes == 0);
+  CHECK(heap.of(id).drains == 0);
+}
+
+TEST_CASE("of a peak only what the work no longer needs is given back") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  peak(heap, cache, id, 16 * kMiB);
+  for (unsigned n = 0; n < 4 * LowWater::kTicks; ++n) {
+    peak(heap, cache, id, 4 * kMiB);
+    age(heap, 1);
+  }
+  const ClassStatistics s = heap.of(id);
+  CHECK(s.purged_bytes >= 10 * kMiB);
+  CHECK(s.committed_bytes <= 7 * kMiB);
+  CHECK((s.cached_threads + s.cached_depot) * s.object_bytes >= 4 * kMiB - 2 * 1536 * 256);
+  age(heap, 1);
+  const uint64_t fills = heap.of(id).fills;
+  peak(heap, cache, id, 3 * kMiB);
+  CHECK(heap.of(id).fills == fills);
+}
+
+TEST_CASE("magazines and slabs that nobody needs are not purged before they waited") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  peak(heap, cache, id, kMiB);
+  heap->detach(cache);
+  uint64_t last = 0;
+  for (unsigned tick = 1; tick <= 2 * LowWater::kTicks; ++tick) {
+    age(heap, 1);
+    last = heap.of(id).purged_bytes;
+    CHECK(last == 0);
+  }
+  age(heap, 2);
+  CHECK(heap.of(id).purged_bytes > 0);
+}
+
+TEST_CASE("objects that went from the depot to slabs are counted as aged") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(256);
+  peak(heap, cache, id, kMiB);
+  const uint64_t in_depot = heap.of(id).cached_depot;
+  REQUIRE(in_depot > 0);
+  age(heap, LowWater::kTicks + 1);
+  CHECK(heap->ageing().aged(id) == in_depot);
+  CHECK(heap.of(id).cached_depot == 0);
+  CHECK(heap.of(id).live == 0);
+}
+
+TEST_CASE("a trim gives back everything at once") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  peak(heap, cache, id, 8 * kMiB);
+  const uint64_t metadata = heap.statistics().metadata_bytes;
+  const uint64_t resident = heap->resident_bytes();
+  const uint64_t bytes = heap->trim(cache);
+  const ClassStatistics s = heap.of(id);
+  CHECK(s.cached_threads == 0);
+  CHECK(s.cached_depot == 0);
+  CHECK(s.cached_slabs == 0);
+  CHECK(s.active_bytes == 0);
+  CHECK(bytes == s.purged_bytes + (metadata - heap.statistics().metadata_bytes));
+  CHECK(resident >= 8 * kMiB - 16 * 4096);
+  CHECK(heap->resident_bytes() == 0);
+  CHECK(heap->ageing().waiting_bytes() == 0);
+  CHECK(heap->trim(cache) == 0);
+  take(heap, cache, id, 10);
+  CHECK(heap.of(id).live == 10);
+}
+
+TEST_CASE("a trim keeps what is live, and the slabs around it") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  std::vector<void*> objects = take(heap, cache, id, 1000);
+  void* kept = objects[500];
+  *static_cast<uint64_t*>(kept) = 0x1234567890abcdef;
+  objects.erase(objects.begin() + 500);
+  put(heap, cache, id, objects);
+  heap->trim(cache);
+  const ClassStatistics s = heap.of(id);
+  const SizeClass& c = heap->classes()[id];
+  CHECK(*static_cast<uint64_t*>(kept) == 0x1234567890abcdef);
+  CHECK(s.live == 1);
+  CHECK(s.active_bytes == size_t{1} << c.slab_shift);
+  CHECK(s.cached_slabs == c.objects_per_slab - 1U);
+}
+
+TEST_CASE("threads that come by after a peak give it back by themselves") {
+  StartedHeap heap(roomy(kInterval));
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  const ClassId other = heap->classes().find(100);
+  peak(heap, cache, id, 16 * kMiB);
+  CHECK(eventually(
+      [&] {
+        peak(heap, cache, other, 64 * 1024);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      },
+      [&] { return heap.of(id).purged_bytes >= 15 * kMiB; }));
+  // The thread's own magazines of the class, which it no longer uses, as well.
+  CHECK(eventually([&] { peak(heap, cache, other, 64 * 1024); },
+                   [&] { return heap.of(id).cached_threads == 0; }));
+  CHECK(heap.of(id).live == 0);
+}
+
+TEST_CASE("a thread that hovers inside its loaded magazine gives the peak back") {
+  StartedHeap heap(roomy(kInterval));
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  peak(heap, cache, id, 32 * kMiB);
+  CHECK(eventually(
+      [&] {
+        for (int n = 0; n < 1000; ++n) heap->release(cache, id, heap->allocate(cache, id));
+      },
+      [&] { return heap.of(id).purged_bytes >= 31 * kMiB; }));
+  CHECK(eventually(
+      [&] {
+        for (int n = 0; n < 1000; ++n) heap->release(cache, id, heap->allocate(cache, id));
+      },
+      [&] { return !cache->visits.watched; }));
+}
+
+TEST_CASE("a thread is not watched while little waits") {
+  StartedHeap heap(roomy(kInterval));
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  for (int n = 0; n < 200; ++n) {
+    peak(heap, cache, id, 128 * 1024);
+    CHECK_FALSE(cache->visits.watched);
+    if (n % 20 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+TEST_CASE("a class that a thread no longer uses is flushed at its trip for another") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId idle = heap->classes().find(64);
+  const ClassId busy = heap->classes().find(128);
+  take(heap, cache, idle, 1);
+  REQUIRE(heap.of(idle).cached_threads == 15);
+  age(heap, 2 * LowWater::kTicks);
+  take(heap, cache, busy, 100);
+  CHECK(heap.of(idle).cached_threads == 15);
+  age(heap, 1);
+  take(heap, cache, busy, 1000);
+  CHECK(heap.of(idle).cached_threads == 0);
+  CHECK(heap.of(busy).cached_threads + heap.of(busy).live > 0);
+}
+
+TEST_CASE("the hook is called once at the end of every tick") {
+  static unsigned ticks;
+  ticks = 0;
+  StartedHeap heap(roomy());
+  heap->ageing().on_tick([] { ++ticks; });
+  age(heap, 7);
+  CHECK(ticks == 7);
+  heap->trim(nullptr);
+  CHECK(ticks == 7);
+}
+
+TEST_CASE("a thread that only passes by gives the peak back as well") {
+  StartedHeap heap(roomy(kInterval));
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  peak(heap, cache, id, 16 * kMiB);
+  CHECK(eventually(
+      [&] {
+        heap->visit(*cache);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      },
+      [&] { return heap.of(id).purged_bytes >= 15 * kMiB; }));
+}
+
+TEST_CASE("a thread that starts late keeps its first magazine") {
+  StartedHeap heap(roomy());
+  age(heap, 100);
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  take(heap, cache, id, 1);
+  CHECK(heap.of(id).cached_threads == 15);
+  CHECK(heap.of(id).depot_gives == 0);
+}
+
+TEST_CASE("with a background the threads only wake it") {
+  static std::atomic<unsigned> wakes;
+  wakes = 0;
+  StartedHeap heap(roomy(kInterval));
+  Cache* cache = heap->attach();
+  heap->ageing().use_background([] { ++wakes; });
+  const ClassId id = heap->classes().find(1500);
+  peak(heap, cache, id, 16 * kMiB);
+  for (int n = 0; n < 20; ++n) {
+    peak(heap, cache, id, 2 * kMiB);
+    CHECK_FALSE(cache->visits.watched);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK(wakes > 0);
+  CHECK(heap.of(id).purged_bytes == 0);
+  age(heap, 2 * LowWater::kTicks + 2);
+  CHECK(heap.of(id).purged_bytes >= 8 * kMiB);
+  heap->ageing().use_background(nullptr);
+  const unsigned before = wakes;
+  peak(heap, cache, id, 2 * kMiB);
+  CHECK(wakes == before);
+}
+
+TEST_CASE("waiting bytes tell what will go back") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  CHECK(heap->age() == 0);
+  peak(heap, cache, id, 8 * kMiB);
+  heap->detach(cache);
+  const uint64_t waiting = heap->age();
+  CHECK(waiting >= 7 * kMiB);
+  CHECK(waiting <= 10 * kMiB);
+  CHECK(heap.statistics().waiting_bytes == waiting);
+  age(heap, 2 * LowWater::kTicks + 2);
+  CHECK(heap.statistics().waiting_bytes == 0);
+}
+
+TEST_CASE("empty magazines are given back like any object") {
+  StartedHeap heap(roomy());
+  const ClassId id = heap->classes().find(16);
+  Cache* cache = heap->attach();
+  peak(heap, cache, id, 8 * kMiB);
+  heap->detach(cache);
+  const uint64_t at_peak = heap.statistics().metadata_bytes;
+  age(heap, 4 * LowWater::kTicks);
+  CHECK(heap.statistics().metadata_bytes + 3 * kMiB < at_peak);
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/cache.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "tests/unit/stock.h"
+
+using namespace pktmalloc;
+using pktmalloc::test::Stock;
+
+namespace {
+
+constexpr ClassId kOnly{0};
+
+std::vector<void*> take(Stock& stock, Cache& cache, ClassId id, size_t count) {
+  std::vector<void*> objects;
+  for (size_t n = 0; n < count; ++n) {
+    void* object = stock.allocate(cache, id);
+    REQUIRE(object != nullptr);
+    objects.push_back(object);
+  }
+  return objects;
+}
+
+void put(Stock& stock, Cache& cache, ClassId id, const std::vector<void*>& objects) {
+  for (void* object : objects) stock.release(cache, id, object);
+}
+
+uint64_t free_in_slabs(Stock& stock, ClassId id) {
+  return stock.areas[index(id)].statistics().free_objects;
+}
+
+}  // namespace
+
+TEST_CASE("the null cache is empty and full at once, and stays so") {
+  Cache& null_cache = const_cast<Cache&>(kNullCache);
+  int object = 0;
+  for (unsigned i = 0; i < kMaxClasses; ++i) {
+    CHECK(null_cache.allocate(ClassId(i)) == nullptr);
+    CHECK_FALSE(null_cache.release(ClassId(i), &object));
+    CHECK(null_cache.allocate(ClassId(i)) == nullptr);
+    CHECK(kNullCache.statistics(ClassId(i)).held == 0);
+    CHECK(kNullCache.statistics(ClassId(i)).allocated == 0);
+  }
+}
+
+TEST_CASE("a new cache sends the first request of every class to the slow path") {
+  const auto cache = std::make_unique<Cache>();
+  int object = 0;
+  for (unsigned i = 0; i < kMaxClasses; ++i) {
+    CHECK(cache->allocate(ClassId(i)) == nullptr);
+    CHECK_FALSE(cache->release(ClassId(i), &object));
+  }
+}
+
+TEST_CASE("a thread's first magazine is small and doubles at each trip up to the bound") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  const SizeClass& c = stock.shape(kOnly);
+  for (uint32_t rounds = c.first_rounds, n = 0; n < 8; ++n) {
+    REQUIRE(cache->allocate(kOnly) == nullptr);
+    REQUIRE(cache->allocate_slow(stock.supply, kOnly) != nullptr);
+    CHECK(cache->statistics(kOnly).held == rounds - 1);
+    take(stock, *cache, kOnly, rounds - 1);
+    rounds = std::min<uint32_t>(rounds * 2, c.largest_rounds);
+  }
+}
+
+TEST_CASE("a new cache hands out ascending addresses") {
+  Stock stock({96});
+  const auto cache = std::make_unique<Cache>();
+  const std::vector<void*> objects = take(stock, *cache, kOnly, 1000);
+  CHECK(std::is_sorted(objects.begin(), objects.end()));
+  CHECK(std::set<void*>(objects.begin(), objects.end()).size() == 1000);
+}
+
+TEST_CASE("the object released last is allocated next") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  const std::vector<void*> objects = take(stock, *cache, kOnly, 5);
+  stock.release(*cache, kOnly, objects[3]);
+  stock.release(*cache, kOnly, objects[1]);
+  CHECK(stock.allocate(*cache, kOnly) == objects[1]);
+  CHECK(stock.allocate(*cache, kOnly) == objects[3]);
+}
+
+TEST_CASE("hovering around a magazine's boundary stays in the thread") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
+  const auto trips = [&] {
+    const CacheStatistics s = cache->statistics(kOnly);
+    const AreaStatistics a = stock.areas[0].statistics();
+    return s.takes + s.gives + a.fills + a.drains;
+  };
+  // Wherever the boundary lies, it is within the next 600 objects.
+  for (int offset = 0; offset < 600; ++offset) {
+    stock.release(*cache, kOnly, objects.back());
+    objects.pop_back();
+    const uint64_t before = trips();
+    for (int n = 0; n < 20; ++n) {
+      void* two[] = {stock.allocate(*cache, kOnly), stock.allocate(*cache, kOnly)};
+      stock.release(*cache, kOnly, two[0]);
+      stock.release(*cache, kOnly, two[1]);
+    }
+    CHECK(trips() - before <= 1);
+  }
+}
+
+TEST_CASE("what one thread releases another allocates, a magazine at a time") {
+  Stock stock({64});
+  const auto producer = std::make_unique<Cache>();
+  const auto consumer = std::make_unique<Cache>();
+  const std::vector<void*> objects = take(stock, *producer, kOnly, 4000);
+  put(stock, *consumer, kOnly, objects);
+  CHECK(stock.depot.depth(kOnly) > 10);
+  CHECK(consumer->statistics(kOnly).gives == stock.depot.depth(kOnly));
+  const uint64_t fills = stock.areas[0].statistics().fills;
+  std::set<void*> given(objects.begin(), objects.end());
+  unsigned again = 0;
+  for (int n = 0; n < 3000; ++n) again += given.count(stock.allocate(*producer, kOnly));
+  CHECK(again >= 2900);  // but for what was left in its own magazines
+  CHECK(stock.areas[0].statistics().fills == fills);
+  CHECK(producer->statistics(kOnly).takes > 10);
+}
+
+TEST_CASE("a full mark of a former capacity never replaces an object") {
+  Stock stock({64, 4096});
+  const ClassId large{1};
+  const auto cache = std::make_unique<Cache>();
+  // Magazines travel between two classes of different capacities; every object must come back.
+  for (int round = 0; round < 20; ++round) {
+    for (const ClassId id : {kOnly, large}) {
+      const std::vector<void*> objects = take(stock, *cache, id, 200);
+      CHECK(std::set<void*>(objects.begin(), objects.end()).size() == 200);
+      CHECK(std::all_of(objects.begin(), objects.end(),
+                        [&](void* p) { return stock.is_object(id, p); }));
+      put(stock, *cache, id, objects);
+    }
+    cache->flush(stock.supply);
+  }
+}
+
+TEST_CASE("a flush gives magazines half full to the depot and the rest to the slabs") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  take(stock, *cache, kOnly, 1);  // 15 of 16 are left
+  cache->flush(stock.supply);
+  CHECK(cache->statistics(kOnly).held == 0);
+  CHECK(cache->statistics(kOnly).given == 15);
+  CHECK(stock.depot.depth(kOnly) == 1);
+  CHECK(cache->allocate(kOnly) == nullptr);
+
+  take(stock, *cache, kOnly, 8);  // 7 of 16 are left
+  CHECK(stock.depot.depth(kOnly) == 0);
+  const uint64_t before = free_in_slabs(stock, kOnly);
+  cache->flush(stock.supply);
+  CHECK(stock.depot.depth(kOnly) == 0);
+  CHECK(free_in_slabs(stock, kOnly) == before + 7);
+}
+
+TEST_CASE("a flushed class starts small again") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  put(stock, *cache, kOnly, take(stock, *cache, kOnly, 3000));
+  cache->flush(stock.supply);
+  while (Magazine* magazine = stock.depot.take(kOnly)) {
+    stock.areas[0].drain(magazine->objects(), magazine->rounds);
+    magazine->rounds = 0;
+    stock.store.give_back(magazine);
+  }
+  take(stock, *cache, kOnly, 1);
+  CHECK(cache->statistics(kOnly).held == stock.shape(kOnly).first_rounds - 1U);
+}
+
+TEST_CASE("only classes without a trip since the tick given are idle") {
+  Stock stock({64, 128, 256});
+  const auto cache = std::make_unique<Cache>();
+  cache->visits.tick = 10;
+  take(stock, *cache, ClassId{0}, 1);
+  cache->visits.tick = 11;
+  take(stock, *cache, ClassId{1}, 1);
+  cache->flush_idle(stock.supply, 10);
+  CHECK(cache->statistics(ClassId{0}).held == 15);
+  cache->flush_idle(stock.supply, 11);
+  CHECK(cache->statistics(ClassId{0}).held == 0);
+  CHECK(cache->statistics(ClassId{1}).held == 15);
+  // Tick numbers wrap.
+  cache->visits.tick = ~0U;
+  take(stock, *cache, ClassId{2}, 1);
+  cache->flush_idle(stock.supply, ~0U);
+  CHECK(cache->statistics(ClassId{2}).held == 15);
+  cache->flush_idle(stock.supply, 3);
+  CHECK(cache->statistics(ClassId{2}).held == 0);
+}
+
+TEST_CASE("an exhausted class answers nullptr, and serves again when an object comes back") {
+  Stock stock({1024}, 16 * 4096);
+  const auto cache = std::make_unique<Cache>();
+  const std::vector<void*> objects = take(stock, *cache, kOnly, stock.capacity(kOnly));
+  for (int n = 0; n < 3; ++n) CHECK(stock.allocate(*cache, kOnly) == nullptr);
+  stock.release(*cache, kOnly, objects[17]);
+  CHECK(stock.allocate(*cache, kOnly) == objects[17]);
+  CHECK(stock.allocate(*cache, kOnly) == nullptr);
+  put(stock, *cache, kOnly, objects);
+  CHECK(take(stock, *cache, kOnly, stock.capacity(kOnly)).size() == objects.size());
+}
+
+TEST_CASE("without memory for magazines objects go straight to their slabs") {
+  Stock stock({64}, size_t{1} << 20, size_t{1} << 16);
+  constexpr unsigned kCount = 600;
+  std::vector<uintptr_t> direct(kCount);
+  REQUIRE(stock.areas[0].fill(direct.data(), kCount) == kCount);
+  std::vector<Magazine*> hidden;
+  for (unsigned size = 0; size < kMagazineSizes; ++size) {
+    while (Magazine* magazine = stock.store.obtain(rounds_of_size(size))) {
+      hidden.push_back(magazine);
+    }
+  }
+  const auto cache = std::make_unique<Cache>();
+  CHECK(stock.allocate(*cache, kOnly) == nullptr);
+  const uint64_t before = free_in_slabs(stock, kOnly);
+  const auto release = [&](unsigned from, unsigned to) {
+    for (unsigned n = from; n < to; ++n) {
+      stock.release(*cache, kOnly, reinterpret_cast<void*>(direct[n]));
+    }
+  };
+  release(0, 10);
+  CHECK(free_in_slabs(stock, kOnly) == before + 10);
+
+  // With a single magazine to be had, that one is emptied to the slabs whenever it is full.
+  stock.store.give_back(hidden.back());
+  release(10, kCount);
+  CHECK(free_in_slabs(stock, kOnly) == before + 10 + 2 * 256);
+  CHECK(cache->statistics(kOnly).held == kCount - 10 - 2 * 256);
+  CHECK(cache->statistics(kOnly).given == 0);
+  CHECK(stock.allocate(*cache, kOnly) == reinterpret_cast<void*>(direct.back()));
+}
+
+TEST_CASE("a cache counts what it allocated, holds, took and gave") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  put(stock, *cache, kOnly, take(stock, *cache, kOnly, 1000));
+  put(stock, *cache, kOnly, take(stock, *cache, kOnly, 500));
+  const CacheStatistics s = cache->statistics(kOnly);
+  const AreaStatistics a = stock.areas[0].statistics();
+  CHECK(s.allocated == 1500);
+  CHECK(s.held + s.given - s.taken == a.filled - a.drained);
+  CHECK(s.gives - s.takes == stock.depot.depth(kOnly));
+}
+
+TEST_CASE("the slow paths say when they went to depot or slabs") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  take(stock, *cache, kOnly, 1);
+  CHECK(cache->tripped);
+  cache->tripped = false;
+  const std::vector<void*> objects = take(stock, *cache, kOnly, 15);
+  CHECK_FALSE(cache->tripped);
+  put(stock, *cache, kOnly, objects);
+  CHECK_FALSE(cache->tripped);
+}

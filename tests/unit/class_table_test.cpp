@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/class_table.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <vector>
+
+using namespace pktmalloc;
+
+namespace {
+
+constexpr size_t kLimit = ClassTable::kMediumLimit;
+
+ClassTable default_table(unsigned smallest_slab_shift = ClassTable::kSlabShift) {
+  ClassTable table;
+  table.use_default(smallest_slab_shift);
+  return table;
+}
+
+ClassTable table_of(const std::vector<size_t>& sizes) {
+  ClassTable table;
+  table.use_list(sizes.data(), static_cast<unsigned>(sizes.size()));
+  return table;
+}
+
+std::vector<size_t> sizes_in(const ClassTable& table) {
+  std::vector<size_t> sizes;
+  for (unsigned i = 0; i < table.count(); ++i) sizes.push_back(table[ClassId(i)].object_bytes);
+  return sizes;
+}
+
+// The smallest class that fits and suits, by trying all.
+ClassId by_trying(const ClassTable& table, size_t bytes, size_t alignment) {
+  for (unsigned i = 0; i < table.count(); ++i) {
+    const ClassId id{static_cast<uint8_t>(i)};
+    if (table[id].object_bytes >= bytes && table.alignment(id) >= alignment) return id;
+  }
+  return kNoClass;
+}
+
+}  // namespace
+
+TEST_CASE("every size up to 1 MiB finds the smallest class that fits") {
+  const ClassTable table = default_table();
+  unsigned smallest = 0;
+  size_t wrong = 0;
+  for (size_t bytes = 0; bytes <= kLimit; ++bytes) {
+    if (table[ClassId(smallest)].object_bytes < bytes) ++smallest;
+    const ClassId found = table.find(bytes);
+    wrong += index(found) != smallest;
+    if (bytes <= ClassTable::kSmallLimit) wrong += table.small(bytes) != found;
+  }
+  CHECK(wrong == 0);
+  CHECK(smallest + 1 == table.count());
+  CHECK(table.find(kLimit + 1) == kNoClass);
+  CHECK(table.find(~size_t{0}) == kNoClass);
+}
+
+TEST_CASE("the default classes ascend, leave the last id free and hold the packet sizes") {
+  const std::vector<size_t> sizes = sizes_in(default_table());
+  CHECK(std::is_sorted(sizes.begin(), sizes.end()));
+  CHECK(std::adjacent_find(sizes.begin(), sizes.end()) == sizes.end());
+  CHECK(sizes.size() < kMaxClasses);
+  for (const size_t packet : {1600, 2176, 9216}) {
+    CHECK(std::binary_search(sizes.begin(), sizes.end(), packet));
+  }
+  CHECK(sizes.back() == kLimit);
+}
+
+TEST_CASE("rounding to a default class loses at most a fifth of the object") {
+  const ClassTable table = default_table();
+  size_t wrong = 0;
+  for (size_t bytes = 129; bytes <= kLimit; ++bytes) {
+    const size_t object = table[table.find(bytes)].object_bytes;
+    wrong += (object - bytes) * 5 > object;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a slab holds at least four objects and wastes under 3 % where a size up to 1 MiB can") {
+  for (const unsigned smallest : {12U, 16U}) {
+    const ClassTable table = default_table(smallest);
+    for (unsigned i = 0; i < table.count(); ++i) {
+      const SizeClass& c = table[ClassId(i)];
+      CAPTURE(c.object_bytes, smallest);
+      const size_t slab = size_t{1} << c.slab_shift;
+      CHECK(c.objects_per_slab == slab / c.object_bytes);
+      CHECK(c.objects_per_slab >= 4);
+      CHECK(c.slab_shift >= smallest);
+      CHECK(slab <= std::max<size_t>(size_t{1} << 20, 8 * c.object_bytes));
+      const auto lost = [&](unsigned shift) {
+        return static_cast<double>((size_t{1} << shift) % c.object_bytes) /
+               static_cast<double>(size_t{1} << shift);
+      };
+      for (unsigned shift = smallest; shift < c.slab_shift; ++shift) {
+        CHECK(((size_t{1} << shift) < 4 * size_t{c.object_bytes} || lost(shift) >= 0.03));
+      }
+      if (lost(c.slab_shift) >= 0.03) {
+        for (unsigned shift = c.slab_shift; shift <= 20; ++shift) {
+          CHECK(lost(shift) >= lost(c.slab_shift));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("magazines are bounded in rounds and bytes and start at a sixteenth") {
+  const ClassTable table = default_table();
+  for (unsigned i = 0; i < table.count(); ++i) {
+    const SizeClass& c = table[ClassId(i)];
+    CAPTURE(c.object_bytes);
+    CHECK(c.largest_rounds >= 2);
+    CHECK(c.largest_rounds <= ClassTable::kRoundsLimit);
+    if (c.largest_rounds > 2) {
+      CHECK(size_t{c.largest_rounds} * c.object_bytes <= ClassTable::kMagazineBytesLimit);
+    }
+    CHECK(c.first_rounds >= 2);
+    CHECK(c.first_rounds <= c.largest_rounds);
+    CHECK(c.first_rounds == std::max(2, c.largest_rounds / 16));
+  }
+}
+
+TEST_CASE("the object index is exact for every object of every class, from first byte to last") {
+  const auto wrong = [](const SizeClass& c) {
+    size_t count = 0;
+    for (uint64_t n = 0; n < c.objects_per_slab; ++n) {
+      const uint64_t start = n * c.object_bytes;
+      for (const uint64_t inside : {uint64_t{0}, uint64_t{1}, uint64_t{c.object_bytes} - 1}) {
+        count += c.object_index(start + inside) != n;
+      }
+    }
+    for (uint64_t offset = uint64_t{c.objects_per_slab} * c.object_bytes;
+         offset < uint64_t{1} << c.slab_shift; ++offset) {
+      count += c.object_index(offset) < c.objects_per_slab;
+    }
+    return count;
+  };
+  for (const unsigned smallest : {12U, 16U}) {
+    const ClassTable table = default_table(smallest);
+    for (unsigned i = 0; i < table.count(); ++i) {
+      CAPTURE(table[ClassId(i)].object_bytes);
+      CHECK(wrong(table[ClassId(i)]) == 0);
+    }
+  }
+  size_t in_all = 0;
+  for (size_t bytes = 16; bytes <= 32768; bytes += 16) {
+    in_all += wrong(ClassTable::describe(bytes, 16));
+  }
+  for (size_t bytes = 36864; bytes <= kLimit; bytes += 4096) {
+    in_all += wrong(ClassTable::describe(bytes, 16));
+  }
+  CHECK(in_all == 0);
+}
+
+TEST_CASE("every class promises 16 bytes, and cache lines where the size is a multiple of them") {
+  const ClassTable table = default_table();
+  for (unsigned i = 0; i < table.count(); ++i) {
+    const ClassId id{static_cast<uint8_t>(i)};
+    CAPTURE(table[id].object_bytes);
+    CHECK(table.alignment(id) >= 16);
+    CHECK(table[id].object_bytes % table.alignment(id) == 0);
+    if (table[id].object_bytes % 64 == 0) CHECK(table.alignment(id) >= 64);
+  }
+}
+
+TEST_CASE("an aligned request finds the smallest class that fits and is aligned") {
+  const ClassTable table = default_table();
+  size_t wrong = 0;
+  for (size_t alignment = 1; alignment <= 2 * kLimit; alignment *= 2) {
+    for (size_t bytes = 0; bytes <= kLimit + 4096; bytes += bytes < 40000 ? 1 : 499) {
+      wrong += table.find_aligned(bytes, alignment) != by_trying(table, bytes, alignment);
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(table.find_aligned(~size_t{0}, 16) == kNoClass);
+  CHECK(table.find_aligned(~size_t{0}, 4096) == kNoClass);
+  CHECK(table.find_aligned(16, size_t{1} << 63) == kNoClass);
+}
+
+TEST_CASE("a custom class serves requests that fill at least half of it, in steps of the lookup") {
+  const ClassTable table = table_of({64, 1536, 65536});
+  size_t wrong = 0;
+  for (size_t bytes = 0; bytes <= kLimit; ++bytes) {
+    const size_t step =
+        bytes <= ClassTable::kSmallLimit ? ClassTable::kSmallStep : ClassTable::kMediumStep;
+    const size_t stepped = std::max<size_t>((bytes + step - 1) / step * step, 16);
+    const size_t wanted = stepped <= 64      ? 64
+                          : stepped <= 1536  ? 1536
+                          : stepped <= 65536 ? 65536
+                                             : 0;
+    const ClassId found = table.find(bytes);
+    if (wanted == 0 || stepped * 2 < wanted) {
+      wrong += found != kNoClass;
+    } else {
+      wrong += found == kNoClass || table[found].object_bytes != wanted;
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(table.find(16) == kNoClass);
+  CHECK(table.find(32) == ClassId{0});
+  CHECK(table.find(64) == ClassId{0});
+  CHECK(table.find(65) == kNoClass);
+  CHECK(table.find(768) == ClassId{1});
+  CHECK(table.find(32768) == ClassId{2});
+}
+
+TEST_CASE("the half-full rule holds for aligned requests too") {
+  const ClassTable table = table_of({144, 65536});
+  REQUIRE(table.find(128) == ClassId{0});
+  CHECK(table.find_aligned(128, 16) == ClassId{0});
+  CHECK(table.find_aligned(128, 128) == kNoClass);
+  CHECK(table.find_aligned(40000, 4096) == ClassId{1});
+}
+
+TEST_CASE("custom sizes are rounded up to the lookup step and never listed twice") {
+  CHECK(sizes_in(table_of({0, 1, 16, 17, 30, 32, 100})) == std::vector<size_t>{16, 32, 112});
+  CHECK(sizes_in(table_of({1536, 1536, 1537})) == std::vector<size_t>{1536, 1552});
+  CHECK(sizes_in(table_of({32768, 32769, 36864, 40000})) ==
+        std::vector<size_t>{32768, 36864, 40960});
+  CHECK(sizes_in(table_of({kLimit})) == std::vector<size_t>{kLimit});
+}
+
+TEST_CASE("a custom list never takes the last id") {
+  std::vector<size_t> sizes;
+  for (size_t n = 1; n <= 100; ++n) sizes.push_back(n * 16);
+  const ClassTable table = table_of(sizes);
+  CHECK(table.count() == kMaxClasses - 1);
+  CHECK(table.find(63 * 16) == ClassId{62});
+  CHECK(table.find(64 * 16) == kNoClass);
+}
+
+TEST_CASE("an empty list pools nothing") {
+  const ClassTable table = table_of({});
+  CHECK(table.count() == 0);
+  for (const size_t bytes : {size_t{0}, size_t{16}, size_t{32768}, kLimit}) {
+    CHECK(table.find(bytes) == kNoClass);
+    CHECK(table.find_aligned(bytes, 64) == kNoClass);
+  }
+}
+
+TEST_CASE("a list replaces the table that was there") {
+  ClassTable table = default_table();
+  const size_t only = 64;
+  table.use_list(&only, 1);
+  CHECK(table.count() == 1);
+  CHECK(table.find(1536) == kNoClass);
+  CHECK(table.find(100000) == kNoClass);
+  table.use_default();
+  CHECK(table.find(1536) != kNoClass);
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/depot.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/magazine_rack.h"
+
+using namespace pktmalloc;
+using pktmalloc::test::MagazineRack;
+
+TEST_CASE("a magazine given to the depot is the next one taken") {
+  MagazineRack rack(3);
+  Depot depot;
+  depot.start(rack.base());
+  const ClassId id{5};
+  CHECK(depot.take(id) == nullptr);
+  depot.give(id, rack[0]);
+  depot.give(id, rack[1]);
+  CHECK(depot.take(id) == rack[1]);
+  depot.give(id, rack[2]);
+  CHECK(depot.take(id) == rack[2]);
+  CHECK(depot.take(id) == rack[0]);
+  CHECK(depot.take(id) == nullptr);
+}
+
+TEST_CASE("a class never gets a magazine of another") {
+  MagazineRack rack(kMaxClasses);
+  Depot depot;
+  depot.start(rack.base());
+  for (unsigned i = 0; i < kMaxClasses; ++i) depot.give(ClassId(i), rack[i]);
+  for (unsigned i = kMaxClasses; i-- > 0;) {
+    CHECK(depot.depth(ClassId(i)) == 1);
+    CHECK(depot.take(ClassId(i)) == rack[i]);
+    CHECK(depot.take(ClassId(i)) == nullptr);
+  }
+}
+
+TEST_CASE("what a magazine holds is not touched by the exchange") {
+  MagazineRack rack(1);
+  Depot depot;
+  depot.start(rack.base());
+  rack[0]->objects()[0] = 0x1000;
+  rack[0]->rounds = 1;
+  depot.give(ClassId{0}, rack[0]);
+  Magazine* taken = depot.take(ClassId{0});
+  REQUIRE(taken == rack[0]);
+  CHECK(taken->rounds == 1);
+  CHECK(taken->objects()[0] == 0x1000);
+  CHECK(taken->capacity == rounds_of_size(0));
+}
+
+TEST_CASE("a depot's low-water marks are kept by class") {
+  MagazineRack rack(4);
+  Depot depot;
+  depot.start(rack.base());
+  for (unsigned n = 0; n < 4; ++n) depot.give(ClassId(n / 2), rack[n]);
+  for (unsigned tick = 0; tick < LowWater::kTicks; ++tick) {
+    depot.tick(ClassId{0});
+    depot.tick(ClassId{1});
+  }
+  depot.give(ClassId{1}, depot.take(ClassId{1}));
+  CHECK(depot.tick(ClassId{0}) == 2);
+  CHECK(depot.tick(ClassId{1}) == 1);
+}
+
+TEST_CASE("a thawed depot holds what it held when it froze") {
+  MagazineRack rack(2);
+  Depot depot;
+  depot.start(rack.base());
+  depot.give(ClassId{0}, rack[0]);
+  depot.give(ClassId{9}, rack[1]);
+  depot.freeze();
+  depot.thaw();
+  CHECK(depot.take(ClassId{0}) == rack[0]);
+  CHECK(depot.take(ClassId{9}) == rack[1]);
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/heap.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "sizeclass/memory.h"
+#include "sizeclass/misuse.h"
+#include "tests/unit/child.h"
+#include "tests/unit/started_heap.h"
+
+using namespace pktmalloc;
+using namespace pktmalloc::test;
+
+namespace {
+
+std::vector<void*> take_all(Heap& heap, Cache* cache, ClassId id) {
+  std::vector<void*> objects;
+  while (void* object = heap.allocate(cache, id)) objects.push_back(object);
+  return objects;
+}
+
+void put(Heap& heap, Cache* cache, ClassId id, const std::vector<void*>& objects) {
+  for (void* object : objects) heap.release(cache, id, object);
+}
+
+// What must hold of every snapshot that was taken while nobody was inside.
+void check_sums(StartedHeap& heap, const ClassStatistics& s, ClassId id) {
+  const SizeClass& c = heap->classes()[id];
+  CAPTURE(c.object_bytes);
+  CHECK(s.live == s.allocs - s.frees);
+  CHECK(s.committed_bytes == s.active_bytes + s.free_bytes);
+  const uint64_t objects = s.live + s.cached_threads + s.cached_depot + s.cached_slabs;
+  CHECK(objects % c.objects_per_slab == 0);
+  const uint64_t slabs = objects / c.objects_per_slab;
+  CHECK((slabs << c.slab_shift) >= s.active_bytes);
+  CHECK((slabs << c.slab_shift) <= s.committed_bytes);
+  CHECK(s.active_bytes % (size_t{1} << c.slab_shift) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("before it starts a heap owns nothing and gives nothing") {
+  const auto heap = std::make_unique<Heap>();
+  int local = 0;
+  const auto on_heap = std::make_unique<char[]>(100);
+  for (const void* p : {static_cast<const void*>(&local), static_cast<const void*>(on_heap.get()),
+                        static_cast<const void*>(nullptr), reinterpret_cast<const void*>(&memcpy),
+                        reinterpret_cast<const void*>(~uintptr_t{0})}) {
+    CHECK_FALSE(Heap::is_class(heap->owner(p)));
+  }
+  CHECK(heap->attach() == nullptr);
+  CHECK(heap->trim(nullptr) == 0);
+  CHECK(heap->resident_bytes() == 0);
+  HeapStatistics s;
+  heap->statistics(s);
+  CHECK(s.classes == 0);
+  CHECK(s.reserved_bytes == 0);
+}
+
+TEST_CASE("the owner of every object is its class, and foreign pointers have none") {
+  StartedHeap heap(roomy());
+  REQUIRE(heap.started);
+  Cache* cache = heap->attach();
+  int local = 0;
+  const auto on_heap = std::make_unique<char[]>(100);
+  CHECK_FALSE(Heap::is_class(heap->owner(&local)));
+  CHECK_FALSE(Heap::is_class(heap->owner(on_heap.get())));
+  CHECK_FALSE(Heap::is_class(heap->owner(nullptr)));
+  CHECK_FALSE(Heap::is_class(heap->owner(cache)));
+  CHECK_FALSE(Heap::is_class(heap->owner(reinterpret_cast<void*>(~uintptr_t{0}))));
+  for (unsigned i = 0; i < heap->classes().count(); ++i) {
+    const ClassId id{static_cast<uint8_t>(i)};
+    const size_t bytes = heap->classes()[id].object_bytes;
+    CAPTURE(bytes);
+    char* object = static_cast<char*>(heap->allocate(cache, id));
+    REQUIRE(object != nullptr);
+    memset(object, 0x11, bytes);
+    CHECK(heap->owner(object) == i);
+    CHECK(heap->owner(object + bytes - 1) == i);
+    heap->release(cache, id, object);
+  }
+}
+
+TEST_CASE("every object is aligned as its class promises") {
+  for (const HeapConfig& config : {roomy(), tiny(24)}) {
+    StartedHeap heap(config);
+    Cache* cache = heap->attach();
+    for (unsigned i = 0; i < heap->classes().count(); ++i) {
+      const ClassId id{static_cast<uint8_t>(i)};
+      const size_t alignment = heap->classes().alignment(id);
+      CAPTURE(heap->classes()[id].object_bytes, alignment);
+      unsigned wrong = 0;
+      for (int n = 0; n < 12; ++n) {
+        wrong += reinterpret_cast<uintptr_t>(heap->allocate(cache, id)) % alignment != 0;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+TEST_CASE("the default geometry starts, and an address limit makes the areas smaller") {
+  {
+    StartedHeap heap(HeapConfig{});
+    REQUIRE(heap.started);
+    // Where the process has room for it; a sanitizer may have taken it.
+    void* const room = memory::reserve(size_t{66} << 37, memory::page_bytes());
+    if (room != nullptr) {
+      memory::release(room, size_t{66} << 37);
+      CHECK(heap->area_bytes() == size_t{1} << 37);
+    }
+    void* object = heap->allocate(nullptr, heap->classes().find(1536));
+    REQUIRE(object != nullptr);
+    CHECK(heap->owner(object) == index(heap->classes().find(1536)));
+  }
+  for (const unsigned shift : {40U, 36U, 34U}) {
+    HeapConfig config;
+    config.address_limit = size_t{1} << shift;
+    StartedHeap heap(config);
+    REQUIRE(heap.started);
+    CHECK(heap.statistics().reserved_bytes <= config.address_limit);
+    CHECK(heap.statistics().reserved_bytes > config.address_limit / 4);
+    CHECK(heap->allocate(nullptr, ClassId{0}) != nullptr);
+  }
+}
+
+TEST_CASE("a stopped heap leaves no address space behind") {
+  const size_t before = process_bytes("VmSize");
+  for (const HeapConfig& config : {HeapConfig{}, roomy(), tiny()}) {
+    StartedHeap heap(config);
+    REQUIRE(heap.started);
+    CHECK(process_bytes("VmSize") >= before + heap.statistics().reserved_bytes);
+    heap->stop();
+    CHECK(process_bytes("VmSize") <= before + (size_t{16} << 20));
+    CHECK_FALSE(Heap::is_class(heap->owner(&heap)));
+  }
+}
+
+TEST_CASE("an address limit that no geometry fits pools nothing and breaks nothing") {
+  HeapConfig config;
+  config.address_limit = size_t{1} << 30;
+  StartedHeap heap(config);
+  CHECK_FALSE(heap.started);
+  CHECK_FALSE(heap->started());
+  CHECK(heap->classes().count() == 0);
+  CHECK(heap->classes().find(64) == kNoClass);
+  CHECK(heap->attach() == nullptr);
+  CHECK(heap->allocate(nullptr, ClassId{0}) == nullptr);
+  CHECK(heap->allocate(nullptr, kNoClass) == nullptr);
+  int local = 0;
+  CHECK_FALSE(Heap::is_class(heap->owner(&local)));
+  CHECK(heap->age() == 0);
+  CHECK(heap->trim(nullptr) == 0);
+  const auto fork = end_of_child([&] {
+    heap->lock_all();
+    heap->unlock_all();
+    return 0;
+  });
+  CHECK(fork.status == 0);
+}
+
+TEST_CASE("a class exhausted says so, the others go on, and what comes back is served again") {
+  for (const unsigned area_shift : {18U, 19U, 20U}) {
+    StartedHeap heap(tiny(area_shift));
+    REQUIRE(heap.started);
+    Cache* cache = heap->attach();
+    for (const size_t bytes : {16, 592, 1536, 9216}) {
+      const ClassId id = heap->classes().find(bytes);
+      CAPTURE(area_shift, bytes);
+      const std::vector<void*> objects = take_all(heap.heap, cache, id);
+      CHECK(objects.size() == capacity(heap.heap, id));
+      CHECK(std::set<void*>(objects.begin(), objects.end()).size() == objects.size());
+      CHECK(heap->allocate(nullptr, id) == nullptr);
+      CHECK(heap.of(id).live == objects.size());
+      check_sums(heap, heap.of(id), id);
+      put(heap.heap, cache, id, objects);
+      CHECK(take_all(heap.heap, cache, id).size() == objects.size());
+    }
+  }
+}
+
+TEST_CASE("a class whose slab is larger than an area is exhausted from the start") {
+  StartedHeap heap(tiny(18));
+  CHECK(heap->allocate(heap->attach(), heap->classes().find(1 << 20)) == nullptr);
+}
+
+TEST_CASE("kNoClass is served by nobody") {
+  StartedHeap heap(tiny());
+  CHECK(heap->allocate(nullptr, kNoClass) == nullptr);
+}
+
+TEST_CASE("a heap of two classes pools those alone") {
+  const size_t sizes[] = {64, 1536};
+  HeapConfig config = tiny();
+  config.sizes = sizes;
+  config.sizes_count = 2;
+  StartedHeap heap(config);
+  CHECK(heap->classes().count() == 2);
+  CHECK(heap.statistics().classes == 2);
+  Cache* cache = heap->attach();
+  void* object = heap->allocate(cache, heap->classes().find(1500));
+  CHECK(heap->owner(object) == 1);
+  CHECK(heap->classes().find(200) == kNoClass);
+}
+
+TEST_CASE("an address in the reservation that no class uses is misuse") {
+  const size_t sizes[] = {64, 1536};
+  HeapConfig config = tiny();
+  config.sizes = sizes;
+  config.sizes_count = 2;
+  StartedHeap heap(config);
+  char* const object = static_cast<char*>(heap->allocate(nullptr, ClassId{0}));
+  char* const nobodys = object + 5 * heap->area_bytes();
+  const uintptr_t owner = heap->owner(nobodys);
+  REQUIRE(owner == 5);
+  const auto ending = end_of_child([&] {
+    set_misuse_handler(
+        [](Misuse misuse, uintptr_t, size_t) { _exit(misuse == Misuse::kNotAnObject ? 12 : 11); });
+    heap->release(nullptr, static_cast<ClassId>(owner), nobodys);
+    return 0;
+  });
+  CHECK(ending.status == 12);
+}
+
+TEST_CASE("without a cache every request works on the slabs directly") {
+  StartedHeap heap(tiny());
+  const ClassId id = heap->classes().find(592);
+  const std::vector<void*> objects = take_all(heap.heap, nullptr, id);
+  CHECK(objects.size() == capacity(heap.heap, id));
+  CHECK(std::is_sorted(objects.begin(), objects.end()));
+  ClassStatistics s = heap.of(id);
+  CHECK(s.allocs == objects.size());
+  CHECK(s.cached_threads + s.cached_depot + s.cached_slabs == 0);
+  put(heap.heap, nullptr, id, objects);
+  s = heap.of(id);
+  CHECK(s.frees == objects.size());
+  CHECK(s.live == 0);
+  check_sums(heap, s, id);
+}
+
+TEST_CASE("a detached cache gives its contents back and passes to the next thread") {
+  StartedHeap heap(tiny());
+  const ClassId id = heap->classes().find(64);
+  Cache* first = heap->attach();
+  Cache* second = heap->attach();
+  CHECK(first != second);
+  CHECK(heap->threads_alive() == 2);
+  std::vector<void*> objects;
+  for (int n = 0; n < 1000; ++n) objects.push_back(heap->allocate(first, id));
+  put(heap.heap, first, id, objects);
+  heap->detach(first);
+  CHECK(heap->threads_alive() == 1);
+  CHECK(heap.of(id).cached_threads == 0);
+  CHECK(heap.of(id).allocs == 1000);
+  CHECK(heap.of(id).frees == 1000);
+  CHECK(heap->attach() == first);
+  CHECK(heap.of(id).allocs == 1000);
+  CHECK(heap.statistics().threads_seen == 3);
+}
+
+TEST_CASE("when the caches are exhausted a thread gets none and works without") {
+  StartedHeap heap(tiny(18));
+  std::vector<Cache*> caches;
+  while (Cache* cache = heap->attach()) caches.push_back(cache);
+  CHECK(caches.size() == (size_t{1} << 17) / sizeof(Cache));
+  CHECK(std::set<Cache*>(caches.begin(), caches.end()).size() == caches.size());
+  CHECK(heap->threads_alive() == caches.size());
+  CHECK(heap->allocate(nullptr, ClassId{3}) != nullptr);
+  heap->detach(caches[2]);
+  CHECK(heap->attach() == caches[2]);
+}
+
+TEST_CASE("statistics agree with what was done, class by class") {
+  StartedHeap heap(tiny());
+  Cache* one = heap->attach();
+  Cache* two = heap->attach();
+  for (unsigned i = 0; i < 20; ++i) {
+    const ClassId id{static_cast<uint8_t>(i)};
+    std::vector<void*> objects;
+    for (unsigned n = 0; n < 200 + i; ++n) objects.push_back(heap->allocate(one, id));
+    for (unsigned n = 0; n < 100; ++n) heap->release(two, id, objects[n]);
+    heap->release(nullptr, id, objects[100]);
+    const ClassStatistics s = heap.of(id);
+    CHECK(s.object_bytes == heap->classes()[id].object_bytes);
+    CHECK(s.allocs == 200 + i);
+    CHECK(s.frees == 101);
+    CHECK(s.live == 99 + i);
+    CHECK(s.purged_bytes == 0);
+    check_sums(heap, s, id);
+  }
+  heap->trim(one);
+  for (unsigned i = 0; i < 20; ++i) check_sums(heap, heap.of(ClassId(i)), ClassId(i));
+  heap->detach(two);
+  heap->trim(one);
+  for (unsigned i = 0; i < 20; ++i) {
+    const ClassStatistics s = heap.of(ClassId(i));
+    CHECK(s.cached_threads + s.cached_depot == 0);
+    CHECK(s.live == 99 + i);
+    check_sums(heap, s, ClassId(i));
+  }
+  const HeapStatistics all = heap.statistics();
+  CHECK(all.area_bytes == size_t{1} << 20);
+  CHECK(all.reserved_bytes >= 63 * all.area_bytes);
+  CHECK(all.metadata_bytes > 0);
+  CHECK(all.threads_alive == 1);
+  CHECK(all.threads_seen == 2);
+}
+
+TEST_CASE("resident bytes are those that were touched") {
+  StartedHeap heap(roomy());
+  const ClassId id = heap->classes().find(65536);
+  CHECK(heap->resident_bytes() == 0);
+  void* object = heap->allocate(nullptr, id);
+  memset(object, 1, 65536);
+  CHECK(heap->resident_bytes() == 65536);
+  heap->release(nullptr, id, object);
+  heap->trim(nullptr);
+  CHECK(heap->resident_bytes() == 0);
+}
+
+TEST_CASE("a heap whose locks were all taken and given back goes on as before") {
+  StartedHeap heap(of_few_classes(tiny()));
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  for (int n = 0; n < 500; ++n) heap->allocate(cache, id);
+  for (int round = 0; round < 3; ++round) {
+    heap->lock_all();
+    heap->unlock_all();
+    for (int n = 0; n < 500; ++n) heap->allocate(cache, id);
+  }
+  CHECK(heap.of(id).live == 2000);
+}
+
+TEST_CASE("the child of a fork goes on, and counts itself alone") {
+  StartedHeap heap(of_few_classes(tiny()));
+  Cache* mine = heap->attach();
+  Cache* others = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  std::vector<void*> objects;
+  for (int n = 0; n < 300; ++n) objects.push_back(heap->allocate(n % 2 ? mine : others, id));
+  heap->lock_all();
+  const auto ending = end_of_child([&] {
+    heap->unlock_all();
+    heap->forget_other_threads(mine);
+    if (heap->threads_alive() != 1) return 1;
+    for (void* object : objects) heap->release(mine, id, object);
+    if (heap.of(id).live != 0) return 2;
+    Cache* another = heap->attach();
+    if (another == nullptr || another == mine || another == others) return 3;
+    std::set<void*> taken;
+    while (void* object = heap->allocate(another, id)) {
+      if (!taken.insert(object).second) return 4;
+    }
+    const ClassStatistics s = heap.of(id);
+    if (s.live != taken.size()) return 5;
+    return s.live + s.cached_threads + s.cached_depot == capacity(heap.heap, id) ? 0 : 6;
+  });
+  heap->unlock_all();
+  CHECK(ending.status == 0);
+  CHECK(heap->threads_alive() == 2);
+  CHECK(heap.of(id).live == 300);
+}
+
+TEST_CASE("a refused commit answers nullptr, keeps errno and loses nothing") {
+  const auto ending = end_of_child([] {
+    StartedHeap heap(roomy());
+    Cache* cache = heap->attach();
+    const ClassId id = heap->classes().find(4096);
+    std::vector<void*> objects;
+    objects.reserve(capacity(heap.heap, id));
+    for (int n = 0; n < 1000; ++n) objects.push_back(heap->allocate(cache, id));
+    limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
+    errno = 77;
+    while (void* object = heap->allocate(cache, id)) objects.push_back(object);
+    if (errno != 77) return 1;
+    if (objects.size() < 1000 || objects.size() == capacity(heap.heap, id)) return 2;
+    if (heap->allocate(nullptr, id) != nullptr) return 3;
+    ClassStatistics s = heap.of(id);
+    if (s.live != objects.size() || s.allocs != objects.size()) return 4;
+    if (s.cached_threads + s.cached_depot + s.cached_slabs != 0) return 5;
+    // What is freed can be had again under the limit, and new memory once it is lifted.
+    void* const back = objects.back();
+    heap->release(cache, id, back);
+    if (heap->allocate(cache, id) != back) return 6;
+    limit_to(RLIMIT_DATA, 0, ~size_t{0});
+    while (void* object = heap->allocate(cache, id)) objects.push_back(object);
+    if (objects.size() != capacity(heap.heap, id)) return 7;
+    s = heap.of(id);
+    if (s.live != objects.size()) return 8;
+    for (void* object : objects) heap->release(cache, id, object);
+    heap->trim(cache);
+    s = heap.of(id);
+    return s.live == 0 && s.frees == s.allocs && s.active_bytes == 0 ? 0 : 9;
+  });
+  CHECK(ending.status == 0);
+}
+
+TEST_CASE("a thread whose cache is refused works without, and gets one when the limit is lifted") {
+  const auto ending = end_of_child([] {
+    StartedHeap heap(roomy());
+    void* before = heap->allocate(nullptr, ClassId{0});
+    limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
+    if (heap->attach() != nullptr) return 1;
+    if (heap->threads_alive() != 0) return 2;
+    void* during = heap->allocate(nullptr, ClassId{0});
+    if (during == nullptr || during == before) return 3;
+    limit_to(RLIMIT_DATA, 0, ~size_t{0});
+    return heap->attach() != nullptr ? 0 : 4;
+  });
+  CHECK(ending.status == 0);
+}
+
+TEST_CASE("a heap starts in smaller areas where the system limits the address space") {
+  const auto ending = end_of_child([] {
+    const size_t now = process_bytes("VmSize");
+    limit_to(RLIMIT_AS, now, size_t{32} << 30);
+    StartedHeap heap(HeapConfig{});
+    if (!heap.started) return 1;
+    if (heap.statistics().reserved_bytes > size_t{32} << 30) return 2;
+    return heap->allocate(nullptr, ClassId{5}) != nullptr ? 0 : 3;
+  });
+  CHECK(ending.status == 0);
+}
+
+TEST_CASE("a heap that gets no address space at all says so, and leaves none behind") {
+  const auto ending = end_of_child([] {
+    const size_t now = process_bytes("VmSize");
+    limit_to(RLIMIT_AS, now, size_t{1} << 30);
+    StartedHeap heap(HeapConfig{});
+    if (heap.started || heap->classes().count() != 0) return 1;
+    return process_bytes("VmSize") <= now + (size_t{16} << 20) ? 0 : 2;
+  });
+  CHECK(ending.status == 0);
+}

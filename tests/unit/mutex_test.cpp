@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/mutex.h"
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <thread>
+
+#include "tests/unit/child.h"
+
+using namespace pktmalloc;
+using pktmalloc::test::end_of_child;
+
+TEST_CASE("locks taken in the order of their ranks are taken") {
+  Mutex ageing{LockRank::kAgeing}, caches{LockRank::kCaches}, area{LockRank::kArea + 3};
+  for (int round = 0; round < 2; ++round) {
+    const Lock first(ageing);
+    const Lock second(caches);
+    const Lock third(area);
+  }
+  const Lock alone(area);
+  SUCCEED();
+}
+
+TEST_CASE("a lock of a lower rank than one held aborts, in the debug build") {
+  if (!kCheckLockRanks) {
+    WARN("lock ranks are not checked in this variant");
+    return;
+  }
+  const auto ending = end_of_child([] {
+    Mutex caches{LockRank::kCaches}, area{LockRank::kArea};
+    area.lock();
+    caches.lock();
+    return 0;
+  });
+  CHECK(ending.signal == SIGABRT);
+}
+
+TEST_CASE("a lock taken twice aborts, and so do two of one rank, in the debug build") {
+  if (!kCheckLockRanks) {
+    WARN("lock ranks are not checked in this variant");
+    return;
+  }
+  CHECK(end_of_child([] {
+          Mutex mutex{LockRank::kCaches};
+          mutex.lock();
+          mutex.lock();
+          return 0;
+        }).signal == SIGABRT);
+  CHECK(end_of_child([] {
+          Mutex one{LockRank::kArea + 7}, other{LockRank::kArea + 7};
+          one.lock();
+          other.lock();
+          return 0;
+        }).signal == SIGABRT);
+}
+
+TEST_CASE("the rank of a lock that was given back holds nobody up") {
+  const auto ending = end_of_child([] {
+    Mutex start{LockRank::kStart}, ageing{LockRank::kAgeing}, area{LockRank::kArea};
+    ageing.lock();
+    area.lock();
+    area.unlock();
+    ageing.unlock();
+    start.lock();
+    ageing.lock();
+    ageing.unlock();
+    start.unlock();
+    return 0;
+  });
+  CHECK(ending.status == 0);
+}
+
+TEST_CASE("ranks are counted by thread") {
+  Mutex area{LockRank::kArea}, caches{LockRank::kCaches};
+  const Lock lock(area);
+  std::thread([&] { const Lock other(caches); }).join();
+  SUCCEED();
+}
+
+TEST_CASE("a try for a lock that another thread holds fails at once") {
+  Mutex mutex{LockRank::kAgeing};
+  bool got = true;
+  {
+    const Lock lock(mutex);
+    std::thread([&] { got = mutex.try_lock(); }).join();
+    CHECK_FALSE(got);
+  }
+  std::thread([&] {
+    got = mutex.try_lock();
+    if (got) mutex.unlock();
+  }).join();
+  CHECK(got);
+}
+
+TEST_CASE("magazine areas rank above every class") {
+  CHECK(static_cast<unsigned>(LockRank::kMagazineArea) >
+        static_cast<unsigned>(LockRank::kArea + (kMaxClasses - 1)));
+  CHECK(static_cast<unsigned>(LockRank::kCaches) < static_cast<unsigned>(LockRank::kArea));
+}
