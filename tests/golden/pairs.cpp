@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes COUNT pairs of malloc and free, then COUNT of operator new and delete, all on the fast path.
-// The instructions of each function are the difference between two counts (golden.py).
+// Makes COUNT pairs of malloc and free, then COUNT of operator new and delete, all on the fast
+// path. The instructions of each function are the difference between two counts (golden.py).
 #include <cstdlib>
 #include <new>
 

@@ -210,6 +210,10 @@ TEST_CASE("the half-full rule holds for aligned requests too") {
   CHECK(table.find_aligned(128, 16) == ClassId{0});
   CHECK(table.find_aligned(128, 128) == kNoClass);
   CHECK(table.find_aligned(40000, 4096) == ClassId{1});
+  // What is filled is the request rounded up to its alignment.
+  CHECK(table.find(100) == ClassId{0});
+  CHECK(table.find(20000) == kNoClass);
+  CHECK(table.find_aligned(20000, 32768) == ClassId{1});
 }
 
 TEST_CASE("custom sizes are rounded up to the lookup step and never listed twice") {

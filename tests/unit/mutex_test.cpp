@@ -10,8 +10,11 @@
 using namespace pktmalloc;
 using pktmalloc::test::end_of_child;
 
+// Mutexes here are static because a Mutex has no destructor: on the stack a second one would lie
+// where the first did, and the thread sanitizer would take them for one.
+
 TEST_CASE("locks taken in the order of their ranks are taken") {
-  Mutex ageing{LockRank::kAgeing}, caches{LockRank::kCaches}, area{LockRank::kArea + 3};
+  static Mutex ageing{LockRank::kAgeing}, caches{LockRank::kCaches}, area{LockRank::kArea + 3};
   for (int round = 0; round < 2; ++round) {
     const Lock first(ageing);
     const Lock second(caches);
@@ -27,7 +30,7 @@ TEST_CASE("a lock of a lower rank than one held aborts, in the debug build") {
     return;
   }
   const auto ending = end_of_child([] {
-    Mutex caches{LockRank::kCaches}, area{LockRank::kArea};
+    static Mutex caches{LockRank::kCaches}, area{LockRank::kArea};
     area.lock();
     caches.lock();
     return 0;
@@ -41,13 +44,13 @@ TEST_CASE("a lock taken twice aborts, and so do two of one rank, in the debug bu
     return;
   }
   CHECK(end_of_child([] {
-          Mutex mutex{LockRank::kCaches};
+          static Mutex mutex{LockRank::kCaches};
           mutex.lock();
           mutex.lock();
           return 0;
         }).signal == SIGABRT);
   CHECK(end_of_child([] {
-          Mutex one{LockRank::kArea + 7}, other{LockRank::kArea + 7};
+          static Mutex one{LockRank::kArea + 7}, other{LockRank::kArea + 7};
           one.lock();
           other.lock();
           return 0;
@@ -56,7 +59,7 @@ TEST_CASE("a lock taken twice aborts, and so do two of one rank, in the debug bu
 
 TEST_CASE("the rank of a lock that was given back holds nobody up") {
   const auto ending = end_of_child([] {
-    Mutex start{LockRank::kStart}, ageing{LockRank::kAgeing}, area{LockRank::kArea};
+    static Mutex start{LockRank::kStart}, ageing{LockRank::kAgeing}, area{LockRank::kArea};
     ageing.lock();
     area.lock();
     area.unlock();
@@ -71,14 +74,14 @@ TEST_CASE("the rank of a lock that was given back holds nobody up") {
 }
 
 TEST_CASE("ranks are counted by thread") {
-  Mutex area{LockRank::kArea}, caches{LockRank::kCaches};
+  static Mutex area{LockRank::kArea}, caches{LockRank::kCaches};
   const Lock lock(area);
   std::thread([&] { const Lock other(caches); }).join();
   SUCCEED();
 }
 
 TEST_CASE("a try for a lock that another thread holds fails at once") {
-  Mutex mutex{LockRank::kAgeing};
+  static Mutex mutex{LockRank::kAgeing};
   bool got = true;
   {
     const Lock lock(mutex);

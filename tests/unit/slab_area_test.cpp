@@ -276,6 +276,24 @@ TEST_CASE("a refused commit costs nothing: the fill is short and the next one wo
   CHECK(ending.status == 0);
 }
 
+TEST_CASE("where memory for a slab's record is refused the slab stays unused until it is granted") {
+  const auto ending = end_of_child([] {
+    LoneArea area(64, size_t{1} << 20);
+    // The slabs of the first step are committed, their records only up to the 64th.
+    const uint32_t first = SlabSet::kInlineSlabs * area.per_slab();
+    if (area.fill(first).size() != first) return 1;
+    if (area->statistics().committed_bytes != size_t{1} << 20) return 2;
+    std::vector<uintptr_t> slots(100);
+    limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
+    if (area->fill(slots.data(), 100) != 0) return 3;
+    if (area->statistics().used_slabs != SlabSet::kInlineSlabs) return 4;
+    limit_to(RLIMIT_DATA, 0, ~size_t{0});
+    if (area->fill(slots.data(), 100) != 100) return 5;
+    return slots[99] == area.object(SlabSet::kInlineSlabs, 0) ? 0 : 6;
+  });
+  CHECK(ending.status == 0);
+}
+
 TEST_CASE("under a tight limit a single slab is had where a step is refused") {
   const auto ending = end_of_child([] {
     LoneArea area(4096, size_t{64} << 20);  // slabs of 16 KiB, steps of 1 MiB
