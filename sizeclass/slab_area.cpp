@@ -11,7 +11,8 @@
 namespace pktmalloc {
 namespace {
 
-constexpr size_t kCommitLeast = size_t{1} << 20;  // a first step that a small program never exceeds
+// Small programs use many classes, and what is committed counts against RLIMIT_DATA and overcommit.
+constexpr size_t kCommitLeast = size_t{256} << 10;
 constexpr size_t kCommitMost = size_t{64} << 20;  // beyond it, larger steps save no calls worth it
 
 constexpr size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
@@ -166,7 +167,7 @@ bool SlabArea::commit_slab(uint32_t slab) {
   const size_t slab_end = (size_t{slab} + 1) << class_.slab_shift;
   if (slab_end <= committed_bytes_) return true;
   const size_t area_bytes = size_t{slab_limit_} << class_.slab_shift;
-  const size_t step = std::clamp(committed_bytes_ / 4, kCommitLeast, kCommitMost);
+  const size_t step = std::clamp(committed_bytes_ / 2, kCommitLeast, kCommitMost);
   const size_t generous = std::max(slab_end, committed_bytes_ + step) & ~(slab_bytes() - 1);
   // Under a tight limit a single slab may still be had where a step is refused.
   for (const size_t end : {std::min(generous, area_bytes), slab_end}) {

@@ -91,7 +91,7 @@ TEST_CASE("real programs work in limits of address space") {
 }
 
 TEST_CASE("programs work in a limit of data") {
-  for (const rlim_t limit : {80 * kMiB, 128 * kMiB, 1024 * kMiB}) {
+  for (const rlim_t limit : {48 * kMiB, 128 * kMiB, 1024 * kMiB}) {
     const Outcome outcome = preloaded("work_under_limits").limit(RLIMIT_DATA, limit).run();
     INFO((limit / kMiB) << " MiB: " << outcome);
     CHECK(outcome.status == 0);

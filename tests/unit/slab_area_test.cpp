@@ -237,7 +237,7 @@ TEST_CASE("an area of n slabs is committed in few steps") {
   CHECK(s.commits <= 30);
   LoneArea small(4096, size_t{256} << 20, 16);
   small.fill(1);
-  CHECK(small->statistics().committed_bytes == kMiB);
+  CHECK(small->statistics().committed_bytes == size_t{256} << 10);
 }
 
 TEST_CASE("empty slabs that nobody needed for a window are reported by the tick") {
@@ -282,7 +282,7 @@ TEST_CASE("where memory for a slab's record is refused the slab stays unused unt
     // The slabs of the first step are committed, their records only up to the 64th.
     const uint32_t first = SlabSet::kInlineSlabs * area.per_slab();
     if (area.fill(first).size() != first) return 1;
-    if (area->statistics().committed_bytes != size_t{1} << 20) return 2;
+    if (area->statistics().committed_bytes != size_t{256} << 10) return 2;
     std::vector<uintptr_t> slots(100);
     limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
     if (area->fill(slots.data(), 100) != 0) return 3;
@@ -296,9 +296,9 @@ TEST_CASE("where memory for a slab's record is refused the slab stays unused unt
 
 TEST_CASE("under a tight limit a single slab is had where a step is refused") {
   const auto ending = end_of_child([] {
-    LoneArea area(4096, size_t{64} << 20);  // slabs of 16 KiB, steps of 1 MiB
+    LoneArea area(4096, size_t{64} << 20);  // slabs of 16 KiB, steps of 256 KiB
     std::vector<uintptr_t> slots(8);
-    limit_to(RLIMIT_DATA, process_bytes("VmData"), size_t{256} << 10);
+    limit_to(RLIMIT_DATA, process_bytes("VmData"), size_t{128} << 10);
     if (area->fill(slots.data(), 8) != 8) return 1;
     return area->statistics().committed_bytes == 2 * 16384 ? 0 : 2;
   });
