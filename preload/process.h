@@ -10,7 +10,8 @@
 
 namespace pktmalloc {
 
-extern constinit Heap heap;
+// Hidden already where it is declared: else every access would go through the global offset table.
+extern constinit Heap heap __attribute__((visibility("hidden")));
 
 // Starts the process if nobody has, and gives the calling thread a cache; nullptr when it must work
 // on the slabs directly.

@@ -22,7 +22,7 @@ struct Thread {
   bool direct;  // starting, ended, or without memory for a cache: works on the slabs directly
 };
 
-extern constinit thread_local Thread this_thread;
+extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
 
 // The calling thread's cache, which is made at its first call; nullptr: work without.
 inline Cache* cache_of_this_thread() {

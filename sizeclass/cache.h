@@ -45,7 +45,8 @@ struct CacheStatistics {
   uint64_t takes, gives;  // magazines
 };
 
-extern const uintptr_t kSentinel[2];  // {kEmptyMark, kFullMark}
+extern const uintptr_t kSentinel[2]
+    __attribute__((visibility("hidden")));  // {kEmptyMark, kFullMark}
 
 class alignas(64) Cache {
   // First, so that the fast path addresses them without an offset.
@@ -125,6 +126,6 @@ class alignas(64) Cache {
   Line lines_[kMaxClasses];
 };
 
-extern const Cache kNullCache;
+extern const Cache kNullCache __attribute__((visibility("hidden")));
 
 }  // namespace pktmalloc

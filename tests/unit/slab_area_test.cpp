@@ -276,20 +276,24 @@ TEST_CASE("a refused commit costs nothing: the fill is short and the next one wo
   CHECK(ending.status == 0);
 }
 
-TEST_CASE("where memory for a slab's record is refused the slab stays unused until it is granted") {
+TEST_CASE("a slab whose record is refused memory stays unused until it is granted") {
   const auto ending = end_of_child([] {
-    LoneArea area(64, size_t{1} << 20);
-    // The slabs of the first step are committed, their records only up to the 64th.
-    const uint32_t first = SlabSet::kInlineSlabs * area.per_slab();
-    if (area.fill(first).size() != first) return 1;
-    if (area->statistics().committed_bytes != size_t{256} << 10) return 2;
-    std::vector<uintptr_t> slots(100);
-    limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
-    if (area->fill(slots.data(), 100) != 0) return 3;
-    if (area->statistics().used_slabs != SlabSet::kInlineSlabs) return 4;
-    limit_to(RLIMIT_DATA, 0, ~size_t{0});
-    if (area->fill(slots.data(), 100) != 100) return 5;
-    return slots[99] == area.object(SlabSet::kInlineSlabs, 0) ? 0 : 6;
+    for (const size_t bytes : {64, 2048, 4096, 8192, 16384}) {
+      LoneArea area(bytes, 16 * kMiB);
+      const uint32_t first = SlabSet::kInlineSlabs * area.per_slab();
+      if (area.fill(first).size() != first) return 1;
+      // Wanted: a next slab that is committed already, so that only its record needs memory.
+      if (area->statistics().committed_bytes == SlabSet::kInlineSlabs * area->slab_bytes())
+        continue;
+      uintptr_t object = 0;
+      limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
+      if (area->fill(&object, 1) != 0) return 2;
+      if (area->statistics().used_slabs != SlabSet::kInlineSlabs) return 3;
+      limit_to(RLIMIT_DATA, 0, ~size_t{0});
+      if (area->fill(&object, 1) != 1) return 4;
+      return object == area.object(SlabSet::kInlineSlabs, 0) ? 0 : 5;
+    }
+    return 6;
   });
   CHECK(ending.status == 0);
 }
