@@ -53,8 +53,9 @@ class Ageing {
   // Everything that is in depots and empty slabs goes back now. Returns the bytes purged.
   uint64_t trim(const Supply& supply);
 
-  // While set, threads neither work nor are watched; once a tick one of them calls `wake`. nullptr
-  // ends that. `wake` must not allocate or lock.
+  // While set, threads neither work nor are watched; they call `wake` once a tick, and at each trip
+  // while more than kWatchedBytes wait, so it must be cheap. nullptr ends that. `wake` must not
+  // allocate or lock.
   void use_background(void (*wake)()) { wake_.store(wake, std::memory_order_relaxed); }
 
   // Called at the end of every tick, under mutex(): for memory that ages elsewhere. Must not enter
@@ -85,7 +86,7 @@ class Ageing {
   bool drain_one(const Supply& supply, unsigned line);
   static SlabArea& area(const Supply& supply, unsigned line);
   static uint64_t waiting_in(const Supply& supply, unsigned line);
-  bool should_watch(Cache::Visits& visits, Visit why, uint64_t now) const;
+  bool should_watch(Cache::Visits& visits, Visit why) const;
 
   Mutex mutex_{LockRank::kAgeing};
   uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;

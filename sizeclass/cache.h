@@ -96,12 +96,12 @@ class alignas(64) Cache {
 
   // Owned by the heap (heap.h, ageing.h).
   struct Visits {
-    uint32_t tick = 0;            // of the latest sweep for idle classes
-    uint64_t last_ms = 0;         // when this thread last came by
-    uint64_t hover_since_ms = 0;  // since when it has been watched without a trip, 0 = not
-    uint32_t calls = 0;           // watched calls since the latest trip
-    int64_t tokens = 0;           // watched calls it may still be charged
-    bool watched = false;         // every allocation of this thread is to reach the slow path
+    uint32_t tick = 0;         // of the latest sweep for idle classes
+    uint64_t last_ms = 0;      // when this thread last came by
+    uint32_t hover_since = 0;  // tick at which it turned out to hover
+    uint32_t calls = 0;        // watched calls since the latest trip
+    int64_t tokens = 0;        // watched calls it may still be charged
+    bool watched = false;      // every allocation of this thread is to reach the slow path
   } visits;
   Cache* next = nullptr;  // in the list of all caches
   bool in_use = false;    // by a thread; guarded by the list's lock

@@ -63,7 +63,8 @@ class Mutex {
   }
   int remember() {
     below_ = highest_held_;
-    return static_cast<int>(rank_);
+    const int mine = static_cast<int>(rank_);
+    return mine > below_ ? mine : below_;  // try_lock may take a lower rank
   }
 
   // Adaptive: held for a microsecond at most, so spinning a little beats sleeping.
