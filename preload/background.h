@@ -18,6 +18,10 @@ namespace pktmalloc {
 // Starts the thread if it is wanted and not there. Cheap when it is not.
 void background_consider();
 
+// At load: looks up libc's own pthread_create, because a wrapper's may be what is allocating; no
+// thread is started before.
+void background_allow();
+
 // In the child of a fork: the thread is gone, the next background_consider() may start one.
 void background_forget();
 

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -43,7 +44,10 @@ PKTMALLOC_EXPORT void malloc_stats() { report_now(); }
 
 // glibc's XML, as far as it has words for what we are; the rest is in our own statistics.
 PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
-  if (options != 0) return -1;
+  if (options != 0) {
+    errno = EINVAL;
+    return -1;
+  }
   Snapshot s;
   take_snapshot(s);
   fprintf(stream, "<malloc version=\"pktmalloc-%s\">\n<heap nr=\"0\">\n<sizes>\n",
@@ -120,6 +124,7 @@ PKTMALLOC_EXPORT size_t pktmalloc_get_statistics(pktmalloc_statistics* out, size
 PKTMALLOC_EXPORT size_t pktmalloc_statistics_json(char* buffer, size_t bytes) {
   Snapshot s;
   take_snapshot(s);
+  measure_resident(s);
   Writer out(buffer, bytes);
   write_json(out, s);
   out.finish();

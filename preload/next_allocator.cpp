@@ -80,7 +80,6 @@ void NextAllocator::find() {
   look_up(process_.mallopt, RTLD_NEXT, "mallopt");
   look_up(process_.mallinfo2, RTLD_NEXT, "mallinfo2");
   chosen_ = process_;
-  keep_heap_top();
   const char* path = options().next_path;
   if (path != nullptr && !load_mimalloc(path)) {
     const char* why = dlerror();
@@ -102,7 +101,13 @@ void NextAllocator::tick() const {
   calls_at_tick = now;
   if (!may_trim || quiet_ticks < LowWater::kTicks) return;
   may_trim = false;
+  const int saved_errno = errno;
   trim(0);
+  errno = saved_errno;
+}
+
+void next_allocator_tick() {
+  if (found.load(std::memory_order_acquire)) next.tick();
 }
 
 // Private: its malloc is not seen by the program, only its mi_ functions by us. Pointers that were
@@ -139,10 +144,12 @@ void* NextAllocator::allocate(size_t bytes) const {
 }
 
 void* NextAllocator::allocate_zeroed(size_t count, size_t bytes) const {
+  count_call();
   return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory();
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
+  count_call();
   void* p = nullptr;
   if (chosen_.posix_memalign == nullptr || chosen_.posix_memalign(&p, alignment, bytes) != 0) {
     return no_memory();

@@ -34,8 +34,11 @@ class NextAllocator {
   int set_option(int option, int value) const;
   struct mallinfo2 info() const;
 
+  // Tells glibc not to trim; for a process in which tick() is called.
+  void keep_heap_top() const;
+
   // Ends a tick of ageing: trims if something was released and an interval has passed without a
-  // call.
+  // call. Keeps errno.
   void tick() const;
 
  private:
@@ -52,7 +55,6 @@ class NextAllocator {
     struct mallinfo2 (*mallinfo2)();
   };
   void find();
-  void keep_heap_top() const;
   bool load_mimalloc(const char* path);
   const Functions& owner_of(void* p) const;
 
@@ -63,6 +65,9 @@ class NextAllocator {
 
 // Any thread. Looks the functions up at the first call.
 const NextAllocator& next_allocator();
+
+// NextAllocator::tick(), once the functions are known.
+void next_allocator_tick();
 
 Mutex& next_allocator_mutex();
 

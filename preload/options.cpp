@@ -150,7 +150,10 @@ void print_options() {
 }  // namespace
 
 void read_options() {
-  if (getauxval(AT_SECURE) != 0 || environ == nullptr) return;
+  static bool done = false;
+  if (done || environ == nullptr) return;
+  done = true;
+  if (getauxval(AT_SECURE) != 0) return;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (strncmp(*variable, kPrefix, kPrefixLength) == 0) read_variable(*variable + kPrefixLength);
   }

@@ -24,7 +24,8 @@ struct Options {
   bool verbose = false;
 };
 
-// Once, at start, by one thread.
+// At start, by one thread. Does nothing when it was done before, or while libc does not know the
+// environment yet.
 void read_options();
 
 const Options& options();

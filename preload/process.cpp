@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
 
 #include <cstdlib>
 
@@ -11,20 +12,30 @@
 #include "preload/next_allocator.h"
 #include "preload/options.h"
 #include "preload/report.h"
+#include "preload/route.h"
 #include "preload/thread.h"
 #include "sizeclass/misuse.h"
+
+// glibc's lock of the list of all FILEs, recursive; exported, in no header.
+extern "C" __attribute__((weak)) void _IO_list_lock();
+extern "C" __attribute__((weak)) void _IO_list_unlock();
 
 namespace pktmalloc {
 
 constinit Heap heap;
 constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
-                                          const_cast<Cache*>(&kNullCache), nullptr, false};
+                                          const_cast<Cache*>(&kNullCache),
+                                          nullptr,
+                                          false,
+                                          false,
+                                          nullptr};
 
 namespace {
 
 constinit Mutex start_mutex{LockRank::kStart};
 constinit std::atomic<bool> started = false;
 constinit std::atomic<uint64_t> fork_count = 0;
+constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever
 pthread_key_t exit_key;
 constinit bool have_exit_key = false;
 
@@ -37,28 +48,50 @@ void on_thread_exit(void* cache) {
   heap.detach(static_cast<Cache*>(cache));
 }
 
+// glibc skips its own locks when it forks a process with one thread, and so do we: a signal handler
+// may fork while it interrupts a slow path. Likewise after a misuse: a SIGABRT handler may fork,
+// and the thread may hold a lock of ours for ever.
 void before_fork() {
+  if (__libc_single_threaded != 0 || aborting) return;
+  // fork takes the lock of all FILEs after our handlers, and its holders allocate: we take it
+  // first.
+  if (_IO_list_lock != nullptr) _IO_list_lock();
   start_mutex.lock();
   next_allocator_mutex().lock();
   background_mutex().lock();
   heap.lock_all();
+  this_thread.forking = true;
 }
 
-void after_fork_in_parent() {
+// False if before_fork() took no locks.
+bool unlock_after_fork() {
+  if (!this_thread.forking) return false;
+  this_thread.forking = false;
   heap.unlock_all();
   background_mutex().unlock();
   next_allocator_mutex().unlock();
   start_mutex.unlock();
+  // Freed by other libraries' fork handlers, which ran between ours.
+  while (void* p = this_thread.set_aside) {
+    this_thread.set_aside = *static_cast<void**>(p);
+    release_slow(p);
+  }
+  return true;
+}
+
+void after_fork_in_parent() {
+  if (unlock_after_fork() && _IO_list_unlock != nullptr) _IO_list_unlock();
 }
 
 void after_fork_in_child() {
-  after_fork_in_parent();
+  unlock_after_fork();  // the lock of all FILEs was made anew by fork
   fork_count.fetch_add(1, std::memory_order_relaxed);
   heap.forget_other_threads(this_thread.cache);
   background_forget();
 }
 
 [[noreturn]] void on_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes) {
+  aborting = true;
   const char* what =
       misuse == Misuse::kDoubleFree ? "double free" : "free of a pointer inside an object";
   message("%s: %#zx, class of %zu bytes", what, size_t{pointer}, object_bytes);
@@ -85,6 +118,7 @@ void start_process() {
     config.sizes = options().class_sizes;
     config.sizes_count = options().class_count;
   }
+  heap.ageing().on_tick([] { next_allocator_tick(); });
   heap.start(config);
   // From here on what libc allocates is served from our slabs. The handlers come before the word
   // that we have started: no thread can use a heap that a fork would not lock.
@@ -97,12 +131,16 @@ void start_process() {
 // process has one thread and no lock of the loader is held by another.
 __attribute__((constructor(101))) void on_load() {
   cache_of_this_thread();
+  read_options();  // if the first request came before libc knew the environment
   next_allocator();
-  heap.ageing().on_tick([] { next_allocator().tick(); });
+  if (heap.started()) next_allocator().keep_heap_top();
+  background_allow();
   report_start();
 }
 
-__attribute__((destructor)) void on_exit() { report_at_exit(); }
+__attribute__((destructor)) void on_exit() {
+  if (!aborting) report_at_exit();
+}
 
 }  // namespace
 
@@ -117,7 +155,8 @@ Cache* enter_thread() {
     cache = nullptr;
   }
   this_thread.cache = cache;
-  this_thread.direct = cache == nullptr;
+  // Without memory for a cache this call does without; the next one tries again.
+  this_thread.direct = !heap.started();
   publish(cache);
   return cache;
 }

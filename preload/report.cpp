@@ -114,6 +114,7 @@ void report_at_exit() {
   const int saved_errno = errno;
   Snapshot snapshot;
   take_snapshot(snapshot);
+  measure_resident(snapshot);
   if (*path != '\0') {
     write_file(path, snapshot);
   } else if (const int fd = find_stderr(); fd >= 0) {
@@ -127,6 +128,7 @@ void report_at_exit() {
 void report_now() {
   Snapshot snapshot;
   take_snapshot(snapshot);
+  measure_resident(snapshot);
   Writer out(STDERR_FILENO);
   write_text(out, snapshot);
   out.finish();

@@ -31,6 +31,7 @@ void* allocate_pooled(ClassId id) {
 // An object of the class that find() names, or nullptr after counting why there is none.
 template <typename Find>
 void* try_classes(size_t bytes, PassReason otherwise, Find find) {
+  if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the first request of all starts the process: then there are classes
   const ClassId id = find();
   if (id == kNoClass) {
@@ -66,12 +67,17 @@ void release_slow(void* p) {
   const int saved_errno = errno;
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) {
-    Cache* cache = cache_of_this_thread();
-    heap.release(cache, static_cast<ClassId>(owner), p);
-    publish(cache);
+    if (this_thread.forking) {
+      *static_cast<void**>(p) = this_thread.set_aside;
+      this_thread.set_aside = p;
+    } else {
+      Cache* cache = cache_of_this_thread();
+      heap.release(cache, static_cast<ClassId>(owner), p);
+      publish(cache);
+    }
   } else {
     next_allocator().release(p);
-    if (this_thread.cache != nullptr) heap.visit(*this_thread.cache);
+    if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
   }
   errno = saved_errno;
 }

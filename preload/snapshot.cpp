@@ -22,7 +22,6 @@ void take_snapshot(Snapshot& out) {
     p.allocs += c.allocs;
     p.frees += c.frees;
   }
-  p.resident_bytes = heap.resident_bytes();
   p.metadata_bytes = out.heap.metadata_bytes;
   p.reserved_bytes = out.heap.reserved_bytes;
   p.waiting_bytes = out.heap.waiting_bytes;
@@ -36,5 +35,7 @@ void take_snapshot(Snapshot& out) {
     }
   }
 }
+
+void measure_resident(Snapshot& out) { out.process.resident_bytes = heap.resident_bytes(); }
 
 }  // namespace pktmalloc

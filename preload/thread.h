@@ -19,7 +19,9 @@ struct Thread {
   Cache* allocates_from;
   Cache* releases_to;
   Cache* cache;
-  bool direct;  // starting, ended, or without memory for a cache: works on the slabs directly
+  bool direct;      // starting, ended, or there is no heap: works on the slabs directly
+  bool forking;     // between our fork handlers: holds every lock, must not enter the heap
+  void* set_aside;  // objects freed meanwhile, chained through their first word
 };
 
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));

@@ -43,6 +43,12 @@ uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
   return stacked * c.object_bytes + slabs.empty_slabs() * slabs.slab_bytes();
 }
 
+uint64_t Ageing::waiting_in_all(const Supply& supply) {
+  uint64_t waiting = 0;
+  for (unsigned i = 0; i < kLines; ++i) waiting += waiting_in(supply, i);
+  return waiting;
+}
+
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
   uint64_t waiting = 0;
   bool pending = false;
@@ -60,6 +66,14 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
   tick_.fetch_add(1, std::memory_order_relaxed);
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
   if (tick_hook_ != nullptr) tick_hook_();
+}
+
+// A program that comes by seldom has missed ticks: the time has passed all the same.
+void Ageing::end_ticks(const Supply& supply, uint64_t now) {
+  const uint64_t at = due_ms_.load(std::memory_order_relaxed);
+  if (now < at) return;
+  const uint64_t missed = std::min<uint64_t>((now - at) / tick_ms_, LowWater::kTicks - 1);
+  for (uint64_t n = 0; n <= missed; ++n) end_tick(supply, now);
 }
 
 bool Ageing::drain_one(const Supply& supply, unsigned line) {
@@ -117,19 +131,21 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   }
   if (const auto wake = wake_.load(std::memory_order_relaxed)) {
     // An idle process may make no further trip: what waits by now is reason enough.
-    if (due(now) || waiting_.load(std::memory_order_relaxed) >= kWatchedBytes) {
+    if (due(now)) {
       due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
+      wake();
+    } else if (waiting_.load(std::memory_order_relaxed) >= kWatchedBytes) {
       wake();
     }
   } else if ((due(now) || pending_.load(std::memory_order_relaxed)) && mutex_.try_lock()) {
-    if (due(now)) end_tick(supply, now);
+    end_ticks(supply, now);
     if (pending_.load(std::memory_order_relaxed)) work(supply, clock_us() + work_us(elapsed));
     mutex_.unlock();
   }
   const uint32_t tick = tick_.load(std::memory_order_relaxed);
   if (visits.tick != tick) {
     visits.tick = tick;
-    cache.flush_idle(supply, tick - kIdleTicks);
+    cache.flush_idle(supply, tick - kIdleTicks, id);
   }
   if (why != Visit::kPassing) visits.watched = should_watch(visits, why);
 }
@@ -154,11 +170,15 @@ bool Ageing::should_watch(Cache::Visits& visits, Visit why) const {
 }
 
 uint64_t Ageing::run(const Supply& supply) {
-  const Lock lock(mutex_);
-  end_tick(supply, clock_ms());
-  work(supply, ~uint64_t{0});
-  uint64_t waiting = 0;
-  for (unsigned i = 0; i < kLines; ++i) waiting += waiting_in(supply, i);
+  {
+    const Lock lock(mutex_);
+    end_tick(supply, clock_ms());
+  }
+  while (pending_.load(std::memory_order_relaxed)) {
+    const Lock lock(mutex_);  // for a millisecond: a fork waits for it
+    work(supply, clock_us() + 1000);
+  }
+  const uint64_t waiting = waiting_in_all(supply);
   waiting_.store(waiting, std::memory_order_relaxed);
   return waiting;
 }
@@ -167,10 +187,17 @@ uint64_t Ageing::trim(const Supply& supply) {
   const Lock lock(mutex_);
   uint64_t bytes = 0;
   for (unsigned i = 0; i < kLines; ++i) {
-    while (drain_one(supply, i)) {
+    // What is there by now, not what others free meanwhile: that could go on for ever.
+    SlabArea& slabs = area(supply, i);
+    uint32_t magazines = is_class(i) ? supply.depot.depth(static_cast<ClassId>(i))
+                                     : supply.store.empties(i - kMaxClasses);
+    while (magazines-- > 0 && drain_one(supply, i)) {
     }
-    while (const uint32_t slabs = area(supply, i).purge_some(~uint32_t{0})) {
-      bytes += slabs * area(supply, i).slab_bytes();
+    for (uint32_t left = slabs.empty_slabs(); left > 0;) {
+      const uint32_t purged = slabs.purge_some(left);
+      if (purged == 0) break;
+      left -= purged;
+      bytes += purged * slabs.slab_bytes();
     }
     lines_[i] = Line{};
   }

@@ -53,6 +53,14 @@ class Ageing {
   // Everything that is in depots and empty slabs goes back now. Returns the bytes purged.
   uint64_t trim(const Supply& supply);
 
+  // Memory came free by a thread that will not come by again.
+  void notice() {
+    if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
+  }
+
+  // Bytes in depots, at most, and in empty slabs.
+  static uint64_t waiting_in_all(const Supply& supply);
+
   // While set, threads neither work nor are watched; they call `wake` once a tick, and at each trip
   // while more than kWatchedBytes wait, so it must be cheap. nullptr ends that. `wake` must not
   // allocate or lock.
@@ -81,6 +89,7 @@ class Ageing {
 
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
   void end_tick(const Supply& supply, uint64_t now);
+  void end_ticks(const Supply& supply, uint64_t now);
   void work(const Supply& supply, uint64_t until_us);
   bool step(const Supply& supply, unsigned line);
   bool drain_one(const Supply& supply, unsigned line);
@@ -93,7 +102,7 @@ class Ageing {
   std::atomic<uint64_t> due_ms_ = 0;
   std::atomic<uint32_t> tick_ = 0;
   std::atomic<bool> pending_ = false;  // some line has something to do
-  std::atomic<uint64_t> waiting_ = 0;  // bytes; exact at the end of a tick, else a lower bound
+  std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
   std::atomic<void (*)()> wake_ = nullptr;
   void (*tick_hook_)() = nullptr;
   Line lines_[kLines];   // guarded by mutex_, as all below

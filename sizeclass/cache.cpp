@@ -126,11 +126,11 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line) {
   }
 }
 
-void Cache::flush_idle(const Supply& supply, uint32_t before) {
+void Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
     Line& line = lines_[i];
     const bool holds = line.loaded != nullptr || line.previous != nullptr;
-    if (!holds || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
+    if (!holds || i == index(busy) || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
     flush_class(supply, static_cast<ClassId>(i), line);
   }
 }

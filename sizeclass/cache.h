@@ -86,8 +86,9 @@ class alignas(64) Cache {
   // After release() failed. Always takes the object.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
-  // Gives the contents of classes that made no trip since `before` (a tick number) to the depot.
-  void flush_idle(const Supply& supply, uint32_t before);
+  // Gives the contents of classes that made no trip since `before` (a tick number) to the depot,
+  // but for class `busy`, which is making one.
+  void flush_idle(const Supply& supply, uint32_t before, ClassId busy);
 
   // Gives everything to the depot; every class points at the sentinel again.
   void flush(const Supply& supply);
@@ -103,9 +104,9 @@ class alignas(64) Cache {
     int64_t tokens = 0;        // watched calls it may still be charged
     bool watched = false;      // every allocation of this thread is to reach the slow path
   } visits;
-  Cache* next = nullptr;  // in the list of all caches
-  bool in_use = false;    // by a thread; guarded by the list's lock
-  bool tripped = false;   // set by the slow paths when they went to depot or slabs
+  Cache* next = nullptr;       // in the list of all caches
+  Cache* next_free = nullptr;  // in the list of caches without a thread
+  bool tripped = false;        // set by the slow paths when they went to depot or slabs
 
  private:
   struct Line {

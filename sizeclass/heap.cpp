@@ -112,11 +112,13 @@ Cache* Heap::new_cache() {
 Cache* Heap::attach() {
   if (!started_) return nullptr;
   const Lock lock(caches_mutex_);
-  Cache* cache = caches_;
-  while (cache != nullptr && cache->in_use) cache = cache->next;
-  if (cache == nullptr) cache = new_cache();
+  Cache* cache = free_caches_;
+  if (cache != nullptr) {
+    free_caches_ = cache->next_free;
+  } else {
+    cache = new_cache();
+  }
   if (cache == nullptr) return nullptr;
-  cache->in_use = true;
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
   cache->visits.tick = ageing_.tick();  // else its first trip would look idle since the start
@@ -127,8 +129,10 @@ Cache* Heap::attach() {
 
 void Heap::detach(Cache* cache) {
   cache->flush(supply_);
+  ageing_.notice();
   const Lock lock(caches_mutex_);
-  cache->in_use = false;
+  cache->next_free = free_caches_;
+  free_caches_ = cache;
   threads_alive_.fetch_sub(1, std::memory_order_relaxed);
 }
 

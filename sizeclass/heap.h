@@ -72,6 +72,7 @@ class Heap {
 
   // For a background thread, see Ageing.
   uint64_t age() { return ageing_.run(supply_); }
+  uint64_t waiting_bytes() const { return Ageing::waiting_in_all(supply_); }
   Ageing& ageing() { return ageing_; }
 
   // Around fork: all locks in rank order, and no exchange through the depots. Other threads may go
@@ -117,6 +118,7 @@ class Heap {
 
   Mutex caches_mutex_{LockRank::kCaches};
   Cache* caches_ = nullptr;  // all that ever were; guarded by caches_mutex_, as all below
+  Cache* free_caches_ = nullptr;
   size_t cache_committed_bytes_ = 0;
   unsigned caches_made_ = 0;
   uint64_t threads_seen_ = 0;

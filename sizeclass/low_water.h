@@ -32,7 +32,9 @@ class LowWater {
     for (const auto& low : lows_)
       unneeded = std::min(unneeded, low.load(std::memory_order_relaxed));
     for (auto& low : lows_) {
-      low.store(low.load(std::memory_order_relaxed) - unneeded, std::memory_order_relaxed);
+      // Not below zero: a record() may come in between.
+      const uint32_t level_then = low.load(std::memory_order_relaxed);
+      low.store(level_then - std::min(level_then, unneeded), std::memory_order_relaxed);
     }
     const unsigned next = (now_.load(std::memory_order_relaxed) + 1) % kTicks;
     lows_[next].store(level - unneeded, std::memory_order_relaxed);

@@ -8,7 +8,7 @@
 // taken meanwhile is harmless: the compare-and-swap then fails. Any thread, no lock.
 #pragma once
 
-#include <sched.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -73,7 +73,11 @@ class alignas(64) MagazineStack {
 
   uint64_t load_head() const {
     uint64_t head;
-    while ((head = head_.load(std::memory_order_acquire)) == kFrozen) sched_yield();
+    // Sleeps rather than yields: a real-time thread would not let the forking one run.
+    constexpr timespec kMoment{0, 50'000};
+    while ((head = head_.load(std::memory_order_acquire)) == kFrozen) {
+      clock_nanosleep(CLOCK_MONOTONIC, 0, &kMoment, nullptr);
+    }
     return head;
   }
   static uint32_t id_in(uint64_t head) { return static_cast<uint32_t>(head); }

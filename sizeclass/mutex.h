@@ -2,8 +2,8 @@
 // Mutex and LockRank: every lock of the library and the one order in which they may nest.
 //
 // A thread may take a lock only if its rank is higher than that of every lock it holds; the fork
-// handler takes all of them in this order. Checked in the debug variant. Nothing that runs under a
-// lock allocates, logs or calls back.
+// handler takes all of them in this order. Checked in the debug variant. Nothing that runs under an
+// area's lock allocates, logs or calls back.
 #pragma once
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ class Mutex {
     return mine > below_ ? mine : below_;  // try_lock may take a lower rank
   }
 
-  // Adaptive: held for a microsecond at most, so spinning a little beats sleeping.
+  // Adaptive: mostly held for a microsecond, so spinning a little beats sleeping.
   pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
   LockRank rank_;
   int below_ =

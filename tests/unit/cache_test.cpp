@@ -184,17 +184,17 @@ TEST_CASE("only classes without a trip since the tick given are idle") {
   take(stock, *cache, ClassId{0}, 1);
   cache->visits.tick = 11;
   take(stock, *cache, ClassId{1}, 1);
-  cache->flush_idle(stock.supply, 10);
+  cache->flush_idle(stock.supply, 10, kNoClass);
   CHECK(cache->statistics(ClassId{0}).held == 15);
-  cache->flush_idle(stock.supply, 11);
+  cache->flush_idle(stock.supply, 11, kNoClass);
   CHECK(cache->statistics(ClassId{0}).held == 0);
   CHECK(cache->statistics(ClassId{1}).held == 15);
   // Tick numbers wrap.
   cache->visits.tick = ~0U;
   take(stock, *cache, ClassId{2}, 1);
-  cache->flush_idle(stock.supply, ~0U);
+  cache->flush_idle(stock.supply, ~0U, kNoClass);
   CHECK(cache->statistics(ClassId{2}).held == 15);
-  cache->flush_idle(stock.supply, 3);
+  cache->flush_idle(stock.supply, 3, kNoClass);
   CHECK(cache->statistics(ClassId{2}).held == 0);
 }
 
