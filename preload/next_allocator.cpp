@@ -83,8 +83,10 @@ void NextAllocator::find() {
   const char* path = options().next_path;
   if (path != nullptr && !load_mimalloc(path)) {
     const char* why = dlerror();
-    message("PKTMALLOC_NEXT: %s; using the next allocator in the process",
-            why != nullptr ? why : "not a mimalloc library");
+    message(
+        "PKTMALLOC_NEXT=%s: not a usable mimalloc library (%s); using the next allocator in the "
+        "process",
+        path, why != nullptr ? why : "it lacks mi_ functions");
   }
 }
 

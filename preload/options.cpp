@@ -48,7 +48,8 @@ bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t lea
 
 bool parse_STATS(const char* value) {
   parsed.stats_path = equal(value, "0") ? nullptr : equal(value, "1") ? "" : value;
-  return *value != '\0';
+  // A mere word is more likely a mistaken switch, such as "off", than a file to write.
+  return equal(value, "0") || equal(value, "1") || strpbrk(value, "/.") != nullptr;
 }
 
 bool parse_CLASSES(const char* value) {

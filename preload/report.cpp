@@ -16,7 +16,7 @@
 namespace pktmalloc {
 
 const char* const kPassReasonNames[kPassReasons] = {"too_large", "too_aligned", "class_off",
-                                                    "exhausted"};
+                                                    "exhausted", "not_reserved"};
 const char* const kSizeBandNames[kSizeBands] = {"to_32KiB", "to_1MiB", "to_32MiB", "above"};
 
 namespace {

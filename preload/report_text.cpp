@@ -41,7 +41,9 @@ void write_text(Writer& out, const Snapshot& s) {
   out.print("---- pktmalloc %s: %s, process %d ----\n", PKTMALLOC_VERSION,
             program_invocation_short_name, getpid());
   if (s.heap.reserved_bytes == 0) {
-    out.print("no address space could be reserved: everything went to the next allocator\n");
+    out.print(
+        "no address space could be reserved (is ulimit -v below 9 GiB?): the next allocator served "
+        "everything\n");
   }
   out.print("allocated  %-12s in live objects: %llu allocs, %llu frees\n",
             Bytes(p.allocated_bytes).text, number(p.allocs), number(p.frees));
@@ -50,14 +52,14 @@ void write_text(Writer& out, const Snapshot& s) {
             Bytes(p.cached_slabs_bytes).text);
   out.print("committed  %-12s = active %s + free %s; resident %s\n", Bytes(p.committed_bytes).text,
             Bytes(p.active_bytes).text, Bytes(p.free_bytes).text, Bytes(p.resident_bytes).text);
-  out.print("purged     %-12s given back so far; %s waiting to be\n", Bytes(p.purged_bytes).text,
+  out.print("purged     %-12s given back so far; %s waiting to go\n", Bytes(p.purged_bytes).text,
             Bytes(p.waiting_bytes).text);
-  out.print("metadata   %-12s\n", Bytes(p.metadata_bytes).text);
+  out.print("metadata   %s\n", Bytes(p.metadata_bytes).text);
   out.print("reserved   %-12s of addresses, %s a class\n", Bytes(p.reserved_bytes).text,
             Bytes(s.heap.area_bytes).text);
   out.print("threads    %llu seen, %llu alive; %llu forks\n", number(p.threads_seen),
             number(p.threads_alive), number(p.forks));
-  out.print("passed on  %llu requests", number(p.passed));
+  out.print("passed on  %llu request%s", number(p.passed), p.passed == 1 ? "" : "s");
   for (unsigned reason = 0; reason < kPassReasons; ++reason) {
     uint64_t sum = 0;
     for (const uint64_t n : s.passed[reason]) sum += n;

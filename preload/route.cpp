@@ -35,7 +35,10 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
   cache_of_this_thread();  // the first request of all starts the process: then there are classes
   const ClassId id = find();
   if (id == kNoClass) {
-    count_pass(bytes > ClassTable::kMediumLimit ? PassReason::kTooLarge : otherwise, bytes);
+    count_pass(!heap.started()                    ? PassReason::kNotReserved
+               : bytes > ClassTable::kMediumLimit ? PassReason::kTooLarge
+                                                  : otherwise,
+               bytes);
     return nullptr;
   }
   void* p = allocate_pooled(id);

@@ -12,8 +12,8 @@
 
 namespace pktmalloc {
 
-enum class PassReason : uint8_t { kTooLarge, kTooAligned, kClassOff, kExhausted };
-inline constexpr unsigned kPassReasons = 4;
+enum class PassReason : uint8_t { kTooLarge, kTooAligned, kClassOff, kExhausted, kNotReserved };
+inline constexpr unsigned kPassReasons = 5;
 inline constexpr unsigned kSizeBands = 4;
 // Upper ends, in bytes; the last band has none.
 inline constexpr size_t kSizeBandEnd[kSizeBands - 1] = {32 << 10, 1 << 20, 32 << 20};

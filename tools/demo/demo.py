@@ -132,6 +132,7 @@ def main():
             sys.exit(f"{path} is missing; `make all bench-programs` builds it")
 
     print(f"Three unmodified programs, without and with LD_PRELOAD={os.path.basename(library)}.\n"
+          "python3 runs with PYTHONMALLOC=malloc both ways, else it has a pool of its own.\n"
           f"Medians of {RUNS} runs. Peak memory is the most that was in RAM (RSS).\n")
     print(f"{'':25}{'time in s':^25}{'peak memory in MiB':^28}  output and")
     print(f"{'program':25}{'without':>8}{'with':>8}{'faster':>9}{'without':>11}{'with':>8}"

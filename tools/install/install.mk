@@ -8,6 +8,7 @@ INSTALL_INCLUDE := $(DESTDIR)$(PREFIX)/include
 
 .PHONY: install
 install: all  ## install libraries, header and pkg-config file (PREFIX=, DESTDIR=)
+	$(if $(SANITIZER),$(error VARIANT=$(VARIANT) has no library to install; use release or debug))
 	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE)
 	install -m 755 $(BUILD)/libpktmalloc.so $(INSTALL_LIB)/libpktmalloc.so.$(VERSION)
 	ln -sf libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/$(SONAME)
