@@ -46,7 +46,8 @@ def figures_table():
                  for name, v in zip(names, median)]
         rows.append(f"| {row['name']} | {row['unit']} | {' | '.join(cells)} |")
     rows.append(f"\n{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, "
-                f"{machine['glibc']}, commit {machine['commit'][:12]}, {machine['date'][:10]}.")
+                f"{machine['glibc']}, {record['rounds']} rounds, commit {machine['commit'][:12]}, "
+                f"{machine['date'][:10]}.")
     return "\n".join(rows) + "\n"
 
 
