@@ -41,7 +41,9 @@ def describe_machine():
 
 def write_record(path, machine, options, allocators, rows, results, targets):
     record = {
-        "machine": machine, "rounds": options.rounds, "allocators": allocators,
+        "machine": machine, "rounds": options.rounds,
+        # The file's name, not where it lies on this machine.
+        "allocators": {name: path and os.path.basename(path) for name, path in allocators.items()},
         "rows": [{
             "name": row.name, "unit": row.unit,
             "samples": {name: results.samples.get((row.name, name), [])
