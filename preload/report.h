@@ -16,6 +16,9 @@ inline constexpr int kStatisticsSchema = 1;
 extern const char* const kPassReasonNames[kPassReasons];
 extern const char* const kSizeBandNames[kSizeBands];
 
+// For printf, whose %llu is not uint64_t everywhere.
+inline unsigned long long number(uint64_t n) { return n; }
+
 void write_text(Writer& out, const Snapshot& snapshot);
 void write_json(Writer& out, const Snapshot& snapshot);
 void write_prometheus(Writer& out, const Snapshot& snapshot);

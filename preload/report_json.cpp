@@ -11,8 +11,6 @@
 namespace pktmalloc {
 namespace {
 
-unsigned long long number(uint64_t n) { return n; }
-
 void write_string(Writer& out, const char* text) {
   out.print("\"");
   for (; *text != '\0'; ++text) {

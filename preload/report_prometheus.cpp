@@ -8,8 +8,6 @@
 namespace pktmalloc {
 namespace {
 
-unsigned long long number(uint64_t n) { return n; }
-
 struct Metric {
   const char* scope;
   const char* key;

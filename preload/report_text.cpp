@@ -32,8 +32,6 @@ struct Bytes {
   }
 };
 
-unsigned long long number(uint64_t n) { return n; }
-
 }  // namespace
 
 void write_text(Writer& out, const Snapshot& s) {

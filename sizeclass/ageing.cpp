@@ -50,7 +50,6 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
 }
 
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
-  uint64_t waiting = 0;
   bool pending = false;
   for (unsigned i = 0; i < kLines; ++i) {
     if (is_class(i) && i >= supply.classes.count()) continue;
@@ -59,9 +58,8 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
                                  : supply.store.tick(i - kMaxClasses);
     line.to_purge += area(supply, i).tick();
     pending |= line.to_drain != 0 || line.to_purge != 0;
-    waiting += waiting_in(supply, i);
   }
-  waiting_.store(waiting, std::memory_order_relaxed);
+  waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
   tick_.fetch_add(1, std::memory_order_relaxed);
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);

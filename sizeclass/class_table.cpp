@@ -5,6 +5,8 @@
 #include <bit>
 #include <iterator>
 
+#include "sizeclass/rounding.h"
+
 namespace pktmalloc {
 namespace {
 
@@ -15,8 +17,6 @@ constexpr size_t kDefaultSizes[] = {
 };
 constexpr unsigned kDefaultCount = sizeof kDefaultSizes / sizeof kDefaultSizes[0];
 static_assert(kDefaultCount < kMaxClasses, "class 63 is kNoClass");
-
-constexpr size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
 // The smallest slab that loses less than 3 % behind its last object, holds at least four, and is at
 // most 1 MiB unless four objects need more. Where no size reaches 3 %, the one that loses least.

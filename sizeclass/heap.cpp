@@ -7,14 +7,9 @@
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/misuse.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc {
-namespace {
-
-constexpr size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
-
-}  // namespace
-
 bool Heap::start(const HeapConfig& config) {
   if (config.sizes != nullptr) {
     classes_.use_list(config.sizes, config.sizes_count, config.slab_shift);

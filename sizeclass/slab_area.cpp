@@ -7,6 +7,7 @@
 
 #include "sizeclass/memory.h"
 #include "sizeclass/misuse.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 // Small programs use many classes, and what is committed counts against RLIMIT_DATA and overcommit.
 constexpr size_t kCommitLeast = size_t{256} << 10;
 constexpr size_t kCommitMost = size_t{64} << 20;  // beyond it, larger steps save no calls worth it
-
-constexpr size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
 }  // namespace
 

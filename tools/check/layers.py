@@ -19,7 +19,7 @@ SIZECLASS = [
     "magazine_stack slab_area",
     "magazine",
     "class_table low_water slab_set mutex",
-    "class_id classes clock memory misuse",
+    "class_id classes clock memory misuse rounding",
 ]
 PRELOAD = [
     "malloc new introspection",
