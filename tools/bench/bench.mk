@@ -8,7 +8,7 @@ WERROR ?= -Werror
 
 BENCH_DIRECTORY := $(BUILD)/bench
 BENCH_CXX_PROGRAMS := \
-  $(patsubst tools/bench/%.cpp,$(BENCH_DIRECTORY)/%,$(wildcard tools/bench/*.cpp))
+  $(patsubst tools/bench/programs/%.cpp,$(BENCH_DIRECTORY)/%,$(wildcard tools/bench/programs/*.cpp))
 BENCH_C_PROGRAMS := $(BENCH_DIRECTORY)/startup
 BENCH_EMPTY := $(BENCH_DIRECTORY)/libempty.so
 
@@ -26,17 +26,17 @@ bench-quick: deps  ## all workloads against glibc and three peers, in about five
 	$(MAKE) --no-print-directory all bench-programs
 	$(PYTHON) tools/bench/quick.py --programs $(BENCH_DIRECTORY) --library $(BUILD)/libpktmalloc.so
 
-$(BENCH_CXX_PROGRAMS): $(BENCH_DIRECTORY)/%: tools/bench/%.cpp
+$(BENCH_CXX_PROGRAMS): $(BENCH_DIRECTORY)/%: tools/bench/programs/%.cpp
 	@mkdir -p $(@D)
 	$(call say,CXX)
 	$(Q)$(CXX) -std=c++20 $(BENCH_FLAGS) $< -o $@
 
-$(BENCH_C_PROGRAMS): $(BENCH_DIRECTORY)/%: tools/bench/%.c
+$(BENCH_C_PROGRAMS): $(BENCH_DIRECTORY)/%: tools/bench/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) -std=gnu11 $(BENCH_FLAGS) $< -o $@
 
-$(BENCH_EMPTY): tools/bench/floor_empty.c
+$(BENCH_EMPTY): tools/bench/programs/floor_empty.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(BENCH_FLAGS) $(BENCH_EMPTY_FLAGS) $< -o $@

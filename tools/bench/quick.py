@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs every workload under every allocator and prints one table.
 
-Each workload is a small program (see the first lines of tools/bench/*.cpp) that measures itself and
+Each workload is a small program (see the first lines of tools/bench/programs/) that measures itself and
 prints one line of JSON. Per workload there is one uncounted run per allocator, then --rounds rounds
 in which every allocator runs once, in an order shuffled anew. The table shows medians. Workloads
 that wait for seconds to see memory go back run once. Progress goes to stderr, the table and the

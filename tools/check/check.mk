@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # `make check` is the one definition of clean.
 
-CHECK_CODE := $(wildcard sizeclass/*.h sizeclass/*.cpp preload/*.h preload/*.cpp \
-  tests/*.h tests/*.cpp tests/*/*.h tests/*/*.cpp tests/*/*.c tools/*/*.h tools/*/*.cpp tools/*/*.c)
+CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload tests tests/* tools/*/*) \
+  $(addsuffix /*.cpp,sizeclass preload tests tests/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
 check: deps  ## format, clang-tidy, layers, golden files, unit tests
