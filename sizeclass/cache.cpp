@@ -67,6 +67,7 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
     }
   }
   Magazine& empty = *line.loaded;
+  supply.depot.note_refill(id);
   empty.rounds = supply.areas[index(id)].fill(empty.objects(), empty.capacity);
   load(id, line, &empty);
   return empty.rounds > 0;
@@ -78,6 +79,13 @@ void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazin
   supply.depot.give(id, magazine);
 }
 
+// Empties the magazine into the slabs.
+Magazine* Cache::drain(const Supply& supply, ClassId id, Magazine* magazine) {
+  supply.areas[index(id)].drain(magazine->objects(), magazine->rounds);
+  magazine->rounds = 0;
+  return magazine;
+}
+
 void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
   Line& line = lines_[index(id)];
   unload(id, line);
@@ -87,20 +95,26 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     line.previous = full;
   } else {
     trip(supply.classes[id], line);
-    if (Magazine* empty = supply.store.obtain(line.rounds)) {
+    Magazine* empty = supply.store.reuse(line.rounds);
+    const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
+    if (empty == nullptr && (grows || supply.depot.grants_magazine(id))) {
+      empty = supply.store.obtain(line.rounds);
+    }
+    if (empty != nullptr) {
       if (line.previous != nullptr) give(supply, id, line, line.previous);
-      line.previous = line.loaded;
-      load(id, line, empty);
+    } else if (line.previous != nullptr) {
+      empty = drain(supply, id, line.previous);
     } else if (line.loaded != nullptr) {
-      // No memory for a magazine: the loaded one's objects go straight to their slabs.
-      supply.areas[index(id)].drain(line.loaded->objects(), line.loaded->rounds);
-      line.loaded->rounds = 0;
-      load(id, line, line.loaded);
+      load(id, line, drain(supply, id, line.loaded));
+      release(id, object);
+      return;
     } else {
       const uintptr_t only = reinterpret_cast<uintptr_t>(object);
       supply.areas[index(id)].drain(&only, 1);
       return;
     }
+    line.previous = line.loaded;
+    load(id, line, empty);
   }
   release(id, object);
 }
@@ -115,11 +129,7 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line) {
     if (magazine == nullptr) continue;
     if (magazine->rounds * 2 < magazine->capacity) {
       // Less than half full: not worth somebody's trip.
-      if (magazine->rounds > 0) {
-        supply.areas[index(id)].drain(magazine->objects(), magazine->rounds);
-      }
-      magazine->rounds = 0;
-      supply.store.give_back(magazine);
+      supply.store.give_back(drain(supply, id, magazine));
     } else {
       give(supply, id, line, magazine);
     }

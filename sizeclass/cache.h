@@ -122,6 +122,7 @@ class alignas(64) Cache {
   void unload(ClassId id, Line& line);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line);
   void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
+  static Magazine* drain(const Supply& supply, ClassId id, Magazine* magazine);
   void flush_class(const Supply& supply, ClassId id, Line& line);
 
   Line lines_[kMaxClasses];

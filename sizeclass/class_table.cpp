@@ -48,10 +48,10 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift
   c.reciprocal = ((uint64_t{1} << SizeClass::kDivisionShift) + object_bytes - 1) / object_bytes;
   const size_t by_bytes = kMagazineBytesLimit / object_bytes;
   c.largest_rounds =
-      static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 2, static_cast<size_t>(kRoundsLimit)));
+      static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(kRoundsLimit)));
   // A sixteenth of the bound: 16 objects up to 1 KiB, two of 8 KiB: a thousand threads that use a
   // class once should not each hold a magazine's worth of memory.
-  c.first_rounds = std::max<uint16_t>(2, static_cast<uint16_t>(c.largest_rounds / 16));
+  c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 16));
   return c;
 }
 

@@ -45,7 +45,7 @@ class ClassTable {
 
   constexpr ClassTable() = default;
 
-  // The table of classes.def: every size up to 1 MiB is pooled.
+  // The table of classes.def: every size up to 256 KiB is pooled.
   void use_default(unsigned smallest_slab_shift = kSlabShift);
 
   // Just these classes: sizes ascending, each at most kMediumLimit, count below kMaxClasses. Sizes

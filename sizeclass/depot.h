@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "sizeclass/allowance.h"
 #include "sizeclass/class_id.h"
 #include "sizeclass/magazine_stack.h"
 
@@ -25,6 +26,18 @@ class Depot {
   // The magazine holds at least one object of the class and is no longer the caller's.
   void give(ClassId id, Magazine* magazine) { stacks_[index(id)].push(magazine); }
 
+  // Whether free objects of the class are worth a new magazine (allowance.h). False: they are to go
+  // to their slabs.
+  bool grants_magazine(ClassId id) {
+    Allowance& allowance = allowances_[index(id)];
+    if (depth(id) < kUnearned || allowance.spend()) return true;
+    allowance.refuse();
+    return false;
+  }
+
+  // A magazine of the class was filled from slabs.
+  void note_refill(ClassId id) { allowances_[index(id)].refill(); }
+
   // See MagazineStack.
   void freeze() {
     for (auto& stack : stacks_) stack.freeze();
@@ -37,7 +50,11 @@ class Depot {
   uint32_t tick(ClassId id) { return stacks_[index(id)].tick(); }
 
  private:
+  // So many magazines may wait before more have to be earned: at most 33 KiB of magazines a class.
+  static constexpr uint32_t kUnearned = 16;
+
   MagazineStack stacks_[kMaxClasses];
+  Allowance allowances_[kMaxClasses];
 };
 
 }  // namespace pktmalloc

@@ -38,17 +38,23 @@ void MagazineStore::start(uintptr_t base, size_t area_bytes, unsigned slab_shift
   }
 }
 
+Magazine* MagazineStore::reuse(uint32_t capacity) {
+  Magazine* const magazine = empties_[size_for_rounds(capacity)].pop();
+  if (magazine == nullptr) return nullptr;
+  magazine->rounds = 0;
+  magazine->set_capacity(capacity);
+  return magazine;
+}
+
 Magazine* MagazineStore::obtain(uint32_t capacity) {
+  if (Magazine* const magazine = reuse(capacity)) return magazine;
   const uint8_t size = size_for_rounds(capacity);
-  Magazine* magazine = empties_[size].pop();
-  if (magazine == nullptr) {
-    uintptr_t fresh = 0;
-    if (areas_[size].fill(&fresh, 1) == 0) return nullptr;
-    magazine = reinterpret_cast<Magazine*>(fresh);
-    magazine->size = size;
-    magazine->capacity = 0;  // slots()[1] is erased by set_capacity below
-    magazine->slots()[0] = kEmptyMark;
-  }
+  uintptr_t fresh = 0;
+  if (areas_[size].fill(&fresh, 1) == 0) return nullptr;
+  Magazine* const magazine = reinterpret_cast<Magazine*>(fresh);
+  magazine->size = size;
+  magazine->capacity = 0;  // slots()[1] is erased by set_capacity below
+  magazine->slots()[0] = kEmptyMark;
   magazine->rounds = 0;
   magazine->set_capacity(capacity);
   return magazine;

@@ -26,6 +26,9 @@ class MagazineStore {
   static size_t early_bytes(unsigned slab_shift);
   static size_t late_bytes(unsigned slab_shift, size_t area_bytes);
 
+  // An empty magazine that waits; nullptr when none does. Otherwise as obtain().
+  Magazine* reuse(uint32_t capacity);
+
   // An empty magazine of exactly this capacity (at most rounds_of_size(kMagazineSizes - 1));
   // nullptr when the system refuses memory.
   Magazine* obtain(uint32_t capacity);

@@ -241,6 +241,27 @@ TEST_CASE("without memory for magazines objects go straight to their slabs") {
   CHECK(stock.allocate(*cache, kOnly) == reinterpret_cast<void*>(direct.back()));
 }
 
+TEST_CASE("what is freed once gets few magazines, what comes and goes has them from then on") {
+  Stock stock({64}, size_t{16} << 20, size_t{4} << 20);
+  const ClassId id{0};
+  Cache cache;
+  const auto up_and_down = [&] {
+    std::vector<void*> objects(100'000);
+    for (void*& object : objects) object = stock.allocate(cache, id);
+    for (void* object : objects) stock.release(cache, id, object);
+  };
+  up_and_down();
+  const uint32_t unearned = stock.depot.depth(id);
+  CHECK(unearned <= 24);  // 16, and those that were exchanged for larger ones
+  CHECK(stock.areas[0].statistics().drained > 90'000);
+  up_and_down();
+  CHECK(stock.depot.depth(id) > 350);  // 100,000 / 256 = 390
+  const uint64_t drained = stock.areas[0].statistics().drained;
+  up_and_down();
+  up_and_down();
+  CHECK(stock.areas[0].statistics().drained == drained);
+}
+
 TEST_CASE("a cache counts what it allocated, holds, took and gave") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();

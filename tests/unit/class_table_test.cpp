@@ -9,7 +9,7 @@ using namespace pktmalloc;
 
 namespace {
 
-constexpr size_t kLimit = ClassTable::kMediumLimit;
+constexpr size_t kLimit = size_t{256} << 10;  // of the default classes
 
 ClassTable default_table(unsigned smallest_slab_shift = ClassTable::kSlabShift) {
   ClassTable table;
@@ -40,7 +40,7 @@ ClassId by_trying(const ClassTable& table, size_t bytes, size_t alignment) {
 
 }  // namespace
 
-TEST_CASE("every size up to 1 MiB finds the smallest class that fits") {
+TEST_CASE("every size up to 256 KiB finds the smallest class that fits") {
   const ClassTable table = default_table();
   unsigned smallest = 0;
   size_t wrong = 0;
@@ -61,7 +61,7 @@ TEST_CASE("the default classes ascend, leave the last id free and hold the packe
   CHECK(std::is_sorted(sizes.begin(), sizes.end()));
   CHECK(std::adjacent_find(sizes.begin(), sizes.end()) == sizes.end());
   CHECK(sizes.size() < kMaxClasses);
-  for (const size_t packet : {1600, 2176, 9216}) {
+  for (const size_t packet : {1600, 2176, 4608, 9216}) {
     CHECK(std::binary_search(sizes.begin(), sizes.end(), packet));
   }
   CHECK(sizes.back() == kLimit);
@@ -109,14 +109,12 @@ TEST_CASE("magazines are bounded in rounds and bytes and start at a sixteenth") 
   for (unsigned i = 0; i < table.count(); ++i) {
     const SizeClass& c = table[ClassId(i)];
     CAPTURE(c.object_bytes);
-    CHECK(c.largest_rounds >= 2);
+    CHECK(c.largest_rounds >= 1);
     CHECK(c.largest_rounds <= ClassTable::kRoundsLimit);
-    if (c.largest_rounds > 2) {
-      CHECK(size_t{c.largest_rounds} * c.object_bytes <= ClassTable::kMagazineBytesLimit);
-    }
-    CHECK(c.first_rounds >= 2);
+    CHECK(size_t{c.largest_rounds} * c.object_bytes <= ClassTable::kMagazineBytesLimit);
+    CHECK(c.first_rounds >= 1);
     CHECK(c.first_rounds <= c.largest_rounds);
-    CHECK(c.first_rounds == std::max(2, c.largest_rounds / 16));
+    CHECK(c.first_rounds == std::max(1, c.largest_rounds / 16));
   }
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Allowance: how many new magazines a class has earned.
+//
+// A magazine costs 8 bytes an object, an eighth of a 64-byte object, and what is freed once may
+// never be wanted again. So beyond a few magazines in the depot, free objects get a new magazine
+// only when others before them would have been worth one: they went back to their slabs without it,
+// and then a magazine was filled from the slabs again. A program that frees all it has takes no
+// memory for doing so; one that goes up and down pays for the first time and then has its
+// magazines. Any thread, no lock; the counts may be off by a few, which does no harm.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace pktmalloc {
+
+class Allowance {
+ public:
+  // A magazine's objects went to their slabs for want of a new magazine.
+  void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
+
+  // A magazine was filled from slabs.
+  void refill() {
+    if (take_one(refused_)) earned_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // True: a new magazine is granted.
+  bool spend() { return take_one(earned_); }
+
+ private:
+  static bool take_one(std::atomic<uint32_t>& count) {
+    uint32_t old = count.load(std::memory_order_relaxed);
+    while (old != 0) {
+      if (count.compare_exchange_weak(old, old - 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+
+  std::atomic<uint32_t> refused_ = 0, earned_ = 0;
+};
+
+}  // namespace pktmalloc
