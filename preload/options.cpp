@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -46,10 +47,23 @@ bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t lea
   return false;
 }
 
+// Paths are copied: programs that set their title (redis, postgres) write over the environment.
+char stats_path[PATH_MAX];
+char next_path[PATH_MAX];
+
+// nullptr when it is too long for a path.
+const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
+  const size_t bytes = strlen(value) + 1;
+  return bytes > sizeof copy ? nullptr : static_cast<const char*>(memcpy(copy, value, bytes));
+}
+
 bool parse_STATS(const char* value) {
-  parsed.stats_path = equal(value, "0") ? nullptr : equal(value, "1") ? "" : value;
+  parsed.stats_path = equal(value, "0")   ? nullptr
+                      : equal(value, "1") ? ""
+                                          : copy_path(value, stats_path);
   // A mere word is more likely a mistaken switch, such as "off", than a file to write.
-  return equal(value, "0") || equal(value, "1") || strpbrk(value, "/.") != nullptr;
+  return equal(value, "0") || equal(value, "1") ||
+         (strpbrk(value, "/.") != nullptr && parsed.stats_path != nullptr);
 }
 
 bool parse_CLASSES(const char* value) {
@@ -73,8 +87,9 @@ bool parse_CLASSES(const char* value) {
 bool parse_NEXT(const char* value) {
   parsed.next_path = equal(value, "default")    ? nullptr
                      : equal(value, "mimalloc") ? "libmimalloc.so.2"
-                                                : value;
-  return equal(value, "default") || equal(value, "mimalloc") || strchr(value, '/') != nullptr;
+                                                : copy_path(value, next_path);
+  return equal(value, "default") || equal(value, "mimalloc") ||
+         (strchr(value, '/') != nullptr && parsed.next_path != nullptr);
 }
 
 bool parse_AGE(const char* value) {

@@ -94,6 +94,7 @@ const std::set<std::string> kRunElsewhere = {
     "free_inside_an_object_is_told",       // failures_test.cpp
     "work_under_limits",                   // failures_test.cpp
     "hello",                               // options_test.cpp
+    "overwrites_its_environment",          // statistics_test.cpp
     "pooled_sizes",                        // options_test.cpp
     "statistics_are_exact",                // statistics_test.cpp
     "malloc_stats_tells_on_stderr",        // statistics_test.cpp

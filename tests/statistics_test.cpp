@@ -124,6 +124,20 @@ TEST_CASE("a program that closes its stderr in an exit handler is reported as we
   CHECK(outcome.err.find("---- pktmalloc ") == 0);
 }
 
+TEST_CASE("a program that writes over its environment is reported as well") {
+  TemporaryFolder folder;
+  for (const std::string way : {"plain", "shared", "static"}) {
+    Program program({program_path("overwrites_its_environment", way)});
+    if (way == "plain") program.preloaded();
+    const std::string path = folder / (way + ".json");
+    const Outcome outcome = program.with("PKTMALLOC_STATS", path).run();
+    INFO(way << ": " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err.empty());
+    CHECK(std::filesystem::file_size(path) > 0);
+  }
+}
+
 TEST_CASE("malloc_stats writes the same text on stderr") {
   const Outcome outcome = Program({program_path("malloc_stats_tells_on_stderr")}).preloaded().run();
   INFO(outcome);
