@@ -9,7 +9,9 @@
 // from the thread's magazines meets the sentinel there and leaves by a tail call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "preload/process.h"
 #include "preload/route.h"
@@ -34,6 +36,23 @@ inline void release(void* p) {
     return;
   }
   return release_slow(p);
+}
+
+// p is not null, 0 < bytes <= PTRDIFF_MAX. On failure p is untouched.
+inline void* reallocate(void* p, size_t bytes) {
+  const uintptr_t owner = heap.owner(p);
+  if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
+  const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  // In place while the request still fills half of the object, or would get the same class again.
+  if (bytes <= old_bytes &&
+      (bytes * 2 >= old_bytes || index(heap.classes().find(bytes)) == owner)) {
+    return p;
+  }
+  void* moved = allocate<allocate_slow>(bytes);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, std::min(old_bytes, bytes));
+  release(p);
+  return moved;
 }
 
 }  // namespace pktmalloc

@@ -36,7 +36,7 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
   const ClassId id = find();
   if (id == kNoClass) {
     count_pass(!heap.started()                    ? PassReason::kNotReserved
-               : bytes > ClassTable::kMediumLimit ? PassReason::kTooLarge
+               : bytes > heap.classes().largest() ? PassReason::kTooLarge
                                                   : otherwise,
                bytes);
     return nullptr;
@@ -92,14 +92,11 @@ size_t usable_size(void* p) {
   return next_allocator().usable_size(p);
 }
 
-void* reallocate(void* p, size_t bytes) {
-  const bool ours = Heap::is_class(heap.owner(p));
-  const size_t old_bytes = usable_size(p);
-  // In place while the request still fills half of the object.
-  if (ours && bytes <= old_bytes && bytes * 2 >= old_bytes) return p;
-  const ClassId id = heap.classes().find(bytes);
-  if (ours && id != kNoClass && heap.classes()[id].object_bytes == old_bytes) return p;
-  if (!ours && (id == kNoClass || old_bytes == 0)) return next_allocator().reallocate(p, bytes);
+void* reallocate_foreign(void* p, size_t bytes) {
+  const size_t old_bytes = next_allocator().usable_size(p);
+  if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
+    return next_allocator().reallocate(p, bytes);
+  }
   void* moved = allocate_slow(bytes);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));

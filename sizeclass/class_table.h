@@ -72,6 +72,8 @@ class ClassTable {
   size_t alignment(ClassId id) const;
 
   unsigned count() const { return count_; }
+  // Bytes of the largest class's objects.
+  size_t largest() const { return classes_[count_ - 1].object_bytes; }
   const SizeClass& operator[](ClassId id) const { return classes_[index(id)]; }
 
  private:

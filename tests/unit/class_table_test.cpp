@@ -61,7 +61,7 @@ TEST_CASE("the default classes ascend, leave the last id free and hold the packe
   CHECK(std::is_sorted(sizes.begin(), sizes.end()));
   CHECK(std::adjacent_find(sizes.begin(), sizes.end()) == sizes.end());
   CHECK(sizes.size() < kMaxClasses);
-  for (const size_t packet : {1600, 2176, 4608, 9216}) {
+  for (const size_t packet : {1088, 1600, 2176, 4416, 9216}) {
     CHECK(std::binary_search(sizes.begin(), sizes.end(), packet));
   }
   CHECK(sizes.back() == kLimit);
