@@ -15,8 +15,8 @@ constexpr uint32_t kHoverIntervals = 3;
 // A watched call costs about 8 ns more: 1 % of a millisecond pays for 1250.
 constexpr int64_t kTokensPerMs = 1250;
 constexpr int64_t kTokensMost = 1'000'000;
-constexpr uint32_t kIdleTicks = 2 * LowWater::kTicks;  // a thread keeps an unused class so long
-constexpr size_t kPurgeBytes = size_t{4} << 20;        // in one system call: about 0.3 ms
+constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class so long
+constexpr size_t kPurgeBytes = size_t{4} << 20;    // in one system call: about 0.3 ms
 
 // A visit may work for a fortieth of the time since the last: 25 us per ms, at most 4 ms.
 constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 160) * 25; }
@@ -116,7 +116,7 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
   const uint64_t now = clock_ms();
-  const uint64_t elapsed = now - visits.last_ms;
+  const uint64_t elapsed = visits.last_ms == 0 ? 0 : now - visits.last_ms;
   visits.last_ms = now;
   visits.tokens = std::min(
       visits.tokens + static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs,
@@ -153,10 +153,7 @@ bool Ageing::should_watch(Cache::Visits& visits, Visit why) const {
     visits.calls = 0;
   }
   if (why == Visit::kTake && !visits.watched) return false;
-  if (wake_.load(std::memory_order_relaxed) != nullptr ||
-      waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
-    return false;
-  }
+  if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
   if (why == Visit::kGive) return visits.tokens > 0;
   // Counted in ticks, which come late on a loaded machine, not in time.
   if (++visits.calls == kHoverCalls) visits.hover_since = visits.tick;

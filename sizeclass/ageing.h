@@ -10,13 +10,14 @@
 // if there is one (run), malloc_trim (trim). A visit works no longer than a fortieth of the time
 // since the thread's previous one, so heavy work is hardly disturbed and light work does it all.
 //
-// A program that hovers inside its loaded magazines makes no trips. While more than kWatchedBytes
-// wait and there is no background thread, a thread that made a trip with objects to give is
-// "watched": each of its allocations, not of its releases, takes the slow path and comes by. So the
-// frees after a peak cost nothing more, and the first allocation of whatever follows them is seen.
-// To bound the cost for programs that do both all the time, a watched call costs a token; tokens
-// grow with time so that they are worth about 1 % of it. A thread that made kHoverCalls watched
-// calls is hovering and stays watched until all is done, for three intervals at most.
+// A program that hovers inside its loaded magazines makes no trips, and a few objects in them may
+// keep many slabs from being empty. While more than kWatchedBytes wait, a thread that made a trip
+// with objects to give is "watched": each of its allocations, not of its releases, takes the slow
+// path and comes by. So the frees after a peak cost nothing more, and the first allocation of
+// whatever follows them is seen. To bound the cost for programs that do both all the time, a
+// watched call costs a token; tokens grow with time so that they are worth about 1 % of it. A
+// thread that made kHoverCalls watched calls is hovering and stays watched until all is done, for
+// three intervals at most.
 //
 // One worker at a time, under mutex(); everything else is atomic or the calling thread's own.
 #pragma once
@@ -61,7 +62,7 @@ class Ageing {
   // Bytes in depots, at most, and in empty slabs.
   static uint64_t waiting_in_all(const Supply& supply);
 
-  // While set, threads neither work nor are watched; they call `wake` once a tick, and at each trip
+  // While set, threads do none of the work; they call `wake` once a tick, and at each trip
   // while more than kWatchedBytes wait, so it must be cheap. nullptr ends that. `wake` must not
   // allocate or lock.
   void use_background(void (*wake)()) { wake_.store(wake, std::memory_order_relaxed); }

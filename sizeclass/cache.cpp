@@ -119,7 +119,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
   release(id, object);
 }
 
-void Cache::flush_class(const Supply& supply, ClassId id, Line& line) {
+void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot) {
   unload(id, line);
   Magazine* const held[] = {line.loaded, line.previous};
   load(id, line, nullptr);
@@ -127,8 +127,8 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line) {
   line.rounds = 0;
   for (Magazine* magazine : held) {
     if (magazine == nullptr) continue;
-    if (magazine->rounds * 2 < magazine->capacity) {
-      // Less than half full: not worth somebody's trip.
+    if (!to_depot || magazine->rounds * 2 < magazine->capacity) {
+      // Aged here already, or less than half full: not worth somebody's trip.
       supply.store.give_back(drain(supply, id, magazine));
     } else {
       give(supply, id, line, magazine);
@@ -141,13 +141,13 @@ void Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
     Line& line = lines_[i];
     const bool holds = line.loaded != nullptr || line.previous != nullptr;
     if (!holds || i == index(busy) || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
-    flush_class(supply, static_cast<ClassId>(i), line);
+    flush_class(supply, static_cast<ClassId>(i), line, false);
   }
 }
 
 void Cache::flush(const Supply& supply) {
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
-    flush_class(supply, static_cast<ClassId>(i), lines_[i]);
+    flush_class(supply, static_cast<ClassId>(i), lines_[i], true);
   }
 }
 

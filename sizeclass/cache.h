@@ -86,7 +86,7 @@ class alignas(64) Cache {
   // After release() failed. Always takes the object.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
-  // Gives the contents of classes that made no trip since `before` (a tick number) to the depot,
+  // Drains the contents of classes that made no trip since `before` (a tick number) to the slabs,
   // but for class `busy`, which is making one.
   void flush_idle(const Supply& supply, uint32_t before, ClassId busy);
 
@@ -123,7 +123,7 @@ class alignas(64) Cache {
   bool take_or_fill(const Supply& supply, ClassId id, Line& line);
   void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
   static Magazine* drain(const Supply& supply, ClassId id, Magazine* magazine);
-  void flush_class(const Supply& supply, ClassId id, Line& line);
+  void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
 
   Line lines_[kMaxClasses];
 };
