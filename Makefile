@@ -82,7 +82,7 @@ include tools/install/install.mk
 
 .PHONY: demo
 demo: deps  ## two real programs and a packet workload, without and with the library
-	$(MAKE) --no-print-directory all bench-programs
+	$(MAKE) --no-print-directory all $(BENCH_DIRECTORY)/w1_packets
 	$(PYTHON) tools/demo/demo.py $(BUILD)/libpktmalloc.so
 
 .PHONY: clean

@@ -1,35 +1,59 @@
 # SPDX-License-Identifier: MIT
-# The benchmark programs, in $(BUILD)/bench/. Works by itself, too:
+# The benchmarks: programs in $(BUILD)/bench/, peers in $(BUILD)/peers/, records and pages beside
+# the programs. Works by itself, too:
 #   make -f tools/bench/bench.mk BUILD=/tmp/build bench-programs
 
 BUILD ?= build
-PYTHON ?= python3
+# Debian's own, which the packages with its libraries belong to.
+BENCH_PYTHON ?= /usr/bin/python3
 WERROR ?= -Werror
 
 BENCH_DIRECTORY := $(BUILD)/bench
-BENCH_CXX_PROGRAMS := \
-  $(patsubst tools/bench/programs/%.cpp,$(BENCH_DIRECTORY)/%,$(wildcard tools/bench/programs/*.cpp))
-BENCH_C_PROGRAMS := $(BENCH_DIRECTORY)/startup
+BENCH_CXX_PROGRAMS := $(patsubst tools/bench/programs/%.cpp,$(BENCH_DIRECTORY)/%, \
+  $(wildcard tools/bench/programs/*.cpp))
+BENCH_C_PROGRAMS := $(BENCH_DIRECTORY)/startup $(BENCH_DIRECTORY)/measure
 BENCH_EMPTY := $(BENCH_DIRECTORY)/libempty.so
 
 # No built-in knowledge of malloc: every call that a program makes is a call.
-BENCH_FLAGS := -O2 -g -pthread -Wall -Wextra -Wshadow -Wundef $(WERROR) -MMD -MP \
+BENCH_FLAGS := -I. -O2 -g -pthread -Wall -Wextra -Wshadow -Wundef $(WERROR) -MMD -MP \
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 # Functions start on a cache line: the empty library has to be the fastest possible one.
 BENCH_EMPTY_FLAGS := -std=c11 -fPIC -shared -falign-functions=64 -Wl,-z,now
+
+BENCH = $(BENCH_PYTHON) tools/bench/bench.py --build $(BUILD) --json $(BENCH_DIRECTORY)/$@.json
+BENCH_PAGE = $(BENCH_PYTHON) tools/bench/page.py $(BENCH_DIRECTORY)/$@.json \
+  --html $(BENCH_DIRECTORY)/$@.html
+
+include tools/bench/peers/peers.mk
+include tools/bench/others/others.mk
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_CXX_PROGRAMS) $(BENCH_C_PROGRAMS) $(BENCH_EMPTY)  ## build the workloads
 
 .PHONY: bench-quick
-bench-quick: deps  ## all workloads against glibc and three peers, in about five minutes
+bench-quick: bench-deps  ## the main workloads against glibc and three peers, in about five minutes
 	$(MAKE) --no-print-directory all bench-programs
-	$(PYTHON) tools/bench/quick.py --programs $(BENCH_DIRECTORY) --library $(BUILD)/libpktmalloc.so
+	$(BENCH) --suite quick $(BENCH_OPTIONS)
+
+.PHONY: bench
+bench: bench-deps  ## all workloads, with a page of charts, in a quarter of an hour
+	$(MAKE) --no-print-directory all bench-programs bench-others
+	$(BENCH) --suite standard $(BENCH_OPTIONS)
+	$(BENCH_PAGE)
+
+.PHONY: bench-full
+bench-full: bench-deps  ## the published amounts of work, the newest peers too; hours
+	@sh tools/deps/install.sh $(BENCH_FULL_PACKAGES)
+	$(MAKE) --no-print-directory all bench-programs bench-others peers
+	$(BENCH) --suite full --newest $(BENCH_OPTIONS)
+	$(BENCH_PAGE)
 
 $(BENCH_CXX_PROGRAMS): $(BENCH_DIRECTORY)/%: tools/bench/programs/%.cpp
 	@mkdir -p $(@D)
 	$(call say,CXX)
-	$(Q)$(CXX) -std=c++20 $(BENCH_FLAGS) $< -o $@
+	$(Q)$(CXX) -std=c++20 $(BENCH_FLAGS) $< $(BENCH_LIBRARIES) -o $@
+
+$(BENCH_DIRECTORY)/micro: BENCH_LIBRARIES := -lbenchmark
 
 $(BENCH_C_PROGRAMS): $(BENCH_DIRECTORY)/%: tools/bench/programs/%.c
 	@mkdir -p $(@D)

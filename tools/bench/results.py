@@ -1,72 +1,104 @@
 # SPDX-License-Identifier: MIT
-"""What was measured, and the table of it."""
+"""What was measured, and what follows from it: medians, spreads, ratios, losses."""
+import math
 import statistics
 from dataclasses import dataclass, field
 
-OWN = "pktmalloc"
-GLIBC = "glibc"
-REFERENCE = "reference"
-SPREAD_LIMIT = 0.15
+from allocators import GLIBC, OWN, is_peer
 
-LEGEND = f"""\
-Medians; less is better in every row. ~: (max - min) / median is over {SPREAD_LIMIT:.0%}.
-A median is of --rounds runs; W1 has fewer, W2 and W5 twice as many, W4 memory and peak one.
-vs glibc, vs peer: the value of glibc, of the best peer, divided by {OWN}'s: over 1 is a win.
-reference: floor = a library of empty functions; by hand, under glibc: W1 = a pool (with a deleter,
-  with allocate_shared, alone), W3 = a class-specific free list, W5 = a vector pool.
-peak: RSS while all objects are held; light, idle, pairs: what is left 4 s after all were freed."""
+NOISY = 0.15  # a spread above this is told beside the figure
+
+# What is kept of every run besides the program's own figures (programs/measure.c).
+PROCESS_FIGURES = {"user_ms": "ms", "system_ms": "ms", "process_peak_mib": "MiB",
+                   "minor_faults": "", "rss_after_mib": "MiB"}
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(math.log(value) for value in values)) if values else None
 
 
 @dataclass
 class Results:
-    """All samples by row and allocator; what failed by the same."""
-    samples: dict = field(default_factory=dict)
-    failed: dict = field(default_factory=dict)
+    """Samples by command and allocator (or contender); what failed by the same."""
+    allocators: list  # names
+    samples: dict = field(default_factory=dict)  # (command, name) -> [figures of a run]
+    failed: dict = field(default_factory=dict)   # (command, name) -> why
 
-    def add(self, row, allocator, value):
-        self.samples.setdefault((row, allocator), []).append(value)
+    def add(self, experiment, name, figures):
+        self.samples.setdefault((experiment.command, name), []).append(figures)
 
-    def median(self, row, allocator):
-        if (row, allocator) in self.failed or (row, allocator) not in self.samples:
-            return None
-        return statistics.median(self.samples[row, allocator])
+    def fail(self, experiment, name, why):
+        self.failed[experiment.command, name] = why
 
-    def spread(self, row, allocator):
-        samples, median = self.samples[row, allocator], self.median(row, allocator)
-        return (max(samples) - min(samples)) / median if median else 0.0
+    def values(self, experiment, figure, name):
+        """Empty when it was not run, or failed at any time."""
+        if (experiment.command, name) in self.failed:
+            return []
+        return [figures[figure] for figures in self.samples.get((experiment.command, name), [])
+                if figure in figures]
 
-    def best_peer(self, row, allocators):
-        peers = [name for name in allocators if name not in (GLIBC, OWN)]
-        values = [value for name in peers if (value := self.median(row, name)) is not None]
-        return min(values, default=None)
+    def median(self, experiment, figure, name):
+        values = self.values(experiment, figure, name)
+        return statistics.median(values) if values else None
+
+    def spread(self, experiment, figure, name):
+        """(max - min) / median."""
+        values = self.values(experiment, figure, name)
+        median = statistics.median(values) if values else 0
+        return (max(values) - min(values)) / median if median else 0.0
+
+    def best_peer(self, experiment, figure):
+        """Name and median of the peer with the least; (None, None) without peers."""
+        medians = [(median, name) for name in self.allocators if is_peer(name)
+                   and (median := self.median(experiment, figure, name)) is not None]
+        median, name = min(medians, default=(None, None))
+        return name, median
+
+    def ratio(self, experiment, figure, name):
+        """Another's median divided by ours: over 1 we use less. None when one is missing or 0."""
+        own, other = (self.median(experiment, figure, each) for each in (OWN, name))
+        return other / own if own and other else None
+
+    def is_beyond_noise(self, experiment, figure, name):
+        """Whether no sample of ours lies among those of the other, nor one of theirs among ours."""
+        own, other = (self.values(experiment, figure, each) for each in (OWN, name))
+        return min(own) > max(other) or max(own) < min(other)
 
 
-def value_text(results, row, allocator):
-    if (row.name, allocator) in results.failed:
-        return "failed "
-    value = results.median(row.name, allocator)
-    if value is None:
-        return "- "
-    digits = 0 if row.unit == "" or value >= 1000 else 1 if value >= 10 else 2
-    mark = "~" if results.spread(row.name, allocator) > SPREAD_LIMIT else " "
-    return f"{value:.{digits}f}{mark}"
+@dataclass
+class Loss:
+    row: object
+    other: str
+    times: float  # ours divided by theirs
+    beyond_noise: bool
 
 
-def ratio_text(other, own):
-    return f"{other / own:.2f}" if other is not None and own else "-"
+def find_losses(results, experiments, threshold=1.01):
+    """Rows in which glibc or the best peer is ahead of us, the worst first."""
+    losses = []
+    for experiment in experiments:
+        for row in experiment.rows:
+            peer, _ = results.best_peer(experiment, row.figure)
+            for other in filter(None, [GLIBC, peer]):
+                ratio = results.ratio(experiment, row.figure, other)
+                if ratio and 1 / ratio > threshold:
+                    losses.append(Loss(row, other, 1 / ratio,
+                                       results.is_beyond_noise(experiment, row.figure, other)))
+    return sorted(losses, key=lambda loss: -loss.times)
 
 
-def print_table(rows, allocators, results):
-    columns = {name: max(9, len(name) + 1) for name in [REFERENCE, *allocators]}
-    print(f"{'workload':22} {'unit':4}"
-          + "".join(f"{name:>{width}}" for name, width in columns.items())
-          + f"{'vs glibc':>9}{'vs peer':>8}")
-    for row in rows:
-        own = results.median(row.name, OWN)
-        print(f"{row.name:22} {row.unit:4}"
-              + "".join(f"{value_text(results, row, name):>{width}}"
-                        for name, width in columns.items())
-              + f"{ratio_text(results.median(row.name, GLIBC), own):>9}"
-              + f"{ratio_text(results.best_peer(row.name, allocators), own):>8}")
-    print()
-    print(LEGEND)
+def group_means(results, experiments):
+    """Workload -> {allocator: geometric mean of its times divided by glibc's}, rows in ms and ns."""
+    means = {}
+    for workload in dict.fromkeys(experiment.workload for experiment in experiments):
+        timed = [(experiment, row.figure) for experiment in experiments
+                 if experiment.workload == workload
+                 for row in experiment.rows if row.unit in ("ms", "ns")]
+        by_name = {}
+        for name in results.allocators:
+            pairs = [(results.median(*row, name), results.median(*row, GLIBC)) for row in timed]
+            if pairs and all(value and base for value, base in pairs):
+                by_name[name] = geometric_mean([value / base for value, base in pairs])
+        if by_name:
+            means[workload] = by_name
+    return means

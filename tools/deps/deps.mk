@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What a Debian 12 machine must have. `make deps` installs what is missing.
+# What a Debian 12 machine must have. The targets install what is missing.
 
 # To build, to run the tests (peers and real programs among them), and to run the demo.
 DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
@@ -7,6 +7,16 @@ DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
   sqlite3 perl redis-server redis-tools libpython3-stdlib
 
+# For the benchmarks besides: libraries that they compare with, real programs, pictures.
+BENCH_PACKAGES := libbenchmark-dev libboost-dev libconcurrentqueue-dev \
+  ruby lua5.4 ghostscript python3-matplotlib
+# For bench-full alone: DPDK brings two hundred packages along.
+BENCH_FULL_PACKAGES := libdpdk-dev
+
 .PHONY: deps
 deps:  ## install the missing Debian packages (as root or by sudo)
 	@sh tools/deps/install.sh $(DEPS_PACKAGES)
+
+.PHONY: bench-deps
+bench-deps:  ## the same, and what the benchmarks need besides
+	@sh tools/deps/install.sh $(DEPS_PACKAGES) $(BENCH_PACKAGES)

@@ -20,6 +20,20 @@ void* malloc(size_t size) {
 
 void free(void* object) { (void)object; }
 
+// operator new(size_t), operator delete(void*), operator delete(void*, size_t): without them
+// libstdc++ would call malloc and free, and every call would be two.
+void* _Znwm(size_t size) {
+  (void)size;
+  return constant_buffer;
+}
+
+void _ZdlPv(void* object) { (void)object; }
+
+void _ZdlPvm(void* object, size_t size) {
+  (void)object;
+  (void)size;
+}
+
 static void* take_fresh(size_t size) {
   size = (size + kAlignment - 1) / kAlignment * kAlignment;
   if (size > kBufferBytes - fresh_bytes) return NULL;

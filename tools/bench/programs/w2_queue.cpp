@@ -1,53 +1,32 @@
 // SPDX-License-Identifier: MIT
 // W2: closures through a queue to an event loop. Many producers, one consumer.
 //
-// `w2_queue [PRODUCERS [CLOSURES]]`: every producer posts CLOSURES functions to one consumer, which
-// runs and destroys them. A closure holds 48 bytes, more than std::function keeps inside itself, so
-// it is allocated by its producer and freed by the consumer: every free is of another thread's
-// object. The queue is a vector behind a mutex, which the consumer swaps for an empty one; when
-// there is nothing it looks again 50 us later, as an event loop that is called at intervals would.
-// A consumer that polls without waiting fights for the mutex the harder the faster its frees are,
-// and wake-ups make the times scatter twofold. "ms" is the whole time, from the common start until
-// the last closure ran. Both vectors get their full capacity beforehand, so that their growth is
-// not part of it.
+// `w2_queue [--queue mutex|boost|moodycamel] [PRODUCERS [CLOSURES]]`: every producer posts CLOSURES
+// functions to one consumer, which runs and destroys them. A closure holds 48 bytes, more than
+// std::function keeps inside itself, so it is allocated by its producer and freed by the consumer:
+// every free is of another thread's object. "ms" is the whole time, from the common start until the
+// last closure ran. Nothing holds producers back; closures pile up when the consumer is slower.
+//   mutex       a vector behind std::mutex, swapped by the consumer; the default
+//   boost       boost::lockfree::queue of pointers to std::function, so two objects a closure
+//   moodycamel  moodycamel::ConcurrentQueue of std::function
+// A consumer that finds nothing looks again 50 us later, as an event loop that is called at
+// intervals would. One that polls without waiting fights for the mutex the harder the faster its
+// frees are, and wake-ups make the times scatter twofold.
 #include <array>
 #include <chrono>
-#include <functional>
-#include <latch>
-#include <mutex>
+#include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "w2_queues.h"
 #include "workload.h"
 
 namespace {
 
-using Closure = std::function<void()>;
-
 constexpr std::chrono::microseconds kWait(50);
 
-class ClosureQueue {
- public:
-  explicit ClosureQueue(std::size_t capacity) : closures_(capacity) { closures_.clear(); }
-
-  void post(Closure closure) {
-    std::lock_guard lock(mutex_);
-    closures_.push_back(std::move(closure));
-  }
-
-  // Swaps all closures, perhaps none, for the empty batch.
-  void swap_all(std::vector<Closure>& batch) {
-    std::lock_guard lock(mutex_);
-    closures_.swap(batch);
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<Closure> closures_;
-};
-
-void produce(ClosureQueue& queue, std::size_t closures, std::size_t& sum) {
+template <typename Queue>
+void produce(Queue& queue, std::size_t closures, std::size_t& sum) {
   for (std::size_t i = 0; i < closures; ++i) {
     std::array<std::size_t, 5> values = {i, i, i, i, 1};
     auto closure = [&sum, values] { sum += values[4]; };
@@ -56,42 +35,56 @@ void produce(ClosureQueue& queue, std::size_t closures, std::size_t& sum) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const char* usage = "w2_queue [PRODUCERS [CLOSURES]]";
-  std::size_t producers = workload::argument(argc, argv, 1, 1, usage);
-  std::size_t closures = workload::argument(argc, argv, 2, 1'000'000, usage);
+// The whole time in ms; ends the program when closures were lost.
+template <typename Queue>
+double measure(std::size_t producers, std::size_t closures) {
   std::size_t total = producers * closures;
-
-  ClosureQueue queue(total);
-  std::vector<Closure> batch(total);
-  batch.clear();
+  Queue queue(total, producers);
   std::size_t sum = 0;  // changed by the consumer alone
-  std::latch start(static_cast<std::ptrdiff_t>(producers) + 1);
+  workload::StartingLine start(producers);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < producers; ++i) {
     threads.emplace_back([&] {
-      start.arrive_and_wait();
+      start.wait();
       produce(queue, closures, sum);
     });
   }
 
-  start.arrive_and_wait();
-  workload::Stopwatch stopwatch;
+  workload::Stopwatch stopwatch = start.release();
   for (std::size_t done = 0; done < total;) {
-    queue.swap_all(batch);
-    if (batch.empty()) std::this_thread::sleep_for(kWait);
-    for (Closure& closure : batch) closure();
-    done += batch.size();
-    batch.clear();
+    std::size_t ran = queue.run_ready();
+    if (ran == 0) std::this_thread::sleep_for(kWait);
+    done += ran;
   }
   double ms = stopwatch.elapsed_ms();
 
   for (std::thread& thread : threads) thread.join();
   if (sum != total) {
     std::fprintf(stderr, "%zu closures ran, %zu were posted\n", sum, total);
-    return 1;
+    std::exit(1);
+  }
+  return ms;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* usage = "w2_queue [--queue mutex|boost|moodycamel] [PRODUCERS [CLOSURES]]";
+  bool chosen = argc > 2 && argv[1] == std::string_view("--queue");
+  std::string_view queue = chosen ? argv[2] : "mutex";
+  int first = chosen ? 3 : 1;
+  std::size_t producers = workload::argument(argc, argv, first, 1, usage);
+  std::size_t closures = workload::argument(argc, argv, first + 1, 1'000'000, usage);
+
+  double ms = 0;
+  if (queue == "mutex") {
+    ms = measure<w2::MutexQueue>(producers, closures);
+  } else if (queue == "boost") {
+    ms = measure<w2::BoostQueue>(producers, closures);
+  } else if (queue == "moodycamel") {
+    ms = measure<w2::MoodycamelQueue>(producers, closures);
+  } else {
+    workload::usage(usage);
   }
   workload::print_json(argc, argv, {{"ms", ms}});
 }

@@ -3,80 +3,61 @@
 //
 // `w3_rationals [VARIANT [ROUNDS]]`: every round allocates 5,000 objects of 8 bytes into an array,
 // then deletes them in order. "ms" is the time of all rounds.
-//   new_delete  plain new and delete
-//   free_list   class-specific operator new and delete: a free list through the objects that grows
-//               by 32 objects at a time and is never given back
+//   new_delete     plain new and delete
+//   free_list      class-specific operator new and delete: a free list through the objects that
+//                  grows by 32 objects at a time
+//   template_pool  a pool object, fixed size, a template of the type
+//   plain_pool     a pool object, fixed size, no template: the size is a variable
+//   variable_pool  objects of all sizes in chunks that count what lives in them
+//   locking_pool   template_pool behind a std::mutex
+//   constant_pool  the sizes of the object and of the pool are constants; never grows
+#include <algorithm>
+#include <iterator>
 #include <string_view>
-#include <vector>
 
+#include "w3_rational.h"
 #include "workload.h"
 
 namespace {
 
-constexpr std::size_t kObjects = 5'000;
-
-struct Rational {
-  Rational(int n, int d) : numerator(n), denominator(d) {}
-  int numerator;
-  int denominator;
-};
-
-struct ListedRational : Rational {
-  using Rational::Rational;
-
-  static void* operator new(std::size_t) {
-    if (free_list == nullptr) grow();
-    Link* link = free_list;
-    free_list = link->next;
-    return link;
-  }
-
-  static void operator delete(void* object) {
-    Link* link = static_cast<Link*>(object);
-    link->next = free_list;
-    free_list = link;
-  }
-
- private:
-  static constexpr std::size_t kGrowth = 32;
-  union Link {
-    Link* next;
-    char bytes[sizeof(Rational)];
-  };
-
-  static void grow() {
-    Link* chunk = new Link[kGrowth];
-    for (std::size_t i = 0; i < kGrowth; ++i)
-      chunk[i].next = i + 1 < kGrowth ? &chunk[i + 1] : nullptr;
-    free_list = chunk;
-  }
-
-  static inline Link* free_list = nullptr;
-};
-
-template <typename T>
-double measure(std::size_t rounds) {
-  std::vector<T*> objects(kObjects);
+double measure(const w3::Variant& variant, std::size_t rounds) {
+  w3::Rationals objects(w3::kObjects);
   workload::Stopwatch stopwatch;
   for (std::size_t round = 0; round < rounds; ++round) {
-    int number = 0;
-    for (T*& object : objects) {
-      object = new T(number, number + 1);
-      workload::keep(object);
-      ++number;
-    }
-    for (T* object : objects) delete object;
+    variant.make_all(objects);
+    variant.delete_all(objects);
   }
   return stopwatch.elapsed_ms();
+}
+
+// Whether every object keeps its value while all are live.
+bool values_are_kept(const w3::Variant& variant) {
+  w3::Rationals objects(w3::kObjects);
+  variant.make_all(objects);
+  int number = 0;
+  for (const w3::Rational* object : objects) {
+    if (object->numerator != number || object->denominator != number + 1) return false;
+    ++number;
+  }
+  variant.delete_all(objects);
+  return true;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const char* usage = "w3_rationals [new_delete|free_list [ROUNDS]]";
-  std::string_view variant = argc > 1 ? argv[1] : "new_delete";
-  if (variant != "new_delete" && variant != "free_list") workload::usage(usage);
+  const char* usage =
+      "w3_rationals [new_delete|free_list|template_pool|plain_pool|variable_pool|locking_pool|"
+      "constant_pool [ROUNDS]]";
+  std::string_view name = argc > 1 ? argv[1] : "new_delete";
+  auto variant = std::ranges::find(w3::kVariants, name, &w3::Variant::name);
+  if (variant == std::end(w3::kVariants)) workload::usage(usage);
   std::size_t rounds = workload::argument(argc, argv, 2, 10'000, usage);
-  double ms = variant == "free_list" ? measure<ListedRational>(rounds) : measure<Rational>(rounds);
+
+  double ms = measure(*variant, rounds);
+  if (!values_are_kept(*variant)) {
+    std::fprintf(stderr, "two objects share memory\n");
+    return 1;
+  }
   workload::print_json(argc, argv, {{"ms", ms}});
 }

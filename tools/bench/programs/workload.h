@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <latch>
 
 #include "resident.h"
 
@@ -45,6 +46,30 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// Threads that begin together. The clock starts before the first of them does: main, once it has
+// let them go, may not get a processor until they are through.
+class StartingLine {
+ public:
+  explicit StartingLine(std::size_t threads) : ready_(static_cast<std::ptrdiff_t>(threads)) {}
+
+  // By every thread.
+  void wait() {
+    ready_.count_down();
+    start_.wait();
+  }
+
+  // By main: when all are there, lets them go.
+  Stopwatch release() {
+    ready_.wait();
+    Stopwatch stopwatch;
+    start_.count_down();
+    return stopwatch;
+  }
+
+ private:
+  std::latch ready_, start_{1};
+};
+
 // Makes the compiler believe that the object is used, so that nothing about it is optimised away.
 inline void keep(const void* object) { asm volatile("" : : "r"(object) : "memory"); }
 
@@ -71,13 +96,15 @@ struct Figure {
   double value;
 };
 
-// {"command": "<program and arguments>", "<name>": <value>, ...}
+// {"command": "<program and arguments>", "<name>": <value>, ..., "rss_after_mib": <what is in RAM
+// now>}
 inline void print_json(int argc, char** argv, std::initializer_list<Figure> figures) {
+  double rss_after = resident_bytes();  // before printf takes its buffer
   std::printf("{\"command\": \"");
   for (int i = 0; i < argc; ++i) std::printf("%s%s", i == 0 ? "" : " ", argv[i]);
   std::printf("\"");
   for (const Figure& figure : figures) std::printf(", \"%s\": %.3f", figure.name, figure.value);
-  std::printf("}\n");
+  std::printf(", \"rss_after_mib\": %.3f}\n", rss_after / kMebibyte);
 }
 
 }  // namespace workload

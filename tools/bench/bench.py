@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs every workload under every allocator and prints what came out, the losses first.
+
+Each workload is a program that measures itself and prints one line of JSON (tools/bench/programs),
+or a real program. First every command runs once uncounted under glibc; then, in every round, once
+under every allocator, in an order shuffled anew. Workloads that wait for seconds to see memory go
+back run once in all. Tables show medians. The record, a JSON file with every sample, is written
+anew after each round: an interrupted run keeps what it has. Progress goes to stderr, the report to
+stdout. A missed target is a result, not an error: the exit status is 1 only when a program failed.
+"""
+import argparse
+import os
+import random
+import sys
+import time
+
+from allocators import GLIBC, OWN, find_allocators
+from catalogue import SUITES, experiments_of
+from record import Record, describe_machine
+from report import print_report
+from results import Results
+from run import RunFailed, Runner
+from targets import check_targets
+
+
+def runs_of_round(record, number):
+    """(experiment, name, command, library) of every run of a round, experiment by experiment."""
+    for experiment in record.experiments:
+        contenders = {name: (experiment.command, allocator.library)
+                      for name, allocator in record.allocators.items()}
+        contenders.update({name: (contender.command or experiment.command, contender.preload)
+                           for name, contender in experiment.contenders.items()})
+        if number < 0:  # warms the file cache and the processor
+            contenders = {GLIBC: contenders[GLIBC]}
+        for _ in range(experiment.runs_in_round(number)):
+            order = list(contenders)
+            random.shuffle(order)
+            for name in order:
+                yield experiment, name, *contenders[name]
+
+
+def run_round(record, runner, number, begin):
+    runs = list(runs_of_round(record, number))
+    what = "warm-up" if number < 0 else f"round {number + 1} of {record.rounds}"
+    for done, (experiment, name, command, library) in enumerate(runs):
+        if (experiment.command, name) in record.results.failed:
+            continue
+        print(f"[{what}, {done}/{len(runs)}, {time.monotonic() - begin:.0f} s] {command} ({name})",
+              file=sys.stderr)
+        if library and not os.path.exists(library):
+            library = os.path.abspath(os.path.join(runner.programs, library))
+        try:
+            figures = runner.run(experiment, command, library)
+        except RunFailed as failure:
+            print(f"FAILED {command} under {name}: {failure}", file=sys.stderr)
+            record.results.fail(experiment, name, str(failure))
+            continue
+        if number >= 0:
+            record.results.add(experiment, name, figures)
+
+
+def run_all(record, runner, path):
+    """Every round; after each the record is written. Stops early, in order, at an interrupt."""
+    begin = time.monotonic()
+    try:
+        for number in range(-1, record.rounds):
+            run_round(record, runner, number, begin)
+            record.rounds_done = number + 1
+            finish(record, path, begin)
+    except KeyboardInterrupt:
+        print("interrupted; this is what there is", file=sys.stderr)
+        finish(record, path, begin)
+
+
+def finish(record, path, begin):
+    record.seconds = time.monotonic() - begin
+    record.targets = check_targets(record)
+    record.write(path)
+
+
+def parse_allocator(text):
+    name, separator, path = text.partition("=")
+    if not (name and separator and path) or name == GLIBC:
+        raise argparse.ArgumentTypeError(f"expected name=path.so, not {text!r}")
+    return name, path
+
+
+def positive(kind):
+    def parse(text):
+        try:
+            value = kind(text)
+        except ValueError:
+            value = 0
+        if not value > 0:
+            raise argparse.ArgumentTypeError(f"expected a positive number, not {text!r}")
+        return value
+    return parse
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", choices=SUITES, default="standard",
+                        help="how much is run (default: %(default)s)")
+    parser.add_argument("--build", default="build", metavar="FOLDER",
+                        help="with bench/, peers/ and libpktmalloc.so in it (default: %(default)s)")
+    parser.add_argument("--allocator", type=parse_allocator, action="append", default=[],
+                        metavar="NAME=FILE", help="one more allocator, or another library for one "
+                        "that is known; may be repeated")
+    parser.add_argument("--newest", action="store_true",
+                        help="with the peers that `make peers` builds")
+    parser.add_argument("--rounds", type=positive(int), metavar="N",
+                        help="counted rounds (default: by suite)")
+    parser.add_argument("--scale", type=positive(float), metavar="X",
+                        help="how much work a run does; 1 is as published (default: by suite)")
+    parser.add_argument("--only", metavar="TEXT", action="append", default=[],
+                        help="just the workloads in whose name this occurs, such as W4; may be "
+                        "repeated")
+    parser.add_argument("--list", action="store_true", help="name the workloads and end")
+    parser.add_argument("--json", metavar="FILE", default="build/bench/record.json",
+                        help="the record (default: %(default)s)")
+    options = parser.parse_args()
+    suite = SUITES[options.suite]
+    options.rounds = options.rounds or suite.rounds
+    options.scale = options.scale or suite.scale
+    options.programs = os.path.join(options.build, "bench")
+    if not os.access(os.path.join(options.programs, "measure"), os.X_OK):
+        parser.error(f"no programs in {options.programs} (`make bench-programs` builds them)")
+    return options
+
+
+def choose_experiments(options):
+    """Those of the suite that --only names; of a command that is not there, a line says so."""
+    everything = experiments_of(options.suite, options.scale)
+    chosen = [experiment for experiment in everything
+              if not options.only or any(text.lower() in row.name.lower()
+                                         for text in options.only for row in experiment.rows)]
+    names = "\n  ".join(row.name for experiment in everything for row in experiment.rows)
+    if not chosen:
+        sys.exit(f"no workload is named like {' or '.join(options.only)}; there are:\n  {names}")
+    if options.list:
+        print(f"  {names}")
+        sys.exit()
+    runnable = []
+    for experiment in chosen:
+        if missing := experiment.missing(options.programs, experiment.command):
+            print(f"{experiment.rows[0].name}: {missing} is not installed, skipped",
+                  file=sys.stderr)
+            continue
+        for name, contender in list(experiment.contenders.items()):
+            if missing := experiment.missing(options.programs, contender.command):
+                print(f"{experiment.rows[0].name}, {name}: there is no {missing}, skipped",
+                      file=sys.stderr)
+                del experiment.contenders[name]
+        runnable.append(experiment)
+    return runnable
+
+
+def main():
+    options = parse_options()
+    experiments = choose_experiments(options)
+    allocators = find_allocators(os.path.join(options.build, f"lib{OWN}.so"),
+                                 dict(options.allocator),
+                                 os.path.join(options.build, "peers") if options.newest else None)
+    record = Record(options.suite, options.scale, options.rounds, describe_machine(), allocators,
+                    experiments, Results(list(allocators)))
+    run_all(record, Runner(options.programs), options.json)
+    print_report(record)
+    print(f"\nrecord: {options.json}")
+    return 1 if record.results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

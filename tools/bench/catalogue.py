@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""Which programs are run with which arguments, and what each row of the tables is called.
+
+To add a workload, add a function here that returns its experiments, and name it in WORKLOADS."""
+from dataclasses import dataclass
+
+from experiment import Contender, Experiment, Row, timed
+
+
+@dataclass
+class Suite:
+    rounds: int
+    scale: float  # of the published amounts of work
+    extent: int   # 0 the fewest rows, 2 all
+
+
+SUITES = {"quick": Suite(4, 0.2, 0), "standard": Suite(4, 0.2, 1), "full": Suite(9, 1.0, 2)}
+
+
+@dataclass
+class Amounts:
+    """How much of everything: counts are the published ones times the scale."""
+    scale: float
+    extent: int
+
+    def scaled(self, count, least=1):
+        return max(least, round(count * self.scale))
+
+    def pick(self, *by_extent):
+        """The choice of this extent; the last one stands for those that are not given."""
+        return by_extent[min(self.extent, len(by_extent) - 1)]
+
+
+def plural(count, noun):
+    return f"{count} {noun}{'s' * (count > 1)}"
+
+
+def floor(amounts):
+    """The same calls against functions that do nothing."""
+    pairs = 20_000_000
+    empty = {"empty functions": Contender("", preload="libempty.so")}
+    return [Experiment("floor", f"floor {size} {pairs}",
+                       [Row(f"floor {size} B, pair", "ns", "ns_per_pair", "A pair of calls")],
+                       dict(empty)) for size in (64, 1500)]
+
+
+def micro(amounts):
+    """Single calls and short sequences of them, by Google Benchmark."""
+    pairs = [(f"{what}/{size}", f"{text} {size} B", f"A pair of {text}", size)
+             for what, text in (("malloc_free", "malloc, free"), ("new_delete", "new, delete"))
+             for size in (16, 64, 256, 592, 1500, 4096)]
+    others = [("calloc_free/64", "calloc, free 64 B"),
+              ("realloc_growth/16/4096", "realloc from 16 to 4096 B"),
+              ("batch_of_64/64", "batch of 64, 64 B"), ("batch_of_64/1500", "batch of 64, 1500 B")]
+    rows = [Row(f"micro {name}", "ns", figure, chart, x) for figure, name, chart, x in pairs]
+    rows += [Row(f"micro {name}", "ns", figure, "Short sequences") for figure, name in others]
+    return [Experiment("micro", "micro --benchmark_format=json", rows)] if amounts.extent else []
+
+
+def w1(amounts):
+    """Packets behind shared_ptr. A run has ten rounds of its own, and glibc's take long."""
+    count = amounts.scaled(1_000_000, 300_000)
+    pools = {"pool_deleter": "pool with a deleter", "allocate_shared": "allocate_shared from a pool",
+             "pool_only": "pool alone"}
+    rows = [("shared_ptr_new", "W1 shared_ptr(new)", ["pool_deleter", "allocate_shared"]),
+            ("make_shared", "W1 make_shared", ["allocate_shared"]),
+            ("new_delete", "W1 new and delete", ["pool_only"])]
+    return [timed("W1", f"w1_packets {variant} {count}", name, "Packets behind shared_ptr",
+                  contenders={pools[pool]: Contender(f"w1_packets {pool} {count}")
+                              for pool in by_hand}, runs=0.6)
+            for variant, name, by_hand in rows]
+
+
+def w2(amounts):
+    """Closures through a queue. Threads that wait for each other scatter, so there are more runs."""
+    numbers = amounts.pick((1, 2, 8, 20), (1, 2, 4, 8, 20), (1, 2, 4, 6, 8, 12, 16, 20))
+    queues = amounts.pick(["mutex"], ["mutex", "boost", "moodycamel"])
+    return [timed("W2", f"w2_queue --queue {queue} {number} {amounts.scaled(10_000_000) // number}",
+                  f"W2 {queue}, {plural(number, 'producer')}", f"Closures, {queue} queue", number,
+                  runs=2 if queue == "mutex" else 1)
+            for queue in queues for number in numbers]
+
+
+def w3(amounts):
+    rounds = amounts.scaled(10_000, 5_000)
+    pools = {"class-specific list": "free_list", "template pool": "template_pool",
+             "pool without templates": "plain_pool", "pool of variable sizes": "variable_pool",
+             "pool that locks": "locking_pool", "pool of a constant size": "constant_pool"}
+    shown = list(pools)[:amounts.pick(1, 6)]
+    return [timed("W3", f"w3_rationals new_delete {rounds}", "W3 rationals", "Small rationals",
+                  contenders={name: Contender(f"w3_rationals {pools[name]} {rounds}")
+                              for name in shown})]
+
+
+def w4(amounts):
+    """The object pool of a messaging back end; several threads share the published 50 rounds."""
+    pools = {"their pool": "w4_exchange --pool hand_written",
+             "brpc stand-in": "w4_exchange --pool brpc_stand_in",
+             "boost::fast_pool_allocator": "w4_exchange --pool boost_fast_pool",
+             "pmr synchronized pool": "w4_exchange --pool pmr",
+             "rte_mempool": "{programs}/others/w4_mempool",
+             "Go sync.Pool": "{programs}/others/w4_sync_pool",
+             "Netty Recycler": "java -jar {programs}/others/recycler.jar"}
+    shown = list(pools)[:amounts.pick(1, len(pools))]
+    experiments = []
+    for threads in amounts.pick((1, 2, 8, 16), (1, 2, 4, 8, 16)):
+        few = amounts.extent == 1 and threads in (4, 16)  # the others take their time
+        rounds = amounts.scaled(250, 50) // threads if threads > 2 else amounts.scaled(250, 50)
+        work = f"{threads} {max(rounds, 6)}"
+        experiments.append(timed("W4", f"w4_exchange {work}", f"W4 {plural(threads, 'thread')}",
+                                 "Exchange of 64-byte objects", threads,
+                                 contenders={name: Contender(f"{pools[name]} {work}")
+                                             for name in (shown[:2] if few else shown)}))
+    chart = "Memory of 16 threads x 100,000 x 64 B"
+    experiments.append(Experiment("W4", "w4_memory 16", [
+        Row("W4 memory, held", "MB", "peak_mb", chart),
+        Row("W4 memory, 3 s later", "MB", "later_mb", chart)], runs=0))
+    return experiments
+
+
+def w5(amounts):
+    steps = amounts.scaled(5_000_000)
+    kinds = [("unique_ptr", "pool")]
+    if amounts.extent > 0:
+        kinds += [("make_shared", "shared_pool"), ("shared_ptr_new", "shared_pool")]
+
+    def contenders(kind, pool, payload):
+        work = f"{payload} {steps}"
+        found = {"the same with a pool": Contender(f"w5_ring {pool} {work}"),
+                 "by value": Contender(f"w5_ring value {work}")}
+        if kind == "unique_ptr":
+            found["empty functions"] = Contender(f"w5_ring calls {work}", preload="libempty.so")
+        return found
+    return [timed("W5", f"w5_ring {kind} {payload} {steps}", f"W5 {kind} {payload} B",
+                  f"A ring of {kind}", payload, contenders=contenders(kind, pool, payload))
+            for kind, pool in kinds for payload in (16, 64, 256)]
+
+
+def program(command, name, chart="Real programs", peak="process_peak_mib", **more):
+    """A whole program: its time and its peak RSS."""
+    return Experiment("W6", command, [
+        Row(f"W6 {name}", chart=chart),
+        Row(f"W6 {name}, peak RSS", "MiB", peak, f"{chart}: peak RSS")], **more)
+
+
+def w6(amounts):
+    """Programs of the field's suites, our own versions; then real ones."""
+    own = {"larson, 4 threads": "w6_larson 4", "xmalloc-test, 2+2 threads": "w6_xmalloc 2 2",
+           "cache-scratch, 2 threads": "w6_scratch scratch 2",
+           "cache-thrash, 2 threads": "w6_scratch thrash 2", "mstress, 4 threads": "w6_mstress 4",
+           "rptest, 4 threads": "w6_rptest 4 200", "alloc-test": "w6_alloctest 1",
+           "alloc-test, 2 threads": "w6_alloctest 2 500000 2000000", "cfrac": "w6_cfrac",
+           "espresso": "w6_espresso"}
+    if amounts.extent > 1:
+        own |= {"larson, 2 threads": "w6_larson 2", "xmalloc-test, 1+1 threads": "w6_xmalloc 1 1",
+                "cache-scratch": "w6_scratch scratch 1", "rptest, 2 threads": "w6_rptest 2"}
+    suite = [program(command, name, "Programs of the suites") for name, command in own.items()]
+    real = [program("sqlite3 -batch :memory:", "sqlite3", stdin="orders.sql"),
+            program("/usr/bin/python3 {real}/inventory.py", "python3",
+                    environment={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
+            program("ruby --disable-gems {real}/trees.rb", "ruby"),
+            program("lua5.4 {real}/trees.lua", "lua"),
+            program("perl {real}/words.pl", "perl", environment={"PERL_HASH_SEED": "0"}),
+            program("gs -q -dNOPAUSE -dBATCH -dSAFER -sDEVICE=png16m -r100 "
+                    "-sOutputFile=/dev/null {real}/pages.ps", "ghostscript"),
+            program("g++ -std=c++20 -O1 -S {real}/templates.cpp -o -", "g++")]
+    for experiment in real:
+        experiment.same_output = True
+    redis = program("/usr/bin/python3 {real}/redis.py", "redis-server", peak="peak_mib")
+    redis.own_preload = True
+    return suite + real + [redis] if amounts.extent else []
+
+
+def w7(amounts):
+    """Every malloc and free of a packet path timed. 200,000/s is what every allocator can hold."""
+    if not amounts.extent:
+        return []
+    modes = {"flat": "flat out", "200000 200000": "at 200,000/s"}
+    if amounts.extent > 1:
+        modes |= {"flat 400000 reserve": "flat out, reserve",
+                  "200000 200000 reserve": "at 200,000/s, reserve"}
+    percentiles = {"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9, "p99.99": 99.99, "max": 100}
+    cold = ["p50", "p99", "p99.9", "max"]
+
+    def rows(mode, call):
+        chart = f"{mode.capitalize()}: {call}"
+        def figure(name, start):
+            return f"{call}_{start}{name.replace('.', '_')}_ns"
+        return ([Row(f"W7 {mode}, {call} {name}", "ns", figure(name, ""), chart, x)
+                 for name, x in percentiles.items()]
+                + [Row(f"W7 {mode}, cold {call} {name}", "ns", figure(name, "cold_"),
+                       f"{chart}, cold start", percentiles[name]) for name in cold])
+    return [Experiment("W7", f"w7_tail {arguments}", rows(mode, "malloc") + rows(mode, "free"))
+            for arguments, mode in modes.items()]
+
+
+def mixed(amounts):
+    return [Experiment("mixed", "mixed 4 20 50000", [
+        Row("mixed sizes", chart="Sizes to 200 KiB"),
+        Row("mixed sizes, page faults", "", "minor_faults", "Sizes to 200 KiB: page faults")])]
+
+
+def memory(amounts):
+    """What is left after a peak; these wait for seconds."""
+    experiments = [
+        Experiment("memory", "startup", [Row("RSS at start", "MiB", "mib", "RSS at start")]),
+        Experiment("memory", "threads1000", [
+            Row("RSS of 1000 threads", "MiB", "mib", "RSS of 1000 threads")]),
+        Experiment("memory", "peak 2 light", [
+            Row("peak, 2 threads", "MiB", "peak_mib", "After a peak"),
+            Row("peak, 2 threads light", "MiB", "later_mib", "After a peak")], runs=0)]
+    for threads, mode in (2, "idle"), (1, "light"), (2, "pairs"):
+        experiments.append(Experiment("memory", f"peak {threads} {mode}", [
+            Row(f"peak, {plural(threads, 'thread')} {mode}", "MiB", "later_mib", "After a peak")],
+                                      runs=0))
+    return experiments
+
+
+WORKLOADS = [floor, micro, w1, w2, w3, w4, w5, w6, w7, mixed, memory]
+
+
+def experiments_of(suite, scale):
+    amounts = Amounts(scale, SUITES[suite].extent)
+    return [experiment for workload in WORKLOADS for experiment in workload(amounts)]

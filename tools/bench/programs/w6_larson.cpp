@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// W6 larson: a server whose threads come and go, after Larson and Krishnan. T lines of threads.
+//
+// `w6_larson [THREADS [SLOTS [SMALLEST [LARGEST [REPLACEMENTS]]]]]`: every line owns a table of
+// SLOTS objects of SMALLEST to LARGEST bytes; its thread frees the object in a random slot and puts
+// one of another random size there, REPLACEMENTS times over all lines. After 50,000 of its own a
+// thread starts a successor, leaves it the table and ends, so that many objects are freed by
+// another thread than allocated them. An object's first and last byte tell its size; they are
+// checked before it is freed. "ms" is the whole time, filling and emptying the tables included.
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "workload.h"
+
+namespace {
+
+constexpr std::size_t kReplacementsOfThread = 50'000;
+
+struct Sizes {
+  std::uint32_t smallest, largest;
+};
+
+class Slot {
+ public:
+  void fill(std::uint32_t size) {
+    size_ = size;
+    bytes_.reset(new unsigned char[size]);
+    bytes_[0] = bytes_[size - 1] = static_cast<unsigned char>(size);
+  }
+
+  // Returns whether the object was as fill left it.
+  bool empty() {
+    unsigned char mark = static_cast<unsigned char>(size_);
+    bool intact = bytes_[0] == mark && bytes_[size_ - 1] == mark;
+    bytes_.reset();
+    return intact;
+  }
+
+ private:
+  std::uint32_t size_ = 0;
+  std::unique_ptr<unsigned char[]> bytes_;
+};
+
+// A table and the threads that own it one after the other. Aligned, so that lines share no cache
+// line whatever the allocator does.
+class alignas(64) Line {
+ public:
+  Line(std::size_t slots, Sizes sizes, std::size_t replacements, std::size_t seed)
+      : table_(slots),
+        sizes_(sizes),
+        replacements_(replacements),
+        threads_((replacements + kReplacementsOfThread - 1) / kReplacementsOfThread),
+        random_(seed) {}
+
+  void start() {
+    threads_[0] = std::thread([this] {
+      for (Slot& slot : table_) slot.fill(random_size());
+      replace(0);
+    });
+  }
+
+  // Waits for the last thread and returns how many objects were not intact. Each thread has stored
+  // its successor by the time it can be joined.
+  std::size_t finish() {
+    for (std::thread& thread : threads_) thread.join();
+    for (Slot& slot : table_) damaged_ += !slot.empty();
+    return damaged_;
+  }
+
+ private:
+  std::uint32_t random_size() {
+    return sizes_.smallest + random_.below(sizes_.largest - sizes_.smallest + 1);
+  }
+
+  void replace(std::size_t generation) {
+    std::size_t count = std::min(replacements_, kReplacementsOfThread);
+    replacements_ -= count;
+    for (; count > 0; --count) {
+      Slot& slot = table_[random_.below(static_cast<std::uint32_t>(table_.size()))];
+      damaged_ += !slot.empty();
+      slot.fill(random_size());
+    }
+    if (replacements_ > 0)
+      threads_[generation + 1] = std::thread([this, generation] { replace(generation + 1); });
+  }
+
+  std::vector<Slot> table_;
+  const Sizes sizes_;
+  std::size_t replacements_;  // left to do
+  std::vector<std::thread> threads_;
+  workload::Random random_;
+  std::size_t damaged_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* usage = "w6_larson [THREADS [SLOTS [SMALLEST [LARGEST [REPLACEMENTS]]]]]";
+  std::size_t threads = workload::argument(argc, argv, 1, 4, usage);
+  std::size_t slots = workload::argument(argc, argv, 2, 1'000, usage);
+  std::size_t smallest = workload::argument(argc, argv, 3, 8, usage);
+  std::size_t largest = workload::argument(argc, argv, 4, 1'000, usage);
+  std::size_t replacements = workload::argument(argc, argv, 5, 20'000'000, usage);
+  if (largest < smallest || replacements < threads) workload::usage(usage);
+  Sizes sizes{static_cast<std::uint32_t>(smallest), static_cast<std::uint32_t>(largest)};
+
+  workload::Stopwatch stopwatch;
+  std::vector<std::unique_ptr<Line>> lines;
+  for (std::size_t i = 0; i < threads; ++i)
+    lines.push_back(std::make_unique<Line>(slots, sizes, replacements / threads, i));
+  for (auto& line : lines) line->start();
+  std::size_t damaged = 0;
+  for (auto& line : lines) damaged += line->finish();
+  double ms = stopwatch.elapsed_ms();
+
+  if (damaged > 0) {
+    std::fprintf(stderr, "%zu objects had lost their marks\n", damaged);
+    return 1;
+  }
+  workload::print_json(argc, argv, {{"ms", ms}});
+}
