@@ -116,7 +116,7 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
   const uint64_t now = clock_ms();
-  const uint64_t elapsed = visits.last_ms == 0 ? 0 : now - visits.last_ms;
+  const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
   visits.tokens = std::min(
       visits.tokens + static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs,

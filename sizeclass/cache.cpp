@@ -44,7 +44,7 @@ void* Cache::allocate_slow(const Supply& supply, ClassId id) {
 bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
   const SizeClass& c = supply.classes[id];
   trip(c, line);
-  if (Magazine* full = supply.depot.take(id)) {
+  if (Magazine* full = supply.depot.take(id, home)) {
     line.taken += full->rounds;
     ++line.takes;
     Magazine* const empty = line.loaded;
@@ -53,15 +53,15 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
     if (line.previous == nullptr) {
       line.previous = empty;
     } else {
-      supply.store.give_back(empty);
+      supply.store.give_back(empty, home);
     }
     return true;
   }
   if (line.loaded == nullptr || line.loaded->capacity < line.rounds) {
-    if (Magazine* larger = supply.store.obtain(line.rounds)) {
+    if (Magazine* larger = supply.store.obtain(line.rounds, home)) {
       Magazine* const smaller = line.loaded;
       load(id, line, larger);
-      if (smaller != nullptr) supply.store.give_back(smaller);
+      if (smaller != nullptr) supply.store.give_back(smaller, home);
     } else if (line.loaded == nullptr) {
       return false;
     }
@@ -76,7 +76,7 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
 void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
   line.given += magazine->rounds;
   ++line.gives;
-  supply.depot.give(id, magazine);
+  supply.depot.give(id, magazine, home);
 }
 
 // Empties the magazine into the slabs.
@@ -95,10 +95,10 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     line.previous = full;
   } else {
     trip(supply.classes[id], line);
-    Magazine* empty = supply.store.reuse(line.rounds);
+    Magazine* empty = supply.store.reuse(line.rounds, home);
     const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
-    if (empty == nullptr && (grows || supply.depot.grants_magazine(id))) {
-      empty = supply.store.obtain(line.rounds);
+    if (empty == nullptr && (grows || supply.depot.grants_magazine(id, home))) {
+      empty = supply.store.obtain(line.rounds, home);
     }
     if (empty != nullptr) {
       if (line.previous != nullptr) give(supply, id, line, line.previous);
@@ -129,7 +129,7 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
     if (magazine == nullptr) continue;
     if (!to_depot || magazine->rounds * 2 < magazine->capacity) {
       // Aged here already, or less than half full: not worth somebody's trip.
-      supply.store.give_back(drain(supply, id, magazine));
+      supply.store.give_back(drain(supply, id, magazine), home);
     } else {
       give(supply, id, line, magazine);
     }

@@ -106,6 +106,7 @@ class alignas(64) Cache {
   } visits;
   Cache* next = nullptr;       // in the list of all caches
   Cache* next_free = nullptr;  // in the list of caches without a thread
+  uint8_t home = 0;            // its shard of the depot's stacks (sharded_stack.h)
   bool tripped = false;        // set by the slow paths when they went to depot or slabs
 
  private:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Depot: the global exchange. Per class a stack of magazines that hold objects and wait for a
-// thread that needs them. A batch changes hands by one pointer, however long it is. Any thread, no
-// lock.
+// Depot: the global exchange. Per class a (sharded) stack of magazines that hold objects and wait
+// for a thread that needs them. A batch changes hands by one pointer, however long it is. Any
+// thread, no lock.
 #pragma once
 
 #include <cstdint>
 
 #include "sizeclass/allowance.h"
 #include "sizeclass/class_id.h"
-#include "sizeclass/magazine_stack.h"
+#include "sizeclass/sharded_stack.h"
 
 namespace pktmalloc {
 
@@ -20,17 +20,20 @@ class Depot {
     for (auto& stack : stacks_) stack.start(magazine_base);
   }
 
-  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1.
-  Magazine* take(ClassId id) { return stacks_[index(id)].pop(); }
+  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. `home`: whose
+  // shard is looked at first (sharded_stack.h).
+  Magazine* take(ClassId id, unsigned home = 0) { return stacks_[index(id)].pop(home); }
 
   // The magazine holds at least one object of the class and is no longer the caller's.
-  void give(ClassId id, Magazine* magazine) { stacks_[index(id)].push(magazine); }
+  void give(ClassId id, Magazine* magazine, unsigned home = 0) {
+    stacks_[index(id)].push(magazine, home);
+  }
 
   // Whether free objects of the class are worth a new magazine (allowance.h). False: they are to go
   // to their slabs.
-  bool grants_magazine(ClassId id) {
+  bool grants_magazine(ClassId id, unsigned home) {
     Allowance& allowance = allowances_[index(id)];
-    if (depth(id) < kUnearned || allowance.spend()) return true;
+    if (stacks_[index(id)].depth_at(home) < kUnearned || allowance.spend()) return true;
     allowance.refuse();
     return false;
   }
@@ -50,10 +53,10 @@ class Depot {
   uint32_t tick(ClassId id) { return stacks_[index(id)].tick(); }
 
  private:
-  // So many magazines may wait before more have to be earned: at most 33 KiB of magazines a class.
+  // So many may wait in a shard before more have to be earned: at most 33 KiB of magazines a class.
   static constexpr uint32_t kUnearned = 16;
 
-  MagazineStack stacks_[kMaxClasses];
+  ShardedStack stacks_[kMaxClasses];
   Allowance allowances_[kMaxClasses];
 };
 

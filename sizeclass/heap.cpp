@@ -98,6 +98,7 @@ Cache* Heap::new_cache() {
     cache_committed_bytes_ = target;
   }
   Cache* cache = new (cache_region_ + caches_made_ * sizeof(Cache)) Cache;
+  cache->home = static_cast<uint8_t>(caches_made_ % ShardedStack::kShards);
   ++caches_made_;
   cache->next = caches_;
   caches_ = cache;

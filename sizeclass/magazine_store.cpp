@@ -38,16 +38,16 @@ void MagazineStore::start(uintptr_t base, size_t area_bytes, unsigned slab_shift
   }
 }
 
-Magazine* MagazineStore::reuse(uint32_t capacity) {
-  Magazine* const magazine = empties_[size_for_rounds(capacity)].pop();
+Magazine* MagazineStore::reuse(uint32_t capacity, unsigned home) {
+  Magazine* const magazine = empties_[size_for_rounds(capacity)].pop(home);
   if (magazine == nullptr) return nullptr;
   magazine->rounds = 0;
   magazine->set_capacity(capacity);
   return magazine;
 }
 
-Magazine* MagazineStore::obtain(uint32_t capacity) {
-  if (Magazine* const magazine = reuse(capacity)) return magazine;
+Magazine* MagazineStore::obtain(uint32_t capacity, unsigned home) {
+  if (Magazine* const magazine = reuse(capacity, home)) return magazine;
   const uint8_t size = size_for_rounds(capacity);
   uintptr_t fresh = 0;
   if (areas_[size].fill(&fresh, 1) == 0) return nullptr;
@@ -68,7 +68,7 @@ void MagazineStore::retire(Magazine* magazine) {
 }
 
 bool MagazineStore::drain_one(unsigned size) {
-  Magazine* magazine = empties_[size].pop();
+  Magazine* magazine = empties_[size].pop(0);
   if (magazine == nullptr) return false;
   retire(magazine);
   return true;

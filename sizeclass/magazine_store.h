@@ -3,14 +3,14 @@
 //
 // Magazines are objects in slab areas of their own, one area per magazine size, so their memory is
 // counted, aged and given back by the same code as the program's. Between a slab and a thread
-// stands a lock-free stack of empties per size. Any thread.
+// stands a lock-free stack of empties per size, sharded as the depot's are. Any thread.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "sizeclass/magazine.h"
-#include "sizeclass/magazine_stack.h"
+#include "sizeclass/sharded_stack.h"
 #include "sizeclass/slab_area.h"
 
 namespace pktmalloc {
@@ -27,14 +27,16 @@ class MagazineStore {
   static size_t late_bytes(unsigned slab_shift, size_t area_bytes);
 
   // An empty magazine that waits; nullptr when none does. Otherwise as obtain().
-  Magazine* reuse(uint32_t capacity);
+  Magazine* reuse(uint32_t capacity, unsigned home = 0);
 
   // An empty magazine of exactly this capacity (at most rounds_of_size(kMagazineSizes - 1));
   // nullptr when the system refuses memory.
-  Magazine* obtain(uint32_t capacity);
+  Magazine* obtain(uint32_t capacity, unsigned home = 0);
 
   // Takes an empty magazine back.
-  void give_back(Magazine* magazine) { empties_[magazine->size].push(magazine); }
+  void give_back(Magazine* magazine, unsigned home = 0) {
+    empties_[magazine->size].push(magazine, home);
+  }
 
   // Around fork: every lock in rank order, and the stacks frozen.
   void lock_all() {
@@ -56,7 +58,7 @@ class MagazineStore {
   SlabArea& area(unsigned size) { return areas_[size]; }
 
  private:
-  MagazineStack empties_[kMagazineSizes];
+  ShardedStack empties_[kMagazineSizes];
   SlabArea areas_[kMagazineSizes];
 };
 

@@ -16,7 +16,8 @@ SIZECLASS = [
     "ageing statistics",
     "cache",
     "depot magazine_store",
-    "magazine_stack slab_area",
+    "sharded_stack slab_area",
+    "magazine_stack",
     "magazine",
     "class_table low_water slab_set mutex",
     "allowance class_id classes clock memory misuse rounding",
@@ -40,7 +41,7 @@ FOLDERS = {
     "preload": ("sizeclass/", "preload/"),
     # The class table, and for a benchmark of the depot what it is made of.
     "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "preload/pktmalloc.h",
-              "sizeclass/magazine.h", "sizeclass/magazine_stack.h"),
+              "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

@@ -6,10 +6,11 @@
 // objects from the depot and give theirs EXCHANGES times. In between, each does WORK operations:
 // an object of the new magazine is replaced by one that the thread has kept, so that magazines and
 // objects move between CPUs as they do in a program. WORK=0 is the exchange alone.
-//   mutex_vector     std::mutex, vector of magazines
-//   spinlock  test-and-test-and-set with pauses, which yields after a while; vector
-//   sharded_mutex    four mutex_vectors; a thread uses its own first
-//   lock_free        the engine's MagazineStack
+//   mutex_vector       std::mutex, vector of magazines
+//   spinlock           test-and-test-and-set with pauses, which yields after a while; vector
+//   lock_free          the engine's MagazineStack
+//   sharded_mutex      eight mutex_vectors; a thread uses its own first
+//   sharded_lock_free  the engine's ShardedStack, the same of MagazineStacks
 // All are LIFO. The threads are pinned to the CPUs in turn: left to itself, a busy scheduler runs
 // them one after the other on one CPU, and nobody meets anybody.
 // "ns_per_exchange" is the whole time of all threads, from the common start until the last one has
@@ -28,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "sizeclass/magazine_stack.h"
+#include "sizeclass/sharded_stack.h"
 #include "workload.h"
 
 namespace {
@@ -88,6 +89,12 @@ class alignas(64) LockedVector {
   std::vector<Magazine*> magazines_;
 };
 
+constexpr std::size_t kShards = pktmalloc::ShardedStack::kShards;
+
+// Shifted by one in every turn: threads are pinned in turns, too, and a shard is to be shared by
+// several CPUs.
+std::size_t home(std::size_t thread) { return (thread + thread / kShards) % kShards; }
+
 class ShardedMutex {
  public:
   void start(std::uintptr_t base, std::size_t magazines) {
@@ -96,21 +103,15 @@ class ShardedMutex {
 
   Magazine* take(std::size_t thread) {
     for (std::size_t i = 0; i < kShards; ++i)
-      if (Magazine* magazine = shards_[(first(thread) + i) % kShards].take(thread)) return magazine;
+      if (Magazine* magazine = shards_[(home(thread) + i) % kShards].take(thread)) return magazine;
     return nullptr;
   }
 
   void give(std::size_t thread, Magazine* magazine) {
-    shards_[first(thread)].give(thread, magazine);
+    shards_[home(thread)].give(thread, magazine);
   }
 
  private:
-  static constexpr std::size_t kShards = 4;
-
-  // Shifted by one in every turn: threads are pinned in turns, too, and a shard is to be shared by
-  // several CPUs.
-  static std::size_t first(std::size_t thread) { return (thread + thread / kShards) % kShards; }
-
   LockedVector<std::mutex> shards_[kShards];
 };
 
@@ -122,6 +123,18 @@ class LockFree {
 
  private:
   pktmalloc::MagazineStack stack_;
+};
+
+class ShardedLockFree {
+ public:
+  void start(std::uintptr_t base, std::size_t) { stack_.start(base); }
+  Magazine* take(std::size_t thread) { return stack_.pop(static_cast<unsigned>(home(thread))); }
+  void give(std::size_t thread, Magazine* magazine) {
+    stack_.push(magazine, static_cast<unsigned>(home(thread)));
+  }
+
+ private:
+  pktmalloc::ShardedStack stack_;
 };
 
 // The magazines, numbered from 0; their objects are the numbers from 1 on.
@@ -272,12 +285,14 @@ int study(int argc, char** argv, const char* usage) {
 
 int main(int argc, char** argv) {
   const char* usage =
-      "depot_study mutex_vector|spinlock|sharded_mutex|lock_free THREADS [EXCHANGES [WORK]]";
+      "depot_study mutex_vector|spinlock|lock_free|sharded_mutex|sharded_lock_free THREADS "
+      "[EXCHANGES [WORK]]";
   if (argc < 3 || argc > 5) workload::usage(usage);
   std::string_view variant = argv[1];
   if (variant == "mutex_vector") return study<LockedVector<std::mutex>>(argc, argv, usage);
   if (variant == "spinlock") return study<LockedVector<Spinlock>>(argc, argv, usage);
   if (variant == "sharded_mutex") return study<ShardedMutex>(argc, argv, usage);
   if (variant == "lock_free") return study<LockFree>(argc, argv, usage);
+  if (variant == "sharded_lock_free") return study<ShardedLockFree>(argc, argv, usage);
   workload::usage(usage);
 }
