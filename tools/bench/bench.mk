@@ -21,8 +21,7 @@ BENCH_FLAGS := -I. -O2 -g -pthread -Wall -Wextra -Wshadow -Wundef $(WERROR) -MMD
 BENCH_EMPTY_FLAGS := -std=c11 -fPIC -shared -falign-functions=64 -Wl,-z,now
 
 BENCH = $(BENCH_PYTHON) tools/bench/bench.py --build $(BUILD) --json $(BENCH_DIRECTORY)/$@.json
-BENCH_PAGE = $(BENCH_PYTHON) tools/bench/page.py $(BENCH_DIRECTORY)/$@.json \
-  --html $(BENCH_DIRECTORY)/$@.html
+BENCH_PAGE = --html $(BENCH_DIRECTORY)/$@.html
 
 include tools/bench/peers/peers.mk
 include tools/bench/others/others.mk
@@ -38,15 +37,22 @@ bench-quick: bench-deps  ## the main workloads against glibc and three peers, in
 .PHONY: bench
 bench: bench-deps  ## all workloads, with a page of charts, in a quarter of an hour
 	$(MAKE) --no-print-directory all bench-programs bench-others
-	$(BENCH) --suite standard $(BENCH_OPTIONS)
-	$(BENCH_PAGE)
+	$(BENCH) --suite standard $(BENCH_PAGE) $(BENCH_OPTIONS)
 
 .PHONY: bench-full
 bench-full: bench-deps  ## the published amounts of work, the newest peers too; hours
 	@sh tools/deps/install.sh $(BENCH_FULL_PACKAGES)
 	$(MAKE) --no-print-directory all bench-programs bench-others peers
-	$(BENCH) --suite full --newest $(BENCH_OPTIONS)
-	$(BENCH_PAGE)
+	$(BENCH) --suite full --newest $(BENCH_PAGE) $(BENCH_OPTIONS)
+
+# The record to publish: make bench-publish BENCH_RECORD=build/bench/bench-full.json
+BENCH_RECORD ?= $(BENCH_DIRECTORY)/bench.json
+
+.PHONY: bench-publish
+bench-publish:  ## put figures and pictures of the latest `make bench` into the documents
+	$(BENCH_PYTHON) tools/bench/summary.py $(BENCH_RECORD) docs/figures.json
+	$(BENCH_PYTHON) tools/bench/page.py $(BENCH_RECORD) --png docs
+	$(MAKE) --no-print-directory docs
 
 $(BENCH_CXX_PROGRAMS): $(BENCH_DIRECTORY)/%: tools/bench/programs/%.cpp
 	@mkdir -p $(@D)

@@ -3,8 +3,8 @@
 """Runs every workload under every allocator and prints what came out, the losses first.
 
 Each workload is a program that measures itself and prints one line of JSON (tools/bench/programs),
-or a real program. First every command runs once uncounted under glibc; then, in every round, once
-under every allocator, in an order shuffled anew. Workloads that wait for seconds to see memory go
+or a real program. First the commands run once uncounted under glibc; then, in every round, under
+every allocator, in an order shuffled anew. Workloads that wait for seconds to see memory go
 back run once in all. Tables show medians. The record, a JSON file with every sample, is written
 anew after each round: an interrupted run keeps what it has. Progress goes to stderr, the report to
 stdout. A missed target is a result, not an error: the exit status is 1 only when a program failed.
@@ -12,6 +12,7 @@ stdout. A missed target is a result, not an error: the exit status is 1 only whe
 import argparse
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -113,35 +114,43 @@ def parse_options():
     parser.add_argument("--rounds", type=positive(int), metavar="N",
                         help="counted rounds (default: by suite)")
     parser.add_argument("--scale", type=positive(float), metavar="X",
-                        help="how much work a run does; 1 is as published (default: by suite)")
+                        help="how much work a run does where a study published it; 1 is as published "
+                        "(default: by suite)")
     parser.add_argument("--only", metavar="TEXT", action="append", default=[],
-                        help="just the workloads in whose name this occurs, such as W4; may be "
-                        "repeated")
+                        help="just the workload of this name, such as W4 or memory, or the rows in "
+                        "whose name this occurs; may be repeated")
     parser.add_argument("--list", action="store_true", help="name the workloads and end")
-    parser.add_argument("--json", metavar="FILE", default="build/bench/record.json",
-                        help="the record (default: %(default)s)")
+    parser.add_argument("--json", metavar="FILE",
+                        help="the record (default: record.json beside the programs)")
+    parser.add_argument("--html", metavar="FILE", help="draw a page of charts, too (page.py)")
     options = parser.parse_args()
     suite = SUITES[options.suite]
     options.rounds = options.rounds or suite.rounds
     options.scale = options.scale or suite.scale
     options.programs = os.path.join(options.build, "bench")
-    if not os.access(os.path.join(options.programs, "measure"), os.X_OK):
-        parser.error(f"no programs in {options.programs} (`make bench-programs` builds them)")
+    options.json = options.json or os.path.join(options.programs, "record.json")
     return options
+
+
+def names_of(experiments):
+    return "\n".join(f"  {row.name}" for experiment in experiments for row in experiment.rows)
 
 
 def choose_experiments(options):
     """Those of the suite that --only names; of a command that is not there, a line says so."""
     everything = experiments_of(options.suite, options.scale)
     chosen = [experiment for experiment in everything
-              if not options.only or any(text.lower() in row.name.lower()
+              if not options.only or any(text.lower() in [experiment.workload.lower()]
+                                         or text.lower() in row.name.lower()
                                          for text in options.only for row in experiment.rows)]
-    names = "\n  ".join(row.name for experiment in everything for row in experiment.rows)
     if not chosen:
-        sys.exit(f"no workload is named like {' or '.join(options.only)}; there are:\n  {names}")
+        sys.exit(f"no workload is named like {' or '.join(options.only)}; there are:\n"
+                 + names_of(everything))
     if options.list:
-        print(f"  {names}")
+        print(names_of(chosen))
         sys.exit()
+    if not os.access(os.path.join(options.programs, "measure"), os.X_OK):
+        sys.exit(f"no programs in {options.programs} (`make bench-programs` builds them)")
     runnable = []
     for experiment in chosen:
         if missing := experiment.missing(options.programs, experiment.command):
@@ -168,6 +177,11 @@ def main():
     run_all(record, Runner(options.programs), options.json)
     print_report(record)
     print(f"\nrecord: {options.json}")
+    if options.html:
+        here = os.path.dirname(os.path.abspath(__file__))
+        subprocess.run([sys.executable, os.path.join(here, "page.py"), options.json,
+                        "--html", options.html], check=True)
+        print(f"page: {options.html}")
     return 1 if record.results.failed else 0
 
 

@@ -10,7 +10,7 @@ from experiment import Contender, Experiment, Row, timed
 @dataclass
 class Suite:
     rounds: int
-    scale: float  # of the published amounts of work
+    scale: float  # of the published amounts of work, where that is not the same in all
     extent: int   # 0 the fewest rows, 2 all
 
 
@@ -54,12 +54,12 @@ def micro(amounts):
               ("batch_of_64/64", "batch of 64, 64 B"), ("batch_of_64/1500", "batch of 64, 1500 B")]
     rows = [Row(f"micro {name}", "ns", figure, chart, x) for figure, name, chart, x in pairs]
     rows += [Row(f"micro {name}", "ns", figure, "Short sequences") for figure, name in others]
-    return [Experiment("micro", "micro --benchmark_format=json", rows)] if amounts.extent else []
+    return [Experiment("micro", "micro --benchmark_filter=-w3 --benchmark_format=json", rows)] if amounts.extent else []
 
 
 def w1(amounts):
     """Packets behind shared_ptr. A run has ten rounds of its own, and glibc's take long."""
-    count = amounts.scaled(1_000_000, 300_000)
+    count = amounts.pick(300_000, 1_000_000)
     pools = {"pool_deleter": "pool with a deleter", "allocate_shared": "allocate_shared from a pool",
              "pool_only": "pool alone"}
     rows = [("shared_ptr_new", "W1 shared_ptr(new)", ["pool_deleter", "allocate_shared"]),
@@ -67,7 +67,7 @@ def w1(amounts):
             ("new_delete", "W1 new and delete", ["pool_only"])]
     return [timed("W1", f"w1_packets {variant} {count}", name, "Packets behind shared_ptr",
                   contenders={pools[pool]: Contender(f"w1_packets {pool} {count}")
-                              for pool in by_hand}, runs=0.6)
+                              for pool in by_hand}, runs=0.5)
             for variant, name, by_hand in rows]
 
 
@@ -75,7 +75,8 @@ def w2(amounts):
     """Closures through a queue. Threads that wait for each other scatter, so there are more runs."""
     numbers = amounts.pick((1, 2, 8, 20), (1, 2, 4, 8, 20), (1, 2, 4, 6, 8, 12, 16, 20))
     queues = amounts.pick(["mutex"], ["mutex", "boost", "moodycamel"])
-    return [timed("W2", f"w2_queue --queue {queue} {number} {amounts.scaled(10_000_000) // number}",
+    return [timed("W2", f"w2_queue --queue {queue} {number} "
+                  f"{max(amounts.scaled(1_000_000), 2_000_000 // number)}",
                   f"W2 {queue}, {plural(number, 'producer')}", f"Closures, {queue} queue", number,
                   runs=2 if queue == "mutex" else 1)
             for queue in queues for number in numbers]
@@ -93,7 +94,8 @@ def w3(amounts):
 
 
 def w4(amounts):
-    """The object pool of a messaging back end; several threads share the published 50 rounds."""
+    """The object pool of a messaging back end. Every thread has 50 rounds, or the threads share them
+    where the scale is small."""
     pools = {"their pool": "w4_exchange --pool hand_written",
              "brpc stand-in": "w4_exchange --pool brpc_stand_in",
              "boost::fast_pool_allocator": "w4_exchange --pool boost_fast_pool",
@@ -105,8 +107,7 @@ def w4(amounts):
     experiments = []
     for threads in amounts.pick((1, 2, 8, 16), (1, 2, 4, 8, 16)):
         few = amounts.extent == 1 and threads in (4, 16)  # the others take their time
-        rounds = amounts.scaled(250, 50) // threads if threads > 2 else amounts.scaled(250, 50)
-        work = f"{threads} {max(rounds, 6)}"
+        work = f"{threads} {amounts.scaled(50, 50 // threads)}"
         experiments.append(timed("W4", f"w4_exchange {work}", f"W4 {plural(threads, 'thread')}",
                                  "Exchange of 64-byte objects", threads,
                                  contenders={name: Contender(f"{pools[name]} {work}")
@@ -115,11 +116,17 @@ def w4(amounts):
     experiments.append(Experiment("W4", "w4_memory 16", [
         Row("W4 memory, held", "MB", "peak_mb", chart),
         Row("W4 memory, 3 s later", "MB", "later_mb", chart)], runs=0))
+    if amounts.extent:
+        chart = "One thread, by function"
+        experiments.append(Experiment("W4", "w4_tests", [
+            Row("W4 one malloc", "ns", "malloc_ns", chart),
+            Row("W4 one free", "ns", "free_ns", chart),
+            Row("W4 memory, second time", "MiB", "growth_mib", "Growth when held a second time")]))
     return experiments
 
 
 def w5(amounts):
-    steps = amounts.scaled(5_000_000)
+    steps = amounts.pick(1_000_000, 1_000_000, amounts.scaled(40_000_000))
     kinds = [("unique_ptr", "pool")]
     if amounts.extent > 0:
         kinds += [("make_shared", "shared_pool"), ("shared_ptr_new", "shared_pool")]
@@ -167,7 +174,7 @@ def w6(amounts):
     for experiment in real:
         experiment.same_output = True
     redis = program("/usr/bin/python3 {real}/redis.py", "redis-server", peak="peak_mib")
-    redis.own_preload = True
+    redis.own_preload, redis.needs = True, ["redis-server", "redis-benchmark"]
     return suite + real + [redis] if amounts.extent else []
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What an experiment is: one command, and the rows of the tables that its figures make."""
+import math
 import os
 import shlex
 import shutil
@@ -30,13 +31,14 @@ class Experiment:
 
     The first word of a command is a program of the programs' folder, or of the system, when there
     is none. {real} stands for the folder of inputs, {programs} for that of the programs."""
-    workload: str  # W1 .. W7, floor, memory, mixed
+    workload: str  # W1 .. W7, floor, micro, mixed, memory
     command: str
     rows: list
     contenders: dict = field(default_factory=dict)  # name -> Contender
     runs: float = 1          # how often in a round; 0: once in all, without warm-up
     stdin: str = ""          # a file in the folder of inputs
     environment: dict = field(default_factory=dict)
+    needs: list = field(default_factory=list)  # further programs of the system
     own_preload: bool = False  # the command is told by BENCH_LIBRARY and preloads by itself
     same_output: bool = False  # prints the same under every allocator, instead of JSON
 
@@ -54,7 +56,7 @@ class Experiment:
             return None
         words = self.argv(programs, command)
         files = [word for word in words[1:] if word.startswith(programs)]
-        return next((os.path.basename(word) for word in [words[0], *files]
+        return next((os.path.basename(word) for word in [words[0], *files, *self.needs]
                      if not shutil.which(word) and not os.path.exists(word)), None)
 
     def runs_in_round(self, number):
@@ -63,7 +65,7 @@ class Experiment:
             return int(number == 0)
         if number < 0:
             return 1
-        return int(self.runs * (number + 1)) - int(self.runs * number)
+        return math.ceil(self.runs * (number + 1)) - math.ceil(self.runs * number)
 
 
 def timed(workload, command, name, chart="", x=None, **more):

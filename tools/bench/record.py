@@ -52,7 +52,8 @@ def describe_machine():
         "transparent_hugepages": first_line("/sys/kernel/mm/transparent_hugepage/enabled"),
         "overcommit_memory": first_line("/proc/sys/vm/overcommit_memory"),
         "options": {key: value for key, value in os.environ.items()
-                    if key.startswith(("PKTMALLOC_", "MALLOC_", "MIMALLOC_", "TCMALLOC_"))
+                    if key.startswith(("PKTMALLOC_", "MALLOC_", "MIMALLOC_", "TCMALLOC_",
+                                       "SNMALLOC_", "RPMALLOC_"))
                     or key == "GLIBC_TUNABLES"},
     }
 

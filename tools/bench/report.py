@@ -38,6 +38,7 @@ def print_machine(record):
 
 def print_losses(record):
     losses = find_losses(record.results, record.experiments)
+    print_failures(record)
     print(f"\nLosses: {len(losses)}" + (", the worst first" if losses else ""))
     for loss in losses:
         noise = "" if loss.beyond_noise else "   (the samples overlap)"
@@ -118,4 +119,3 @@ def print_report(record):
     print_process_figures(record)
     print_means(record)
     print_targets(record)
-    print_failures(record)

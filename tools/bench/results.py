@@ -13,6 +13,10 @@ PROCESS_FIGURES = {"user_ms": "ms", "system_ms": "ms", "process_peak_mib": "MiB"
                    "minor_faults": "", "rss_after_mib": "MiB"}
 
 
+# In ms and ns: a latency may be 0, once the cost of measuring is subtracted.
+LEAST = 0.01
+
+
 def geometric_mean(values):
     return math.exp(statistics.fmean(math.log(value) for value in values)) if values else None
 
@@ -97,8 +101,9 @@ def group_means(results, experiments):
         by_name = {}
         for name in results.allocators:
             pairs = [(results.median(*row, name), results.median(*row, GLIBC)) for row in timed]
-            if pairs and all(value and base for value, base in pairs):
-                by_name[name] = geometric_mean([value / base for value, base in pairs])
+            if pairs and all(None not in pair for pair in pairs):
+                by_name[name] = geometric_mean([max(value, LEAST) / max(base, LEAST)
+                                                for value, base in pairs])
         if by_name:
             means[workload] = by_name
     return means

@@ -40,13 +40,14 @@ $(OTHERS_DIRECTORY)/w4_mempool: $(OTHERS)/w4_mempool.c
 $(OTHERS_DIRECTORY)/w4_sync_pool: $(wildcard $(OTHERS)/go/*)
 	@mkdir -p $(@D)
 	$(call say,GO)
-	$(Q)cd $(OTHERS)/go && go build -trimpath -buildvcs=false -o $(abspath $@) .
+	$(Q)cd $(OTHERS)/go && go build -trimpath -buildvcs=false -o $(abspath $@) . || \
+	  echo "go failed: Go sync.Pool is skipped"
 
 $(OTHERS_DIRECTORY)/recycler.jar: $(OTHERS)/netty/pom.xml \
     $(wildcard $(OTHERS)/netty/src/main/java/pktmalloc/*.java)
 	@mkdir -p $(@D)
 	$(call say,MVN)
-	$(Q)mvn -q -B -Dstyle.color=never -f $< package -DbuildDirectory=$(abspath $(@D))/netty
-	$(Q)cp $(@D)/netty/recycler.jar $@
+	$(Q)mvn -q -B -Dstyle.color=never -f $< package -DbuildDirectory=$(abspath $(@D))/netty && \
+	  cp $(@D)/netty/recycler.jar $@ || echo "mvn failed: Netty Recycler is skipped"
 
 -include $(wildcard $(OTHERS_DIRECTORY)/*.d)
