@@ -31,6 +31,9 @@ $(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/p
 	$(call say,TEST)
 	$(Q)$(CXX) -pthread $^ -o $@
 -include $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.d) $(TESTS)/obj/main.d $(TESTS)/obj/program.d
+# The tests of the benchmarks run these; tools/bench/bench.mk has the rules.
+$(addprefix $(TESTS)/,bench measurements page): | \
+  $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
 
 # One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)

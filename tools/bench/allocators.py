@@ -100,7 +100,7 @@ def find_allocators(own_library, named, newest_folder=None):
     if newest_folder:
         allocators.update(newest_peers(newest_folder, named))
     for name, library in {**named, OWN: named.get(OWN, own_library)}.items():
-        if not os.path.exists(library):
+        if not os.path.exists(library) or os.path.isdir(library):
             sys.exit(f"{name}: there is no library {library}"
                      + (" (`make` builds it)" if name == OWN else ""))
         library = os.path.abspath(library)

@@ -87,14 +87,15 @@ def parse_allocator(text):
     return name, path
 
 
-def positive(kind):
+def positive(kind, most):
     def parse(text):
         try:
             value = kind(text)
         except ValueError:
             value = 0
-        if not value > 0:
-            raise argparse.ArgumentTypeError(f"expected a positive number, not {text!r}")
+        if not 0 < value <= most:
+            raise argparse.ArgumentTypeError(f"expected a number above 0, at most {most}, "
+                                             f"not {text!r}")
         return value
     return parse
 
@@ -111,9 +112,9 @@ def parse_options():
                         "that is known; may be repeated")
     parser.add_argument("--newest", action="store_true",
                         help="with the peers that `make peers` builds")
-    parser.add_argument("--rounds", type=positive(int), metavar="N",
+    parser.add_argument("--rounds", type=positive(int, 1000), metavar="N",
                         help="counted rounds (default: by suite)")
-    parser.add_argument("--scale", type=positive(float), metavar="X",
+    parser.add_argument("--scale", type=positive(float, 100), metavar="X",
                         help="how much work a run does where a study published it; 1 is as published "
                         "(default: by suite)")
     parser.add_argument("--only", metavar="TEXT", action="append", default=[],
@@ -163,7 +164,7 @@ def choose_experiments(options):
                       file=sys.stderr)
                 del experiment.contenders[name]
         runnable.append(experiment)
-    return runnable
+    return runnable or sys.exit("none of these programs is there")
 
 
 def main():
@@ -174,14 +175,17 @@ def main():
                                  os.path.join(options.build, "peers") if options.newest else None)
     record = Record(options.suite, options.scale, options.rounds, describe_machine(), allocators,
                     experiments, Results(list(allocators)))
+    try:
+        record.write(options.json)  # so that a bad path is told now
+    except OSError as error:
+        sys.exit(f"{options.json}: {error.strerror}")
     run_all(record, Runner(options.programs), options.json)
     print_report(record)
     print(f"\nrecord: {options.json}")
     if options.html:
         here = os.path.dirname(os.path.abspath(__file__))
         subprocess.run([sys.executable, os.path.join(here, "page.py"), options.json,
-                        "--html", options.html], check=True)
-        print(f"page: {options.html}")
+                        "--html", options.html])
     return 1 if record.results.failed else 0
 
 

@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Draws a record: one page of charts and tables that needs nothing else, and two pictures."""
 import argparse
+import importlib.util
 import os
 import re
 import sys
 from html import escape
+
+if importlib.util.find_spec("matplotlib") is None:
+    sys.exit("the page needs matplotlib (Debian: python3-matplotlib, for /usr/bin/python3)")
 
 from allocators import GLIBC, OWN
 from charts import TIMES, Chart, charts_of
@@ -211,6 +215,8 @@ def main():
     parser.add_argument("--html", metavar="FILE", help="write the page")
     parser.add_argument("--png", metavar="FOLDER", help="write benchmarks-light.png and -dark.png")
     options = parser.parse_args()
+    if not options.html and not options.png:
+        parser.error("nothing to do: give --html, --png or both")
     try:
         record = read_record(options.record)
     except (OSError, ValueError) as error:

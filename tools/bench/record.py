@@ -106,10 +106,18 @@ class Record:
 
 def read_record(path):
     """Raises OSError, or ValueError when the file is not such a record."""
-    with open(path) as file:
-        content = json.load(file)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path}: not a benchmark record of format {FORMAT}")
+    foreign = ValueError(f"{path}: not a benchmark record of format {FORMAT}")
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        if content["format"] != FORMAT:
+            raise foreign
+        return parse_record(content)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise foreign from None
+
+
+def parse_record(content):
     results = Results(list(content["allocators"]))
     experiments = []
     for entry in content["experiments"]:

@@ -13,6 +13,18 @@ class RunFailed(Exception):
     pass
 
 
+def end(child):
+    """Ends the child's whole session, if it has not ended by itself."""
+    for number in signal.SIGTERM, signal.SIGKILL:
+        if child.returncode is not None:
+            return
+        os.killpg(child.pid, number)
+        try:
+            child.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            pass
+
+
 class Runner:
     """Runs experiments' commands by way of the program `measure` (programs/measure.c)."""
 
@@ -44,8 +56,7 @@ class Runner:
         try:
             output, errors = child.communicate(timeout=TIMEOUT_SECONDS)
         except BaseException as error:
-            os.killpg(child.pid, signal.SIGTERM)
-            child.communicate()
+            end(child)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise RunFailed(f"did not end within {TIMEOUT_SECONDS} s") from None
             raise

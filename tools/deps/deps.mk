@@ -5,11 +5,11 @@
 DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
   catch2 clang-format clang-tidy valgrind procps \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
-  sqlite3 perl redis-server redis-tools libpython3-stdlib
+  sqlite3 perl redis-server redis-tools libpython3-stdlib python3-matplotlib
 
-# For the benchmarks besides: libraries that they compare with, real programs, pictures.
+# For the benchmarks besides: libraries that they compare with, real programs.
 BENCH_PACKAGES := libbenchmark-dev libboost-dev libconcurrentqueue-dev \
-  ruby lua5.4 ghostscript python3-matplotlib
+  ruby lua5.4 ghostscript
 # For bench-full alone: DPDK brings two hundred packages along.
 BENCH_FULL_PACKAGES := libdpdk-dev
 

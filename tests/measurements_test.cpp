@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Measurements of the benchmarks: what `measure` tells of a run (tools/bench/programs/measure.c),
+// and what follows from the samples of many (tools/bench/results.py).
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/program.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Program measure(const TemporaryFolder& folder, const std::string& library, const Words& command,
+                const std::string& usage = "usage.json") {
+  Words words = {build_path("bench/measure"), folder / usage, library};
+  words.insert(words.end(), command.begin(), command.end());
+  return Program(words);
+}
+
+}  // namespace
+
+TEST_CASE("measure passes exit status and streams on") {
+  TemporaryFolder folder;
+  const auto shell = [&](const std::string& script) {
+    return measure(folder, "", {"sh", "-c", script}).run();
+  };
+  const Outcome outcome = shell("echo out; echo err >&2; exit 7");
+  CHECK(outcome.status == 7);
+  CHECK(outcome.out == "out\n");
+  CHECK(outcome.err == "err\n");
+  CHECK(shell("exit 0").clean());
+  CHECK(shell("kill -KILL $$").status == 128 + SIGKILL);
+  CHECK(shell("kill -TERM $$").status == 128 + SIGTERM);
+  CHECK(measure(folder, "", {"/nonexistent/command"}).run().status == 127);
+  CHECK(measure(folder, "", {}).run().status == 2);
+  CHECK(measure(folder, "", {"true"}, "missing/usage.json").run().status == 2);
+}
+
+TEST_CASE("measure preloads the library that is named, and else none") {
+  TemporaryFolder folder;
+  const Words tell = {"sh", "-c", "echo ${LD_PRELOAD-unset}"};
+  CHECK(measure(folder, library_path(), tell).run().out == library_path() + "\n");
+  CHECK(measure(folder, "", tell).run().out == "unset\n");
+  CHECK(measure(folder, "", tell).preloaded().run().out == "unset\n");
+}
+
+TEST_CASE("measure tells time, memory and faults of the command and its children") {
+  TemporaryFolder folder;
+  const auto figure = [&](const std::string& name) {
+    const std::string usage = folder.read("usage.json");
+    INFO(usage);
+    const size_t at = usage.find("\"" + name + "\": ");
+    REQUIRE(at != std::string::npos);
+    return std::stod(usage.substr(at + name.size() + 4));
+  };
+  const auto processor_ms = [&] { return figure("user_ms") + figure("system_ms"); };
+
+  CHECK(measure(folder, "", {"sh", "-c", "dd if=/dev/zero of=/dev/null bs=50M count=1 2>&1; :"})
+            .run()
+            .status == 0);
+  CHECK(figure("process_peak_mib") > 50);
+  CHECK(figure("process_peak_mib") < 70);
+  CHECK(figure("minor_faults") > 100);
+  CHECK(measure(folder, "", {"sleep", "0.2"}).run().clean());
+  CHECK(figure("process_peak_mib") < 10);
+  CHECK(figure("wall_ms") >= 200);
+  CHECK(processor_ms() < 100);
+  const std::string count = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
+  CHECK(measure(folder, "", {"sh", "-c", "sh -c '" + count + "'; :"}).run().clean());
+  CHECK(processor_ms() > 20);
+  CHECK(processor_ms() < 1.1 * figure("wall_ms") + 20);
+}
+
+TEST_CASE("medians, ratios, losses and means are as computed by hand") {
+  const char script[] = R"(
+import math, sys
+sys.path.insert(0, "tools/bench")
+from experiment import Experiment, Row
+from results import Results, find_losses, group_means
+
+first = Experiment("W3", "first", [Row("first")])
+second = Experiment("W3", "second", [
+    Row("second", "ns", "ns"), Row("second, peak", "MiB", "mib"),
+    Row("second, even", "MiB", "even")])
+other = Experiment("W4", "other", [Row("other")])
+names = ["glibc", "jemalloc", "mimalloc", "pktmalloc"]
+results = Results(names)
+def add(experiment, name, **figures):
+    for values in zip(*figures.values()):
+        results.add(experiment, name, dict(zip(figures, values)))
+
+add(first, "glibc", ms=[10, 20, 12])
+add(first, "jemalloc", ms=[8, 9, 7])
+add(first, "mimalloc", ms=[16, 16, 16])
+add(first, "pktmalloc", ms=[6, 4, 5])
+add(second, "glibc", ns=[2, 4], mib=[100, 100], even=[100, 100])
+add(second, "jemalloc", ns=[30, 10], mib=[30, 70], even=[300, 300])
+add(second, "mimalloc", ns=[1, 1], mib=[1, 1], even=[1, 1])
+results.fail(second, "mimalloc", "exit status 1")
+add(second, "pktmalloc", ns=[6, 6], mib=[60, 60], even=[100, 101])
+add(other, "glibc", ms=[5])
+add(other, "pktmalloc", ms=[0])
+
+assert [results.median(first, "ms", name) for name in names] == [12, 8, 16, 5]
+assert [results.median(second, "ns", name) for name in names] == [3, 20, None, 6]
+assert results.median(first, "ns", "glibc") is results.median(first, "ms", "nobody") is None
+assert results.spread(first, "ms", "glibc") == 10 / 12
+assert results.spread(second, "ns", "jemalloc") == 1
+assert results.spread(other, "ms", "pktmalloc") == results.spread(other, "ms", "jemalloc") == 0
+assert results.best_peer(first, "ms") == ("jemalloc", 8)
+assert results.best_peer(second, "mib") == ("jemalloc", 50)
+assert results.best_peer(other, "ms") == (None, None)
+assert results.ratio(first, "ms", "glibc") == 2.4 and results.ratio(second, "ns", "glibc") == 0.5
+assert results.ratio(second, "ns", "mimalloc") is results.ratio(other, "ms", "glibc") is None
+assert results.is_beyond_noise(first, "ms", "jemalloc")    # 4..6 below 7..9
+assert results.is_beyond_noise(second, "ns", "glibc")      # 6 above 2..4
+assert not results.is_beyond_noise(second, "mib", "jemalloc")  # 60 within 30..70
+
+losses = find_losses(results, [first, second, other])  # 100.5 beside 100 is none
+assert [(loss.row.name, loss.other, loss.times, loss.beyond_noise) for loss in losses] == [
+    ("second", "glibc", 2, True), ("second, peak", "jemalloc", 1.2, False)], losses
+means = group_means(results, [first, second])
+assert list(means) == ["W3"] and set(means["W3"]) == {"glibc", "jemalloc", "pktmalloc"}, means
+for name, mean in ("glibc", 1), ("jemalloc", math.sqrt(40 / 9)), ("pktmalloc", math.sqrt(5 / 6)):
+    assert abs(means["W3"][name] - mean) < 1e-9, means
+)";
+  const Outcome outcome = Program({"/usr/bin/python3", "-c", script}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
