@@ -49,7 +49,7 @@ inline void* reallocate(void* p, size_t bytes) {
     return p;
   }
   void* moved = allocate<allocate_slow>(bytes);
-  if (moved == nullptr) return nullptr;
+  if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   release(p);
   return moved;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +51,8 @@ bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t lea
 // Paths are copied: programs that set their title (redis, postgres) write over the environment.
 char stats_path[PATH_MAX];
 char next_path[PATH_MAX];
+
+char name[NAME_MAX + 1];  // of the program; arguments are written over as well
 
 // nullptr when it is too long for a path.
 const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
@@ -169,6 +172,7 @@ void read_options() {
   static bool done = false;
   if (done || environ == nullptr) return;
   done = true;
+  strncpy(name, program_invocation_short_name, sizeof name - 1);
   if (getauxval(AT_SECURE) != 0) return;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (strncmp(*variable, kPrefix, kPrefixLength) == 0) read_variable(*variable + kPrefixLength);
@@ -177,5 +181,7 @@ void read_options() {
 }
 
 const Options& options() { return parsed; }
+
+const char* program_name() { return name; }
 
 }  // namespace pktmalloc

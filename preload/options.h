@@ -30,4 +30,7 @@ void read_options();
 
 const Options& options();
 
+// The program's name without its folder, as it was at start.
+const char* program_name();
+
 }  // namespace pktmalloc

@@ -62,7 +62,7 @@ bool expand_path(const char* pattern, char* out, size_t bytes) {
       fits = append(pid, static_cast<size_t>(snprintf(pid, sizeof pid, "%d", getpid())));
       ++p;
     } else if (p[0] == '%' && p[1] == 'e') {
-      fits = append(program_invocation_short_name, strlen(program_invocation_short_name));
+      fits = append(program_name(), strlen(program_name()));
       ++p;
     } else {
       if (p[0] == '%' && p[1] == '%') ++p;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Statistics for programs. One object; keys as in statistics.def. A key is never given another
 // meaning: that raises kStatisticsSchema.
-#include <errno.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/options.h"
 #include "preload/pktmalloc.h"
 #include "preload/report.h"
 
@@ -31,7 +31,7 @@ void write_string(Writer& out, const char* text) {
 void write_json(Writer& out, const Snapshot& s) {
   out.print("{\n  \"schema\": %d,\n  \"version\": \"%s\",\n  \"program\": ", kStatisticsSchema,
             PKTMALLOC_VERSION);
-  write_string(out, program_invocation_short_name);
+  write_string(out, program_name());
   out.print(",\n  \"pid\": %d,\n  \"time\": %lld,\n  \"process\": {", getpid(),
             static_cast<long long>(time(nullptr)));
   const char* separator = "\n";

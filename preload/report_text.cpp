@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Statistics for people: totals, then a row per class that was used. Fits 100 columns.
-#include <errno.h>
 #include <unistd.h>
 
 #include <cstdio>
 
+#include "preload/options.h"
 #include "preload/pktmalloc.h"
 #include "preload/report.h"
 
@@ -36,8 +36,8 @@ struct Bytes {
 
 void write_text(Writer& out, const Snapshot& s) {
   const ProcessStatistics& p = s.process;
-  out.print("---- pktmalloc %s: %s, process %d ----\n", PKTMALLOC_VERSION,
-            program_invocation_short_name, getpid());
+  out.print("---- pktmalloc %s: %s, process %d ----\n", PKTMALLOC_VERSION, program_name(),
+            getpid());
   if (s.heap.reserved_bytes == 0) {
     out.print(
         "no address space could be reserved (is ulimit -v below 9 GiB?): the next allocator served "

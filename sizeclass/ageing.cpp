@@ -12,6 +12,9 @@ constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;  // less is not worth slow
 constexpr uint32_t kHoverCalls = 4096;                 // 16 magazines' worth without a trip
 // Until everything has aged: one interval in the depot, one as empty slabs, and some to spare.
 constexpr uint32_t kHoverIntervals = 3;
+// A thread that trips now and then would hover anew each time, while what waits belongs to others.
+// So it does at most a quarter of the time.
+constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
 // A watched call costs about 8 ns more: 1 % of a millisecond pays for 1250.
 constexpr int64_t kTokensPerMs = 1250;
 constexpr int64_t kTokensMost = 1'000'000;
@@ -121,7 +124,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   visits.tokens = std::min(
       visits.tokens + static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs,
       kTokensMost);
-  if (why == Visit::kGive) {
+  if (why == Visit::kGive && waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
     const uint64_t waiting = waiting_in(supply, index(id));
     if (waiting > waiting_.load(std::memory_order_relaxed)) {
       waiting_.store(waiting, std::memory_order_relaxed);
@@ -156,7 +159,9 @@ bool Ageing::should_watch(Cache::Visits& visits, Visit why) const {
   if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
   if (why == Visit::kGive) return visits.tokens > 0;
   // Counted in ticks, which come late on a loaded machine, not in time.
-  if (++visits.calls == kHoverCalls) visits.hover_since = visits.tick;
+  if (++visits.calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
+    visits.hover_since = visits.tick;
+  }
   if (visits.calls >= kHoverCalls &&
       visits.tick - visits.hover_since < kHoverIntervals * LowWater::kTicks) {
     return true;

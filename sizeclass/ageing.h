@@ -8,7 +8,8 @@
 //
 // Who drives it: a thread that comes by after a trip to depot or slabs (visit), a background thread
 // if there is one (run), malloc_trim (trim). A visit works no longer than a fortieth of the time
-// since the thread's previous one, so heavy work is hardly disturbed and light work does it all.
+// since the thread's previous one, so heavy work is hardly disturbed and light work does it all;
+// besides, once a tick, it drains the thread's own magazines of classes that it no longer uses.
 //
 // A program that hovers inside its loaded magazines makes no trips, and a few objects in them may
 // keep many slabs from being empty. While more than kWatchedBytes wait, a thread that made a trip

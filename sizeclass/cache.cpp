@@ -67,8 +67,8 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
     }
   }
   Magazine& empty = *line.loaded;
-  supply.depot.note_refill(id);
   empty.rounds = supply.areas[index(id)].fill(empty.objects(), empty.capacity);
+  if (empty.rounds == c.largest_rounds) supply.depot.note_refill(id);
   load(id, line, &empty);
   return empty.rounds > 0;
 }
@@ -81,7 +81,9 @@ void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazin
 
 // Empties the magazine into the slabs.
 Magazine* Cache::drain(const Supply& supply, ClassId id, Magazine* magazine) {
-  supply.areas[index(id)].drain(magazine->objects(), magazine->rounds);
+  if (magazine->rounds > 0) {
+    supply.areas[index(id)].drain(magazine->objects(), magazine->rounds);
+  }
   magazine->rounds = 0;
   return magazine;
 }
@@ -97,8 +99,8 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     trip(supply.classes[id], line);
     Magazine* empty = supply.store.reuse(line.rounds, home);
     const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
-    if (empty == nullptr && (grows || supply.depot.grants_magazine(id, home))) {
-      empty = supply.store.obtain(line.rounds, home);
+    if (empty == nullptr && (grows || supply.depot.grants_magazine(id))) {
+      empty = supply.store.make(line.rounds);
     }
     if (empty != nullptr) {
       if (line.previous != nullptr) give(supply, id, line, line.previous);
@@ -137,6 +139,7 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
 }
 
 void Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
+  if (busy != kNoClass) lines_[index(busy)].last_trip = visits.tick;
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
     Line& line = lines_[i];
     const bool holds = line.loaded != nullptr || line.previous != nullptr;

@@ -31,14 +31,14 @@ class Depot {
 
   // Whether free objects of the class are worth a new magazine (allowance.h). False: they are to go
   // to their slabs.
-  bool grants_magazine(ClassId id, unsigned home) {
+  bool grants_magazine(ClassId id) {
     Allowance& allowance = allowances_[index(id)];
-    if (stacks_[index(id)].depth_at(home) < kUnearned || allowance.spend()) return true;
+    if (depth(id) < kUnearned || allowance.spend()) return true;
     allowance.refuse();
     return false;
   }
 
-  // A magazine of the class was filled from slabs.
+  // A magazine of the class, as large as they get, was filled from slabs.
   void note_refill(ClassId id) { allowances_[index(id)].refill(); }
 
   // See MagazineStack.
@@ -53,7 +53,7 @@ class Depot {
   uint32_t tick(ClassId id) { return stacks_[index(id)].tick(); }
 
  private:
-  // So many may wait in a shard before more have to be earned: at most 33 KiB of magazines a class.
+  // So many may wait before more have to be earned: at most 33 KiB of magazines a class.
   static constexpr uint32_t kUnearned = 16;
 
   ShardedStack stacks_[kMaxClasses];

@@ -46,8 +46,7 @@ Magazine* MagazineStore::reuse(uint32_t capacity, unsigned home) {
   return magazine;
 }
 
-Magazine* MagazineStore::obtain(uint32_t capacity, unsigned home) {
-  if (Magazine* const magazine = reuse(capacity, home)) return magazine;
+Magazine* MagazineStore::make(uint32_t capacity) {
   const uint8_t size = size_for_rounds(capacity);
   uintptr_t fresh = 0;
   if (areas_[size].fill(&fresh, 1) == 0) return nullptr;

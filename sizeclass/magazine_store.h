@@ -26,12 +26,18 @@ class MagazineStore {
   static size_t early_bytes(unsigned slab_shift);
   static size_t late_bytes(unsigned slab_shift, size_t area_bytes);
 
-  // An empty magazine that waits; nullptr when none does. Otherwise as obtain().
+  // An empty magazine that waits; nullptr when none does. Otherwise as make().
   Magazine* reuse(uint32_t capacity, unsigned home = 0);
 
-  // An empty magazine of exactly this capacity (at most rounds_of_size(kMagazineSizes - 1));
-  // nullptr when the system refuses memory.
-  Magazine* obtain(uint32_t capacity, unsigned home = 0);
+  // A new magazine of exactly this capacity (at most rounds_of_size(kMagazineSizes - 1)); nullptr
+  // when the system refuses memory.
+  Magazine* make(uint32_t capacity);
+
+  // reuse(), else make().
+  Magazine* obtain(uint32_t capacity, unsigned home = 0) {
+    Magazine* const magazine = reuse(capacity, home);
+    return magazine != nullptr ? magazine : make(capacity);
+  }
 
   // Takes an empty magazine back.
   void give_back(Magazine* magazine, unsigned home = 0) {

@@ -48,7 +48,6 @@ class ShardedStack {
     for (const auto& shard : shards_) sum += shard.depth();
     return sum;
   }
-  uint32_t depth_at(unsigned home) const { return shards_[home].depth(); }
 
   // Ends a tick of the low-water marks: how many magazines nobody needed.
   uint32_t tick() {

@@ -5,7 +5,8 @@
 
 extern char** environ;
 
-int main(void) {
+int main(int argc, char** argv) {
+  for (int i = 0; i < argc; ++i) memset(argv[i], '/', strlen(argv[i]));
   for (char** variable = environ; *variable != NULL; ++variable)
     memset(*variable, 'x', strlen(*variable));
   return 0;

@@ -16,7 +16,6 @@ TEST_CASE("a magazine pushed at home is popped at home, the newest first") {
   stack.push(rack[1], 5);
   stack.push(rack[2], 3);
   CHECK(stack.depth() == 3);
-  CHECK(stack.depth_at(3) == 2);
   CHECK(stack.pop(3) == rack[2]);
   CHECK(stack.pop(5) == rack[1]);
   CHECK(stack.pop(3) == rack[0]);
