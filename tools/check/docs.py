@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Keeps documents and .def files together.
 
-Without an option writes the generated parts of README.md anew, each between a pair of marks such as
-"options begin" and "options end": the table of options from preload/options.def, the figures from
-docs/figures.json (a record of `make bench-quick`). With --check changes nothing and fails
-where a part is out of date, or where docs/statistics.md does not define a key of
-preload/statistics.def.
+Without an option writes the generated parts of README.md and docs/benchmarks.md anew, each between
+a pair of marks such as "options begin" and "options end": the table of options from
+preload/options.def, the figures from docs/figures.json (written by `make bench-publish`). With
+--check changes nothing and fails where a part is out of date, or where docs/statistics.md does not
+define a key of preload/statistics.def.
 """
 import json
 import pathlib
@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 OPTION = re.compile(r"^OPTION\((\w+),\s*" + STRING + r",\s*" + STRING + r",\s*" + STRING + r"\)", re.M)
 STATISTIC = re.compile(r"^(PROCESS|CLASS)_STATISTIC\((\w+),", re.M)
+
+
 def joined(literals):
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals))
 
@@ -34,42 +36,108 @@ def figure(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+def table(head, rows, left=1):
+    """The first `left` columns are text."""
+    lines = [head, ["---"] * left + ["--:"] * (len(head) - left), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def marked(medians, name):
+    """The best of a row in bold."""
+    value = medians.get(name)
+    best = min((other for other in medians.values() if other is not None), default=None)
+    return f"**{figure(value)}**" if value is not None and value == best else figure(value)
+
+
+def summary():
+    return json.loads((ROOT / "docs/figures.json").read_text())
+
+
+def machine_line(figures):
+    machine = figures["machine"]
+    versions = ", ".join(f"{name} {entry['version']}"
+                         for name, entry in figures["allocators"].items() if name != "glibc")
+    return (f"\n{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, "
+            f"{machine['glibc']}, {figures['rounds']} rounds, commit {machine['commit'][:12]}, "
+            f"{machine['date'][:10]}; {versions}.\n")
+
+
+def means_table():
+    """Time against glibc's, by workload."""
+    figures = summary()
+    names = list(figures["allocators"])
+    rows = [[workload, *(marked(means, name) for name in names)]
+            for workload, means in figures["means"].items()]
+    return table(["time / glibc's", *names], rows) + machine_line(figures)
+
+
+# Contenders that are no pool: only in the floor they stand for what is done by hand.
+NO_POOL = ("empty functions", "by value")
+
+
 def figures_table():
-    record = json.loads((ROOT / "docs/figures.json").read_text())
-    machine, names = record["machine"], ["reference", *record["allocators"]]
-    head = ["by hand" if name == "reference" else name for name in names]
-    rows = [f"| | unit | {' | '.join(head)} |", "|---|---|" + "--:|" * len(head)]
-    for row in record["rows"]:
-        median = [row["median"].get(name) for name in names]
-        best = min(value for value in median[1:] if value is not None)
-        cells = [f"**{figure(v)}**" if v == best and name != "reference" else figure(v)
-                 for name, v in zip(names, median)]
-        rows.append(f"| {row['name']} | {row['unit']} | {' | '.join(cells)} |")
-    rows.append(f"\n{machine['cpu']}, {machine['cpus']} CPUs, Linux {machine['kernel']}, "
-                f"{machine['glibc']}, {record['rounds']} rounds, commit {machine['commit'][:12]}, "
-                f"{machine['date'][:10]}.")
-    return "\n".join(rows) + "\n"
+    """The main rows, with Debian's peers."""
+    figures = summary()
+    names = [name for name in figures["allocators"]
+             if name in ("glibc", "jemalloc", "mimalloc", "tcmalloc", "pktmalloc")]
+    rows = []
+    for row in figures["rows"]:
+        if row["main"]:
+            by_hand = [value for name, value in row["by_hand"].items() if value is not None
+                       and (name not in NO_POOL or row["workload"] == "floor")]
+            medians = {name: row["medians"].get(name) for name in names}
+            rows.append([row["name"], row["unit"], figure(min(by_hand, default=None)),
+                         *(marked(medians, name) for name in names)])
+    return table(["", "unit", "by hand", *names], rows, left=2)
 
 
-GENERATED = {"options": option_table, "figures": figures_table}
+def results_table():
+    """Every row against glibc and the best peer."""
+    figures = summary()
+    rows = []
+    for row in figures["rows"]:
+        own, glibc = row["medians"]["pktmalloc"], row["medians"]["glibc"]
+        peer = row["medians"].get(row["best_peer"]) if row["best_peer"] else None
+        noise = " ~" if "pktmalloc" in row["noisy"] else ""
+        rows.append([row["name"], row["unit"], figure(glibc), figure(peer), row["best_peer"] or "",
+                     figure(own) + noise, figure(glibc / own) if own and glibc else "",
+                     figure(peer / own) if own and peer else ""])
+    return (table(["", "unit", "glibc", "best peer", "which", "pktmalloc", "vs glibc", "vs peer"],
+                  rows, left=2) + machine_line(figures))
 
 
-def with_generated(readme):
-    for name, make in GENERATED.items():
+def targets_table():
+    words = {True: "reached", False: "**missed**", None: "not measured"}
+    return table(["target", "bound", "measured", ""],
+                 [[line["target"], line["bound"], figure(line["value"]), words[line["reached"]]]
+                  for line in summary()["targets"]])
+
+
+# Document -> the names of its generated parts.
+GENERATED = {
+    "README.md": {"options": option_table, "means": means_table, "figures": figures_table},
+    "docs/benchmarks.md": {"targets": targets_table, "results": results_table},
+}
+
+
+def with_generated(text, parts):
+    for name, make in parts.items():
         begin, end = f"<!-- {name} begin -->\n", f"<!-- {name} end -->"
-        before, rest = readme.split(begin)
-        readme = before + begin + make() + end + rest.split(end)[1]
-    return readme
+        before, rest = text.split(begin)
+        text = before + begin + make() + end + rest.split(end)[1]
+    return text
 
 
 def main(check):
     faults = []
-    path = ROOT / "README.md"
-    readme = path.read_text()
-    wanted = with_generated(readme)
-    if readme != wanted:
+    for name, parts in GENERATED.items():
+        path = ROOT / name
+        text = path.read_text()
+        wanted = with_generated(text, parts)
+        if text == wanted:
+            continue
         if check:
-            faults.append("README.md: a generated part is out of date; run: make docs")
+            faults.append(f"{name}: a generated part is out of date; run: make docs")
         else:
             path.write_text(wanted)
     glossary = (ROOT / "docs/statistics.md").read_text()
