@@ -74,17 +74,21 @@ def packaged_peers(named):
     return found
 
 
-def newest_peers(folder, named):
+def built_version(library):
+    """As `make peers` wrote it beside the libraries that it built."""
     try:
-        with open(os.path.join(folder, "versions.json")) as file:
-            versions = json.load(file)
+        with open(os.path.join(os.path.dirname(library), "versions.json")) as file:
+            return json.load(file).get(os.path.basename(library)[len("lib"):-len(".so")], "")
     except (OSError, ValueError):
-        versions = {}
+        return ""
+
+
+def newest_peers(folder, named):
     found = {}
     for name in NEWEST:
         library = os.path.join(folder, f"lib{name}.so")
         if os.path.exists(library):
-            found[name] = Allocator(os.path.abspath(library), versions.get(name, ""))
+            found[name] = Allocator(os.path.abspath(library), built_version(library))
         elif name not in named:
             say(f"{name}: not built, skipped (`make peers` builds it)")
     return found
@@ -104,7 +108,8 @@ def find_allocators(own_library, named, newest_folder=None):
             sys.exit(f"{name}: there is no library {library}"
                      + (" (`make` builds it)" if name == OWN else ""))
         library = os.path.abspath(library)
-        version = own_version(library) if name == OWN else package_version(library)
+        version = (own_version(library) if name == OWN
+                   else built_version(library) or package_version(library))
         allocators[name] = Allocator(library, version)
     allocators[OWN] = allocators.pop(OWN)  # the last column
     return allocators
