@@ -29,7 +29,7 @@ struct mallinfo2 both_heaps() {
   return info;
 }
 
-uint64_t trim() { return heap.trim(cache_of_this_thread()); }
+uint64_t trim() { return this_thread.forking ? 0 : heap.trim(cache_of_this_thread()); }
 
 }  // namespace
 

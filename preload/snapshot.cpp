@@ -2,11 +2,13 @@
 #include "preload/snapshot.h"
 
 #include "preload/process.h"
+#include "preload/thread.h"
 
 namespace pktmalloc {
 
 void take_snapshot(Snapshot& out) {
   out = Snapshot{};
+  if (this_thread.forking) return;
   heap.statistics(out.heap);
   ProcessStatistics& p = out.process;
   for (unsigned i = 0; i < out.heap.classes; ++i) {
@@ -36,6 +38,8 @@ void take_snapshot(Snapshot& out) {
   }
 }
 
-void measure_resident(Snapshot& out) { out.process.resident_bytes = heap.resident_bytes(); }
+void measure_resident(Snapshot& out) {
+  if (!this_thread.forking) out.process.resident_bytes = heap.resident_bytes();
+}
 
 }  // namespace pktmalloc

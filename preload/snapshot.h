@@ -23,7 +23,7 @@ struct Snapshot {
   uint64_t passed[kPassReasons][kSizeBands];
 };
 
-// All but resident_bytes.
+// All but resident_bytes. All zero between the fork handlers, while this thread holds every lock.
 void take_snapshot(Snapshot& out);
 
 // Fills resident_bytes in: a walk over all pages, a millisecond a GiB.

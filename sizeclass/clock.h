@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The engine's two clocks: both monotonic, both answered without a system call.
+// The engine's two clocks, both monotonic, both answered without a system call, and its only sleep.
 #pragma once
 
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 
 namespace pktmalloc {
@@ -20,6 +23,15 @@ inline uint64_t clock_us() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
   return static_cast<uint64_t>(t.tv_sec) * 1000000 + static_cast<uint64_t>(t.tv_nsec) / 1000;
+}
+
+// Or until a signal; keeps errno. By number, because libc's functions are cancellation points: a
+// thread would be cancelled inside malloc or free and lose what it was about to exchange.
+inline void sleep_us(long us) {
+  const int saved_errno = errno;
+  const timespec time{0, us * 1000};
+  syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, nullptr);
+  errno = saved_errno;
 }
 
 }  // namespace pktmalloc

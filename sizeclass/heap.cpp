@@ -24,8 +24,11 @@ bool Heap::start(const HeapConfig& config) {
   return false;
 }
 
-// The reservation of the areas, and one for all bookkeeping:
+// The reservation of the areas, and one for all bookkeeping, where | is a guard, a page that is
+// never committed:
 //     | early slab records (committed) | caches | late slab records | magazine areas |
+// What is committed in either begins and ends at a guard or at pages not committed yet: no write
+// that runs past the end of a mapping reaches the bookkeeping, and none out of it the objects.
 bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   const size_t page = memory::page_bytes();
   const size_t area_bytes = size_t{1} << area_shift;
@@ -41,14 +44,15 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   }
   early = round_up(early, page);
   const size_t caches = round_up(std::min(kCacheRegionMost, area_bytes / 2), page);
-  const size_t front = round_up(early + caches + late, size_t{1} << config.slab_shift);
-  const size_t bookkeeping = front + kMagazineSizes * magazine_area_bytes;
+  const size_t guard = page;
+  const size_t front = round_up(early + caches + late + 4 * guard, size_t{1} << config.slab_shift);
+  const size_t bookkeeping = front + kMagazineSizes * magazine_area_bytes + guard;
   if (kAreas * area_bytes + bookkeeping > config.address_limit) return false;
 
   void* objects = memory::reserve(kAreas * area_bytes, std::max(alignment, page));
   if (objects == nullptr) return false;
   bookkeeping_ = memory::reserve(bookkeeping, std::max(size_t{1} << config.slab_shift, page));
-  if (bookkeeping_ == nullptr || !memory::commit(bookkeeping_, early)) {
+  if (bookkeeping_ == nullptr || !memory::commit(static_cast<char*>(bookkeeping_) + guard, early)) {
     memory::release(objects, kAreas * area_bytes);
     if (bookkeeping_ != nullptr) memory::release(bookkeeping_, bookkeeping);
     return false;
@@ -56,10 +60,10 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
 
   bookkeeping_bytes_ = bookkeeping;
   early_committed_bytes_ = early;
-  char* early_at = static_cast<char*>(bookkeeping_);
-  cache_region_ = early_at + early;
+  char* early_at = static_cast<char*>(bookkeeping_) + guard;
+  cache_region_ = early_at + early + guard;
   cache_region_bytes_ = caches;
-  char* late_at = cache_region_ + caches;
+  char* late_at = cache_region_ + caches + guard;
   const uintptr_t magazines = reinterpret_cast<uintptr_t>(bookkeeping_) + front;
   // As in MagazineStore::start: id 0 is no magazine.
   depot_.start(magazines - kMagazineGranule);

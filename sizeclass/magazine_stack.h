@@ -8,11 +8,10 @@
 // taken meanwhile is harmless: the compare-and-swap then fails. Any thread, no lock.
 #pragma once
 
-#include <time.h>
-
 #include <atomic>
 #include <cstdint>
 
+#include "sizeclass/clock.h"
 #include "sizeclass/low_water.h"
 #include "sizeclass/magazine.h"
 
@@ -57,11 +56,23 @@ class alignas(64) MagazineStack {
   }
 
   // Until thaw() nobody pushes or pops: they wait. For the moment of a fork only; one caller.
-  void freeze() { frozen_head_ = head_.exchange(kFrozen, std::memory_order_acq_rel); }
-  void thaw() { head_.store(frozen_head_, std::memory_order_release); }
+  void freeze() {
+    uint64_t head = head_.load(std::memory_order_acquire);
+    do {
+      frozen_head_.store(head, std::memory_order_relaxed);
+      // Release: who finds kFrozen in depth() (acquire) finds what was frozen as well.
+    } while (!head_.compare_exchange_weak(head, kFrozen, std::memory_order_acq_rel,
+                                          std::memory_order_acquire));
+  }
+  void thaw() {
+    head_.store(frozen_head_.load(std::memory_order_relaxed), std::memory_order_release);
+  }
 
-  // How many magazines; exact when nobody else is at it.
-  uint32_t depth() const { return depth_at(head_.load(std::memory_order_acquire)); }
+  // How many magazines, frozen or not; exact when nobody else is at it.
+  uint32_t depth() const {
+    const uint64_t head = head_.load(std::memory_order_acquire);
+    return depth_at(head == kFrozen ? frozen_head_.load(std::memory_order_relaxed) : head);
+  }
 
   // Ends a tick of the low-water mark: how many magazines nobody needed.
   uint32_t tick() { return low_.tick(depth()); }
@@ -74,10 +85,7 @@ class alignas(64) MagazineStack {
   uint64_t load_head() const {
     uint64_t head;
     // Sleeps rather than yields: a real-time thread would not let the forking one run.
-    constexpr timespec kMoment{0, 50'000};
-    while ((head = head_.load(std::memory_order_acquire)) == kFrozen) {
-      clock_nanosleep(CLOCK_MONOTONIC, 0, &kMoment, nullptr);
-    }
+    while ((head = head_.load(std::memory_order_acquire)) == kFrozen) sleep_us(50);
     return head;
   }
   static uint32_t id_in(uint64_t head) { return static_cast<uint32_t>(head); }
@@ -90,13 +98,11 @@ class alignas(64) MagazineStack {
                                  kMagazineGranule);
   }
   uint32_t depth_at(uint64_t head) const {
-    return id_in(head) == 0 || head == kFrozen
-               ? 0
-               : at(id_in(head))->depth.load(std::memory_order_relaxed);
+    return id_in(head) == 0 ? 0 : at(id_in(head))->depth.load(std::memory_order_relaxed);
   }
 
   std::atomic<uint64_t> head_ = 0;
-  uint64_t frozen_head_ = 0;  // the head before freeze()
+  std::atomic<uint64_t> frozen_head_ = 0;  // the head before freeze()
   uintptr_t base_ = 0;
   LowWater low_;
 };

@@ -58,9 +58,9 @@ bool commit(void* start, size_t bytes) {
 
 size_t committed_bytes() { return committed.load(std::memory_order_relaxed); }
 
-void purge(void* start, size_t bytes) {
+bool purge(void* start, size_t bytes) {
   const KeepErrno keep;
-  madvise(start, bytes, MADV_DONTNEED);
+  return madvise(start, bytes, MADV_DONTNEED) == 0;
 }
 
 size_t resident_bytes(const void* start, size_t bytes) {

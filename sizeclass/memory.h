@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The operating system's memory, as a short list of verbs. Nothing else in the engine maps,
-// protects or unmaps. All are thread-safe, none allocates, all keep errno. Tests replace memory.cpp
-// by a file that refuses at will.
+// protects or unmaps. All are thread-safe, none allocates, all keep errno. tests/fault puts a
+// function before each that can refuse (the linker's --wrap), so the names are part of it.
 //
 // System calls used: mmap, munmap, mprotect, madvise, mincore.
 #pragma once
@@ -27,8 +27,9 @@ bool commit(void* start, size_t bytes);
 // Bytes that commit() made usable since start; never falls.
 size_t committed_bytes();
 
-// Gives the pages' memory back; they stay committed and read as zero at the next touch.
-void purge(void* start, size_t bytes);
+// Gives the pages' memory back; they stay committed and read as zero at the next touch. False when
+// the system refuses, as it does for locked pages (mlockall): then they may hold what they held.
+bool purge(void* start, size_t bytes);
 
 // Of these committed pages, the bytes that are in memory.
 size_t resident_bytes(const void* start, size_t bytes);

@@ -215,10 +215,17 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   if (count == 0) return 0;
 
   const size_t bytes = size_t{count} << class_.slab_shift;
-  memory::purge(reinterpret_cast<void*>(base_ + (uintptr_t{low} << class_.slab_shift)), bytes);
+  const bool gone =
+      memory::purge(reinterpret_cast<void*>(base_ + (uintptr_t{low} << class_.slab_shift)), bytes);
 
   const Lock lock(mutex_);
-  for (uint32_t i = 0; i < count; ++i) purged_.insert(low + i);
+  SlabSet& now_in = gone ? purged_ : empty_;
+  for (uint32_t i = 0; i < count; ++i) now_in.insert(low + i);
+  if (!gone) {
+    free_objects_ += uint64_t{count} * class_.objects_per_slab;
+    count_empty();
+    return 0;
+  }
   ++purges_;
   purged_total_bytes_ += bytes;
   return count;

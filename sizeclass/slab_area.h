@@ -64,7 +64,8 @@ class SlabArea {
   // Ends a tick of the low-water mark: how many empty slabs nobody needed.
   uint32_t tick();
 
-  // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many.
+  // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many. None
+  // also when the system refuses: then they stay as they were.
   uint32_t purge_some(uint32_t most);
 
   uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }

@@ -114,3 +114,41 @@ TEST_CASE("the archive's members are all needed only when malloc is: a plain -l 
     CHECK(outcome.status == 0);
   }
 }
+
+TEST_CASE("a preload does not reach a program that is linked with -static, and does no harm") {
+  TemporaryFolder folder;
+  const std::string program = folder / "hello";
+  const Outcome built = shell("gcc -static -O1 tests/programs/hello.c -o " + program, "");
+  if (built.status != 0) {
+    WARN("there is no static libc");
+    return;
+  }
+  const Outcome outcome = Program({program}).preloaded().with("PKTMALLOC_STATS", "1").run();
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(outcome.out == "hello\n");
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("a program linked with -static and the archive is served, and large requests fail") {
+  TemporaryFolder folder;
+  const std::string program = folder / "program";
+  folder.write("program.c",
+               "#include <stdio.h>\n#include <stdlib.h>\n#include <errno.h>\n"
+               "int main(void) { void* p = malloc(1000); if (!p) return 1; free(p);\n"
+               "  errno = 0; if (malloc(300 << 10) || errno != ENOMEM) return 2;\n"
+               "  puts(\"served\"); return 0; }\n");
+  const Outcome built = shell("gcc -static -O1 -fno-builtin " + (folder / "program.c") + " -o " +
+                                  program + " -Wl,--whole-archive " + build_path("libpktmalloc.a") +
+                                  " -Wl,--no-whole-archive 2>/dev/null",
+                              "");
+  if (built.status != 0) {
+    WARN("there is no static libc");
+    return;
+  }
+  const Outcome outcome = Program({program}).with("PKTMALLOC_STATS", "1").run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out == "served\n");
+  CHECK(outcome.err.find("---- pktmalloc") == 0);
+}

@@ -25,6 +25,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"allocation_in_exit_handlers", {}},
     {"allocation_in_key_destructors", {}},
     {"allocation_in_thread_local_destructors", {}},
+    {"allocation_is_no_cancellation_point", {}},
     {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"calloc_overflow_is_no_memory", {}},
     {"calloc_zeroes_recycled_memory", {}},
@@ -35,9 +36,11 @@ const std::map<std::string, Needs> kPrograms = {
     {"exec_keeps_the_environment", {}},
     {"exhausted_class_is_served_by_the_next_allocator", {{}, rlim_t{16} << 30}},
     {"foreign_pointers_go_to_their_owner", {}},
+    {"everything_at_once", {}},
     {"fork_child_works_without_exec", {}},
     {"fork_handlers_may_allocate", {}},
     {"fork_in_a_signal_handler", {}},
+    {"fork_storm_from_many_threads", {}},
     {"fork_while_others_allocate", {}},
     {"fork_while_streams_are_used", {}},
     {"fork_while_the_background_thread_works",
@@ -46,6 +49,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"free_keeps_errno", {}},
     {"free_of_null_does_nothing", {}},
     {"libc_spellings_are_ours", {}},
+    {"locked_memory_stays_and_is_counted", {}},
     {"longjmp_out_of_a_signal_handler", {}},
     {"main_thread_ends_before_others", {}},
     {"mallinfo2_is_plausible", {}},
@@ -85,6 +89,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"usable_size_is_writable", {}},
     {"valloc_gives_whole_pages", {}},
     {"vfork_and_exec_leave_the_parent_intact", {}},
+    {"writes_after_free_break_no_list", {}},
 };
 
 // Those that must say something, or need what not every machine has.
@@ -95,9 +100,12 @@ const std::set<std::string> kRunElsewhere = {
     "work_under_limits",                   // failures_test.cpp
     "hello",                               // options_test.cpp
     "overwrites_its_environment",          // statistics_test.cpp
+    "objects_lie_somewhere",               // security_test.cpp
     "pooled_sizes",                        // options_test.cpp
     "statistics_are_exact",                // statistics_test.cpp
     "malloc_stats_tells_on_stderr",        // statistics_test.cpp
+    "system_calls",                        // security_test.cpp
+    "work_while_memory_is_refused",        // refusal_test.cpp
     "large_blocks_come_from_mimalloc",     // below
     "large_blocks_do_not_come_from_libc",  // below
 };
@@ -172,6 +180,19 @@ TEST_CASE("another allocator preloaded behind us serves what is not pooled") {
         CHECK(outcome.clean());
       }
     }
+  }
+}
+
+TEST_CASE("programs work under a library that audits the loader") {
+  for (const std::string name : {"everything_at_once", "objects_of_all_sizes_do_not_overlap",
+                                 "plugin_loaded_and_unloaded_repeatedly",
+                                 "every_operator_new_and_delete", "usable_size_is_writable"}) {
+    const Outcome outcome = Program({program_path(name)})
+                                .preloaded()
+                                .with("LD_AUDIT", build_path("tests/plugins/auditing.so"))
+                                .run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
   }
 }
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
-# Tests. tests/unit, tests/model and tests/stress link the engine alone and run in every variant;
+# Tests. tests/unit, model, stress and fault link the engine alone and run in every variant;
 # tests/*_test.cpp drive the built library from outside, as preloaded and as linked.
 
+comma := ,
 # g++ 12 warns of <regex> itself, which Catch2 uses, when it compiles for the address sanitizer.
 TEST_FLAGS := -std=c++20 -g -I. $(VARIANT_FLAGS) -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
   $(if $(filter asan,$(VARIANT)),-Wno-maybe-uninitialized) -DPKTMALLOC_BUILD='"$(BUILD)"'
 TESTS := $(BUILD)/tests
 
-ENGINE_SUITES := unit model stress
+ENGINE_SUITES := unit model stress fault
+# tests/fault stands between the engine and its memory verbs, by their mangled names.
+LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory,7reserveEmm 6commitEPvm 5purgeEPvm)
 OUTSIDE_SUITES := $(if $(SANITIZER),,$(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp)))
 SUITES := $(ENGINE_SUITES) $(OUTSIDE_SUITES)
 
@@ -22,7 +25,7 @@ suite_objects = $(patsubst tests/%.cpp,$(TESTS)/obj/%.o,$(wildcard tests/$(1)/*_
 define ENGINE_SUITE
 $(TESTS)/$(1): $(call suite_objects,$(1)) $(TESTS)/obj/main.o $(ENGINE)
 	$$(call say,LINK)
-	$$(Q)$(CXX) $(VARIANT_FLAGS) -pthread $$^ -o $$@
+	$$(Q)$(CXX) $(VARIANT_FLAGS) -pthread $$^ $(LINK_$(1)) -o $$@
 -include $(patsubst %.o,%.d,$(call suite_objects,$(1)))
 endef
 $(foreach suite,$(ENGINE_SUITES),$(eval $(call ENGINE_SUITE,$(suite))))
@@ -71,17 +74,18 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 .PHONY: tests
 tests: all $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
 
-# Suites by variant: the engine's under the sanitizers, everything in the release and debug builds.
+# Suites by variant: the engine's under the sanitizers and, with the programs, in the debug build, which
+# checks the order of all locks; everything in the release build.
 .PHONY: test
 test: deps  ## build and run all tests; closes with "N passed, N failed"
 	$(MAKE) --no-print-directory tests
 	$(MAKE) --no-print-directory tests VARIANT=debug
-	$(MAKE) --no-print-directory build/asan/tests/unit build/asan/tests/model VARIANT=asan
-	$(MAKE) --no-print-directory build/ubsan/tests/unit build/ubsan/tests/model VARIANT=ubsan
+	$(MAKE) --no-print-directory $(addprefix build/asan/tests/,unit model fault) VARIANT=asan
+	$(MAKE) --no-print-directory $(addprefix build/ubsan/tests/,unit model fault) VARIANT=ubsan
 	$(MAKE) --no-print-directory build/tsan/tests/unit build/tsan/tests/stress VARIANT=tsan
 	$(PYTHON) tests/run.py $(SUITES:%=build/tests/%) \
-	  $(ENGINE_SUITES:%=build/debug/tests/%) \
-	  build/asan/tests/unit build/asan/tests/model build/ubsan/tests/unit build/ubsan/tests/model \
+	  $(ENGINE_SUITES:%=build/debug/tests/%) build/debug/tests/programs \
+	  $(addprefix build/asan/tests/,unit model fault) $(addprefix build/ubsan/tests/,unit model fault) \
 	  build/tsan/tests/unit build/tsan/tests/stress
 
 .PHONY: test-quick

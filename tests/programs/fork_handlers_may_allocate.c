@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Another library's fork handlers may allocate and free, also when they were registered before the
-// first request of the process and so run while the allocator's own locks are held.
+// Another library's fork handlers may allocate, free and ask for numbers, also when they were
+// registered before the first request of the process and so run while the allocator's own locks are
+// held.
+#include <malloc.h>
 #include <pthread.h>
 
 #include "child.h"
@@ -17,6 +19,8 @@ static void use_all_sizes(void) {
     if (kept[i] == NULL) _exit(9);
     memset(kept[i], i, (size_t)(i * 37 % 3000 + 1));
   }
+  malloc_trim(0);
+  (void)mallinfo2();
 }
 
 static void in_parent(void) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What makes an allocator ask the system: threads, a peak and its end, large and aligned blocks, a
+// fork while others work, an end by exit. Waits by poll, which no allocator would use. Runs without
+// the library as well.
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "child.h"
+
+enum { kThreads = 4, kObjects = 12000, kBytes = 1500 };
+
+static atomic_int stop;
+
+static void* run(void* seed) {
+  void** objects = (void**)calloc(kObjects, sizeof *objects);
+  CHECK(objects != NULL);
+  do {
+    for (int i = 0; i < kObjects; ++i) {
+      CHECK((objects[i] = malloc(kBytes)) != NULL);
+      memset(objects[i], i, kBytes);
+    }
+    for (int i = 0; i < kObjects; ++i) free(objects[i]);
+    use_heap((uint64_t)(size_t)seed, 200, 21);
+    poll(NULL, 0, 5);
+  } while (atomic_load(&stop) == 0);
+  free(objects);
+  return NULL;
+}
+
+int main(void) {
+  pthread_t threads[kThreads];
+  for (size_t i = 0; i < kThreads; ++i)
+    CHECK(pthread_create(&threads[i], NULL, run, (void*)i) == 0);
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      use_heap(7, 500, 20);
+      if (i % 2 == 0) exit(0);
+      _exit(0);
+    }
+    wait_for_child(child);
+  }
+  atomic_store(&stop, 1);
+  for (int i = 0; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+  poll(NULL, 0, 200);  // memory goes back
+  free(aligned_alloc(1 << 21, 5 << 20));
+  malloc_trim(0);
+  return 0;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// What docs/security.md promises and a program can show; its table of system calls is read here.
+#include <catch2/catch.hpp>
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/program.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+using Calls = std::set<long>;
+using Environment = std::map<std::string, std::string>;
+
+const std::map<std::string, long> kNumbers = {
+#define CALL(name) \
+  { #name, SYS_##name }
+    CALL(brk),
+    CALL(clock_nanosleep),
+    CALL(clone3),
+    CALL(close),
+    CALL(fcntl),
+    CALL(futex),
+    CALL(getpid),
+    CALL(madvise),
+    CALL(mincore),
+    CALL(mmap),
+    CALL(mprotect),
+    CALL(munmap),
+    CALL(newfstatat),
+    CALL(openat),
+    CALL(prctl),
+    CALL(prlimit64),
+    CALL(rseq),
+    CALL(rt_sigaction),
+    CALL(rt_sigprocmask),
+    CALL(set_robust_list),
+    CALL(write),
+#undef CALL
+};
+
+// The first column of the document's table.
+Calls documented() {
+  Calls calls;
+  std::ifstream file("docs/security.md");
+  const std::regex row("^\\| `([a-z0-9_]+)` \\|.*");
+  std::smatch match;
+  for (std::string line; std::getline(file, line);) {
+    if (!std::regex_match(line, match, row)) continue;
+    INFO(match[1] << " has no number in this test");
+    REQUIRE(kNumbers.count(match[1]) == 1);
+    calls.insert(kNumbers.at(match[1]));
+  }
+  return calls;
+}
+
+std::string joined(const Calls& calls) {
+  std::string list;
+  for (const long call : calls) list += std::to_string(call) + ",";
+  return list;
+}
+
+Program supervised(std::vector<std::string> how, const std::string& name, const Environment& with) {
+  how.insert(how.begin(), program_path("system_calls"));
+  how.push_back(program_path(name));
+  Program program(how);
+  for (const auto& [variable, value] : with) program.with(variable, value);
+  return program;
+}
+
+// Those that the program makes; none when the system has no such filters.
+Calls calls_of(const std::string& name, const Environment& with) {
+  TemporaryFolder folder;
+  supervised({"tell", folder / "calls"}, name, with).run();
+  std::istringstream numbers(folder.read("calls"));
+  Calls calls;
+  for (long call = 0; numbers >> call;) calls.insert(call);
+  return calls;
+}
+
+Environment preloaded(Environment options) {
+  options["PRELOAD"] = library_path();
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("the library makes the system calls that docs/security.md lists, and no other") {
+  const Calls listed = documented();
+  REQUIRE(listed.size() > 10);
+  TemporaryFolder folder;
+  const Environment options[] = {
+      {},
+      {{"PKTMALLOC_STATS", folder / "%p.json"},
+       {"PKTMALLOC_BACKGROUND", "1"},
+       {"PKTMALLOC_AGE", "8ms"}},
+      {{"PKTMALLOC_STATS", "1"}, {"PKTMALLOC_BACKGROUND", "0"}, {"PKTMALLOC_AGE", "8ms"}}};
+  Calls seen;
+  for (const std::string name : {"hello", "everything_at_once"}) {
+    const Calls without = calls_of(name, {});
+    if (without.empty()) {
+      WARN("this system has no seccomp filters with a listener");
+      return;
+    }
+    Calls allowed = without;
+    allowed.insert(listed.begin(), listed.end());
+    const int status = name == "hello" ? 7 : 0;
+    for (const Environment& with : options) {
+      const Outcome outcome = supervised({"allow", joined(allowed)}, name, preloaded(with)).run();
+      INFO(name << ": " << outcome);
+      CHECK(outcome.status == status);
+      CHECK(outcome.err.find("ended by") == std::string::npos);
+      const Calls all = calls_of(name, preloaded(with));
+      seen.insert(all.begin(), all.end());
+    }
+    // The filter is one: without the list the library's calls end the program.
+    const Outcome ended = supervised({"allow", joined(without)}, name, preloaded(options[1])).run();
+    CHECK(ended.status != status);
+  }
+  for (const auto& [name, number] : kNumbers) {
+    INFO(name << " is listed and was not seen");
+    CHECK((listed.count(number) == 0 || seen.count(number) == 1));
+  }
+}
+
+TEST_CASE("addresses differ from process to process") {
+  std::ifstream file("/proc/sys/kernel/randomize_va_space");
+  int randomized = 0;
+  file >> randomized;
+  if (randomized == 0) {
+    WARN("this system does not randomise addresses");
+    return;
+  }
+  std::set<std::string> places;
+  for (int n = 0; n < 10; ++n) {
+    const Outcome outcome = Program({program_path("objects_lie_somewhere")}).preloaded().run();
+    CHECK(outcome.status == 0);
+    places.insert(outcome.out);
+  }
+  CHECK(places.size() >= 9);  // one of a million for two of them to agree
+}
+
+TEST_CASE("a preload does not reach a setuid program, and does no harm") {
+  TemporaryFolder folder;
+  struct statvfs mount {};
+  statvfs(folder.path().c_str(), &mount);
+  if (geteuid() != 0 || !installed("setpriv") || (mount.f_flag & ST_NOSUID) != 0) {
+    WARN("needs root, setpriv and a folder where setuid holds");
+    return;
+  }
+  const std::string copy = folder / "hello";
+  std::filesystem::copy_file(program_path("hello"), copy);
+  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
+  REQUIRE(chmod(copy.c_str(), 04755) == 0);
+  const Outcome outcome =
+      Program({"setpriv", "--reuid=65534", "--clear-groups", "env", "LD_PRELOAD=" + library_path(),
+               "PKTMALLOC_STATS=1", "PKTMALLOC_UNKNOWN=1", copy})
+          .run();
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(outcome.out == "hello\n");
+  CHECK(outcome.err.empty());
+}
