@@ -75,8 +75,11 @@ $(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/exports.m
 -include $(ENGINE_OBJECTS:.o=.d) $(PRELOAD_OBJECTS:.o=.d)
 
 include tests/tests.mk
+include tests/fuzz/fuzz.mk
+include tests/spin/spin.mk
 include tools/check/check.mk
 include tools/bench/bench.mk
+include tools/soak/soak.mk
 include tools/deps/deps.mk
 include tools/install/install.mk
 

@@ -4,7 +4,9 @@
 
 Each executable given is run once; its test cases are counted from its JUnit report. A failed case is
 told with its assertions; an executable that dies or reports nothing counts as one failure.
+--target NAME, before the executables and as often as one likes, runs `make NAME` as one test more.
 """
+import argparse
 import os
 import subprocess
 import sys
@@ -43,16 +45,35 @@ def run(executable):
     return passed, failed
 
 
-def main(executables):
+def run_target(name):
+    """As run(), for a target of make; what it prints is shown as it comes."""
+    # Variables of the command line are handed on; a share in the calling make's jobs cannot be.
+    flags = [flag for flag in os.environ.get("MAKEFLAGS", "").split() if not flag.startswith("-j")
+             and not flag.startswith("--jobserver")]
+    failed = subprocess.run(["make", "--no-print-directory", name], stdin=subprocess.DEVNULL,
+                            env={**os.environ, "MAKEFLAGS": " ".join(flags)}).returncode != 0
+    if failed:
+        print(f"FAILED make {name}")
+    return int(not failed), int(failed)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", action="append", default=[], dest="targets")
+    parser.add_argument("executables", nargs="*")
+    options = parser.parse_args()
+    tests = [(f"make {name}", run_target, name) for name in options.targets]
+    tests += [(executable, run, executable) for executable in options.executables]
     passed, failed = 0, 0
-    for executable in executables:
+    for title, how, what in tests:
         start = time.monotonic()
-        p, f = run(executable)
+        p, f = how(what)
         passed, failed = passed + p, failed + f
-        print(f"{executable}: {p} passed, {f} failed, {time.monotonic() - start:.1f} s", flush=True)
+        print(f"{title}: {p} passed, {f} failed, {time.monotonic() - start:.1f} s", flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

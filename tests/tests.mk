@@ -76,14 +76,16 @@ tests: all $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(PLUGINS))  ##
 
 # Suites by variant: the engine's under the sanitizers and, with the programs, in the debug build, which
 # checks the order of all locks; everything in the release build.
+# ALSO names targets that run, and count, as one test each.
+ALSO ?=
 .PHONY: test
-test: deps  ## build and run all tests; closes with "N passed, N failed"
+test: deps  ## build and run all tests; closes with "N passed, N failed" (ALSO=fuzz: that too)
 	$(MAKE) --no-print-directory tests
 	$(MAKE) --no-print-directory tests VARIANT=debug
 	$(MAKE) --no-print-directory $(addprefix build/asan/tests/,unit model fault) VARIANT=asan
 	$(MAKE) --no-print-directory $(addprefix build/ubsan/tests/,unit model fault) VARIANT=ubsan
 	$(MAKE) --no-print-directory build/tsan/tests/unit build/tsan/tests/stress VARIANT=tsan
-	$(PYTHON) tests/run.py $(SUITES:%=build/tests/%) \
+	$(PYTHON) tests/run.py $(ALSO:%=--target %) $(SUITES:%=build/tests/%) \
 	  $(ENGINE_SUITES:%=build/debug/tests/%) build/debug/tests/programs \
 	  $(addprefix build/asan/tests/,unit model fault) $(addprefix build/ubsan/tests/,unit model fault) \
 	  build/tsan/tests/unit build/tsan/tests/stress

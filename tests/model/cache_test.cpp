@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/model/random.h"
+#include "tests/model/shrink.h"
 #include "tests/unit/stock.h"
 
 using namespace pktmalloc;
@@ -218,21 +219,17 @@ class Run {
 uint64_t run_all(unsigned caches, std::initializer_list<size_t> sizes, size_t area_bytes,
                  size_t magazine_area_bytes) {
   uint64_t refusals = 0;
-  for (const uint64_t seed : seeds(20)) {
-    CAPTURE(seed, caches, area_bytes);
-    Random random(seed);
+  const auto run_one = [&](Random& random) {
     Stock stock(sizes, area_bytes, magazine_area_bytes);
     Run run(random, stock, caches, magazine_area_bytes < kMiB);
-    for (int step = 0; step < 600; ++step) {
-      const char* wrong = run.step();
-      if (wrong == nullptr) continue;
-      CAPTURE(step);
-      FAIL(wrong);
-    }
-    const char* wrong = run.end();
-    if (wrong != nullptr) FAIL(wrong);
+    const char* wrong = nullptr;
+    for (int step = 0; step < 600 && wrong == nullptr && !random.over(); ++step) wrong = run.step();
+    if (wrong == nullptr) wrong = run.end();
     refusals += run.refusals;
-  }
+    return wrong;
+  };
+  CAPTURE(caches, area_bytes);
+  CHECK(first_failure(20, run_one) == "");
   return refusals;
 }
 

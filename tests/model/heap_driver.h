@@ -42,11 +42,12 @@ class HeapDriver {
   void run(const uint8_t* bytes, size_t count) {
     next_ = bytes;
     end_ = bytes + count;
-    while (next_ != end_) step();
+    for (; next_ != end_; ++instructions_) step();
     check_all();
     give_all_back();
   }
 
+  uint64_t instructions() const { return instructions_; }
   uint64_t allocs() const { return sum(allocs_); }
   uint64_t refusals() const { return refusals_; }
 
@@ -294,7 +295,7 @@ class HeapDriver {
   std::vector<std::vector<Live>> live_;  // by class
   std::map<uintptr_t, uintptr_t> all_;   // begin and end of every live object
   std::vector<uint64_t> allocs_, frees_;
-  uint64_t serial_ = 0, attached_ = 0, refusals_ = 0;
+  uint64_t instructions_ = 0, serial_ = 0, attached_ = 0, refusals_ = 0;
   const uint8_t* next_ = nullptr;
   const uint8_t* end_ = nullptr;
 };

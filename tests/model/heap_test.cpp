@@ -7,6 +7,7 @@
 
 #include "tests/model/heap_driver.h"
 #include "tests/model/random.h"
+#include "tests/model/shrink.h"
 #include "tests/unit/started_heap.h"
 
 using namespace pktmalloc;
@@ -14,16 +15,34 @@ using namespace pktmalloc::test;
 
 namespace {
 
+using Bytes = std::vector<uint8_t>;
+
+// Empty: nothing was wrong.
+std::string obey(HeapDriver& driver, const Bytes& program) {
+  try {
+    driver.run(program.data(), program.size());
+  } catch (const BrokenInvariant& broken) {
+    return broken.what();
+  }
+  return {};
+}
+
 // Returns how many requests were refused.
 uint64_t run_all(const HeapConfig& config, unsigned fixed_seeds, size_t bytes) {
   uint64_t refusals = 0;
   for (const uint64_t seed : seeds(fixed_seeds)) {
     CAPTURE(seed);
     Random random(seed);
-    std::vector<uint8_t> program(bytes);
+    Bytes program(bytes);
     for (uint8_t& byte : program) byte = random.byte();
     const auto driver = std::make_unique<HeapDriver>(config);
-    REQUIRE_NOTHROW(driver->run(program.data(), program.size()));
+    const std::string wrong = obey(*driver, program);
+    if (!wrong.empty()) {
+      const Bytes few = shrink(program, [&](const Bytes& candidate) {
+        return !obey(*std::make_unique<HeapDriver>(config), candidate).empty();
+      });
+      FAIL(wrong << ", shrunk to " << listed(few));
+    }
     CHECK(driver->allocs() > bytes / 8);
     refusals += driver->refusals();
   }

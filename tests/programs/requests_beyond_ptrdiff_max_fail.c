@@ -13,10 +13,11 @@
   } while (0)
 
 int main(void) {
-  const size_t sizes[] = {(size_t)PTRDIFF_MAX + 1, SIZE_MAX - 4096, SIZE_MAX - 16, SIZE_MAX};
+  const size_t sizes[] = {PTRDIFF_MAX, (size_t)PTRDIFF_MAX + 1, SIZE_MAX - 4096, SIZE_MAX - 16,
+                          SIZE_MAX};
   char* block = malloc(100);
   block[99] = 7;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 5; ++i) {
     const size_t bytes = sizes[i];
     REFUSED(malloc(bytes));
     REFUSED(calloc(1, bytes));

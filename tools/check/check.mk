@@ -5,9 +5,10 @@ CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload tests tests/* tools/
   $(addsuffix /*.cpp,sizeclass preload tests tests/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
-check: deps  ## format, clang-tidy, layers, golden files, unit tests
+check: deps  ## format, clang-tidy, layers, golden files, unit tests, the model of the depot
 	$(MAKE) --no-print-directory check-format check-layers check-docs
 	$(MAKE) --no-print-directory check-tidy
+	$(MAKE) --no-print-directory check-model
 	$(MAKE) --no-print-directory test-quick
 
 .PHONY: check-format

@@ -6,7 +6,8 @@ Without an option writes the generated parts of README.md and docs/benchmarks.md
 a pair of marks such as "options begin" and "options end": the table of options from
 preload/options.def, the figures from docs/figures.json (written by `make bench-publish`). With
 --check changes nothing and fails where a part is out of date, or where docs/statistics.md does not
-define a key of preload/statistics.def.
+define a key of preload/statistics.def, or docs/conformance.md names a program that is not in
+tests/programs.
 """
 import json
 import pathlib
@@ -144,6 +145,11 @@ def main(check):
     for scope, key in STATISTIC.findall((ROOT / "preload/statistics.def").read_text()):
         if f"`{key}`" not in glossary:
             faults.append(f"docs/statistics.md: does not define {scope.lower()} statistic `{key}`")
+    for line in (ROOT / "docs/conformance.md").read_text().splitlines():
+        proof = line.rstrip("| ").rpartition("|")[2] if line.startswith("| ") else ""
+        for name in re.findall(r"`(\w+)`", proof):
+            if not list((ROOT / "tests/programs").glob(f"{name}.c*")):
+                faults.append(f"docs/conformance.md: no program {name} in tests/programs")
     print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
     return 1 if faults else 0
 

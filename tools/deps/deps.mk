@@ -3,9 +3,16 @@
 
 # To build, to run the tests (peers and real programs among them), and to run the demo.
 DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
-  catch2 clang-format clang-tidy valgrind procps \
+  catch2 clang-format clang-tidy valgrind procps spin \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
   sqlite3 perl redis-server redis-tools libpython3-stdlib python3-matplotlib
+
+# For `make fuzz`: the compiler that has the fuzzer, and its runtime.
+FUZZ_PACKAGES := clang libclang-rt-14-dev
+
+# What the soak runs besides; it goes without those that are missing.
+SOAK_PACKAGES := libpython3.11-testsuite ruby lua5.4 nodejs php-cli ghostscript nginx-light wrk \
+  memcached
 
 # For the benchmarks besides: libraries that they compare with, real programs.
 BENCH_PACKAGES := libbenchmark-dev libboost-dev libconcurrentqueue-dev \
