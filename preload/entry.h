@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "preload/call.h"
 #include "preload/process.h"
 #include "preload/route.h"
 #include "preload/thread.h"
@@ -29,7 +30,23 @@ inline void* allocate(size_t bytes) {
   return kSlow(bytes);
 }
 
-inline void release(void* p) {
+// `bytes` is the product and did not overflow.
+inline void* allocate_zeroed(size_t count, size_t bytes_each, size_t bytes) {
+  if (bytes <= ClassTable::kSmallLimit) [[likely]] {
+    if (void* p = this_thread.allocates_from->allocate(heap.classes().small(bytes))) [[likely]] {
+      return memset(p, 0, bytes);
+    }
+  }
+  return allocate_zeroed_slow(count, bytes_each, bytes);
+}
+
+inline void* allocate_slow(size_t bytes, Family) { return allocate_slow(bytes); }
+
+inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
+  return allocate_aligned(alignment, bytes);
+}
+
+inline void release(void* p, Told = {}) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner) && this_thread.releases_to->release(static_cast<ClassId>(owner), p))
       [[likely]] {

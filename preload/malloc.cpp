@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/entry.h"
 #include "preload/export.h"
+#include "preload/front.h"
 #include "sizeclass/memory.h"
 
 namespace {
@@ -30,42 +30,41 @@ void* invalid() {
 
 void* aligned(size_t alignment, size_t bytes) {
   if (bytes > PTRDIFF_MAX) return no_memory();
-  return allocate_aligned(alignment, bytes);
+  return front::allocate_aligned(alignment, bytes, Family::kMalloc);
 }
 
 }  // namespace
 
 extern "C" {
 
-PKTMALLOC_EXPORT void* malloc(size_t bytes) { return allocate<allocate_slow>(bytes); }
+PKTMALLOC_EXPORT void* malloc(size_t bytes) { return front::allocate<front::allocate_slow>(bytes); }
 
-PKTMALLOC_EXPORT void free(void* p) { release(p); }
+PKTMALLOC_EXPORT void free(void* p) { front::release(p); }
 
-PKTMALLOC_EXPORT void free_sized(void* p, size_t) { release(p); }
+PKTMALLOC_EXPORT void free_sized(void* p, size_t bytes) {
+  front::release(p, {Family::kMalloc, bytes});
+}
 
-PKTMALLOC_EXPORT void free_aligned_sized(void* p, size_t, size_t) { release(p); }
+PKTMALLOC_EXPORT void free_aligned_sized(void* p, size_t alignment, size_t bytes) {
+  front::release(p, {Family::kMalloc, bytes, alignment});
+}
 
 PKTMALLOC_EXPORT void* calloc(size_t count, size_t bytes_each) {
   size_t bytes;
   if (__builtin_mul_overflow(count, bytes_each, &bytes)) [[unlikely]]
     return no_memory();
-  if (bytes <= ClassTable::kSmallLimit) [[likely]] {
-    if (void* p = this_thread.allocates_from->allocate(heap.classes().small(bytes))) [[likely]] {
-      return memset(p, 0, bytes);
-    }
-  }
-  return allocate_zeroed_slow(count, bytes_each, bytes);
+  return front::allocate_zeroed(count, bytes_each, bytes);
 }
 
 // As glibc: (null, n) allocates, (p, 0) frees and returns null.
 PKTMALLOC_EXPORT void* realloc(void* p, size_t bytes) {
-  if (p == nullptr) return allocate<allocate_slow>(bytes);
+  if (p == nullptr) return front::allocate<front::allocate_slow>(bytes);
   if (bytes == 0) {
-    release(p);
+    front::release(p);
     return nullptr;
   }
   if (bytes > PTRDIFF_MAX) return no_memory();
-  return reallocate(p, bytes);
+  return front::reallocate(p, bytes);
 }
 
 PKTMALLOC_EXPORT void* reallocarray(void* p, size_t count, size_t bytes_each) {
@@ -104,7 +103,7 @@ PKTMALLOC_EXPORT void* pvalloc(size_t bytes) {
   return aligned(page, pages / page * page);
 }
 
-PKTMALLOC_EXPORT size_t malloc_usable_size(void* p) { return usable_size(p); }
+PKTMALLOC_EXPORT size_t malloc_usable_size(void* p) { return front::usable_size(p); }
 
 // Programs that know glibc call it by these names as well.
 PKTMALLOC_ALIAS(free) void cfree(void*);

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "preload/entry.h"
 #include "preload/export.h"
+#include "preload/front.h"
 #include "preload/message.h"
 #include "preload/next_allocator.h"
 
@@ -29,12 +29,14 @@ Function runtime_new(const char* name) {
 
 // The mangled names, for throwing and nothrow, plain and array (Itanium C++ ABI, 64-bit size_t).
 struct Plain {
+  static constexpr Family kFamily = Family::kNew;
   static constexpr char kNew[] = "_Znwm";
   static constexpr char kNothrow[] = "_ZnwmRKSt9nothrow_t";
   static constexpr char kAligned[] = "_ZnwmSt11align_val_t";
   static constexpr char kAlignedNothrow[] = "_ZnwmSt11align_val_tRKSt9nothrow_t";
 };
 struct Array {
+  static constexpr Family kFamily = Family::kNewArray;
   static constexpr char kNew[] = "_Znam";
   static constexpr char kNothrow[] = "_ZnamRKSt9nothrow_t";
   static constexpr char kAligned[] = "_ZnamSt11align_val_t";
@@ -43,20 +45,21 @@ struct Array {
 
 template <typename Form>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
-  if (void* p = allocate_slow(bytes)) return p;
+  if (void* p = front::allocate_slow(bytes, Form::kFamily)) return p;
   return runtime_new<void* (*)(size_t)>(Form::kNew)(bytes);
 }
 
 template <typename Form>
 [[gnu::noinline]] void* new_nothrow_slow(size_t bytes) {
-  if (void* p = allocate_slow(bytes)) return p;
+  if (void* p = front::allocate_slow(bytes, Form::kFamily)) return p;
   using Function = void* (*)(size_t, const std::nothrow_t&);
   return runtime_new<Function>(Form::kNothrow)(bytes, std::nothrow_t{});
 }
 
+template <typename Form>
 void* aligned(size_t bytes, std::align_val_t alignment) {
   const size_t a = static_cast<size_t>(alignment);
-  return std::has_single_bit(a) ? allocate_aligned(a, bytes) : nullptr;
+  return std::has_single_bit(a) ? front::allocate_aligned(a, bytes, Form::kFamily) : nullptr;
 }
 
 // libstdc++ rounds the size up to the alignment without minding overflow, and would then be content
@@ -66,14 +69,14 @@ bool overflows_when_rounded(size_t bytes) { return bytes > PTRDIFF_MAX; }
 template <typename Form>
 void* new_aligned(size_t bytes, std::align_val_t alignment) {
   if (overflows_when_rounded(bytes)) return new_slow<Form>(bytes);
-  if (void* p = aligned(bytes, alignment)) return p;
+  if (void* p = aligned<Form>(bytes, alignment)) return p;
   return runtime_new<void* (*)(size_t, std::align_val_t)>(Form::kAligned)(bytes, alignment);
 }
 
 template <typename Form>
 void* new_aligned_nothrow(size_t bytes, std::align_val_t alignment) {
   if (overflows_when_rounded(bytes)) return new_nothrow_slow<Form>(bytes);
-  if (void* p = aligned(bytes, alignment)) return p;
+  if (void* p = aligned<Form>(bytes, alignment)) return p;
   using Function = void* (*)(size_t, std::align_val_t, const std::nothrow_t&);
   return runtime_new<Function>(Form::kAlignedNothrow)(bytes, alignment, std::nothrow_t{});
 }
@@ -81,25 +84,25 @@ void* new_aligned_nothrow(size_t bytes, std::align_val_t alignment) {
 }  // namespace
 
 // clang-format off
-PKTMALLOC_EXPORT void* operator new(size_t n) { return allocate<new_slow<Plain>>(n); }
-PKTMALLOC_EXPORT void* operator new[](size_t n) { return allocate<new_slow<Array>>(n); }
-PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return allocate<new_nothrow_slow<Plain>>(n); }
-PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return allocate<new_nothrow_slow<Array>>(n); }
+PKTMALLOC_EXPORT void* operator new(size_t n) { return front::allocate<new_slow<Plain>>(n); }
+PKTMALLOC_EXPORT void* operator new[](size_t n) { return front::allocate<new_slow<Array>>(n); }
+PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_nothrow_slow<Plain>>(n); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_nothrow_slow<Array>>(n); }
 PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a) { return new_aligned<Plain>(n, a); }
 PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a) { return new_aligned<Array>(n, a); }
 PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned_nothrow<Plain>(n, a); }
 PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned_nothrow<Array>(n, a); }
 
-PKTMALLOC_EXPORT void operator delete(void* p) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete[](void* p) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete(void* p, size_t) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete[](void* p, size_t) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete[](void* p, const std::nothrow_t&) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete(void* p, std::align_val_t) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete[](void* p, std::align_val_t) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete(void* p, size_t, std::align_val_t) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete[](void* p, size_t, std::align_val_t) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
-PKTMALLOC_EXPORT void operator delete[](void* p, std::align_val_t, const std::nothrow_t&) noexcept { release(p); }
+PKTMALLOC_EXPORT void operator delete(void* p) noexcept { front::release(p, {Family::kNew}); }
+PKTMALLOC_EXPORT void operator delete[](void* p) noexcept { front::release(p, {Family::kNewArray}); }
+PKTMALLOC_EXPORT void operator delete(void* p, size_t n) noexcept { front::release(p, {Family::kNew, n}); }
+PKTMALLOC_EXPORT void operator delete[](void* p, size_t n) noexcept { front::release(p, {Family::kNewArray, n}); }
+PKTMALLOC_EXPORT void operator delete(void* p, const std::nothrow_t&) noexcept { front::release(p, {Family::kNew}); }
+PKTMALLOC_EXPORT void operator delete[](void* p, const std::nothrow_t&) noexcept { front::release(p, {Family::kNewArray}); }
+PKTMALLOC_EXPORT void operator delete(void* p, std::align_val_t a) noexcept { front::release(p, {Family::kNew, kUntold, static_cast<size_t>(a)}); }
+PKTMALLOC_EXPORT void operator delete[](void* p, std::align_val_t a) noexcept { front::release(p, {Family::kNewArray, kUntold, static_cast<size_t>(a)}); }
+PKTMALLOC_EXPORT void operator delete(void* p, size_t n, std::align_val_t a) noexcept { front::release(p, {Family::kNew, n, static_cast<size_t>(a)}); }
+PKTMALLOC_EXPORT void operator delete[](void* p, size_t n, std::align_val_t a) noexcept { front::release(p, {Family::kNewArray, n, static_cast<size_t>(a)}); }
+PKTMALLOC_EXPORT void operator delete(void* p, std::align_val_t a, const std::nothrow_t&) noexcept { front::release(p, {Family::kNew, kUntold, static_cast<size_t>(a)}); }
+PKTMALLOC_EXPORT void operator delete[](void* p, std::align_val_t a, const std::nothrow_t&) noexcept { front::release(p, {Family::kNewArray, kUntold, static_cast<size_t>(a)}); }
 // clang-format on

@@ -112,11 +112,33 @@ bool parse_VERBOSE(const char* value) {
   return equal(value, "0") || equal(value, "1");
 }
 
+// At the end: no unit, or one of them.
+bool parse_size(const char* value, size_t most, size_t& out) {
+  static constexpr Unit kUnits[] = {{"", 1},         {"K", 1 << 10},   {"KiB", 1 << 10},
+                                    {"M", 1 << 20},  {"MiB", 1 << 20}, {"G", 1 << 30},
+                                    {"GiB", 1 << 30}};
+  return parse_quantity(value, kUnits, 0, most, out) && *value == '\0';
+}
+
+bool parse_CHECK(const char* value) {
+  parsed.check_reports = equal(value, "report");
+  return equal(value, "report") || equal(value, "abort");
+}
+
+bool parse_QUARANTINE(const char* value) {
+  return parse_size(value, size_t{16} << 30, parsed.quarantine_bytes);
+}
+
+bool parse_GUARD(const char* value) {
+  return parse_size(value, size_t{256} << 10, parsed.guard_size);
+}
+
 struct Option {
   const char* name;
   const char* default_value;
   const char* accepted;
   bool (*parse)(const char* value);
+  bool checked;       // of the checked library only
   const char* given;  // in the environment
 };
 
@@ -125,7 +147,9 @@ constexpr size_t kPrefixLength = sizeof kPrefix - 1;
 
 constinit Option table[] = {
 #define OPTION(NAME, default_value, accepted, help) \
-  {#NAME, default_value, accepted, parse_##NAME, nullptr},
+  {#NAME, default_value, accepted, parse_##NAME, false, nullptr},
+#define CHECKED_OPTION(NAME, default_value, accepted, help) \
+  {#NAME, default_value, accepted, parse_##NAME, true, nullptr},
 #include "preload/options.def"
 #undef OPTION
 };
@@ -146,7 +170,13 @@ void read_variable(const char* variable) {
   for (Option& option : table) {
     if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
     option.given = equals + 1;
-    if (option.parse(option.given)) return;
+    if (option.parse(option.given)) {
+      if (option.checked && !PKTMALLOC_CHECKED) {
+        message("PKTMALLOC_%s=%s does nothing here: it is for libpktmalloc-checked.so", option.name,
+                option.given);
+      }
+      return;
+    }
     message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, option.given,
             option.accepted, option.default_value);
     option.given = nullptr;

@@ -22,6 +22,10 @@ struct Options {
   uint64_t age_ms = 1000;
   Switch background = Switch::kAuto;
   bool verbose = false;
+  // Of the checked library.
+  bool check_reports = false;  // and goes on, instead of abort
+  size_t quarantine_bytes = size_t{32} << 20;
+  size_t guard_size = 0;  // 0: none
 };
 
 // At start, by one thread. Does nothing when it was done before, or while libc does not know the

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "preload/background.h"
+#include "preload/checks.h"
 #include "preload/message.h"
 #include "preload/next_allocator.h"
 #include "preload/options.h"
@@ -40,6 +41,7 @@ pthread_key_t exit_key;
 constinit bool have_exit_key = false;
 
 void on_thread_exit(void* cache) {
+  checks_thread_exit();
   // Whatever else this thread still allocates or frees goes to the slabs directly: other keys'
   // destructors and libc's own teardown come after us.
   this_thread.direct = true;
@@ -59,6 +61,7 @@ void before_fork() {
   start_mutex.lock();
   next_allocator_mutex().lock();
   background_mutex().lock();
+  checks_lock();
   heap.lock_all();
   this_thread.forking = true;
 }
@@ -68,6 +71,7 @@ bool unlock_after_fork() {
   if (!this_thread.forking) return false;
   this_thread.forking = false;
   heap.unlock_all();
+  checks_unlock();
   background_mutex().unlock();
   next_allocator_mutex().unlock();
   start_mutex.unlock();
@@ -120,6 +124,7 @@ void start_process() {
   }
   heap.ageing().on_tick([] { next_allocator_tick(); });
   heap.start(config);
+  checks_start();
   // From here on what libc allocates is served from our slabs. The handlers come before the word
   // that we have started: no thread can use a heap that a fork would not lock.
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -134,12 +139,15 @@ __attribute__((constructor(101))) void on_load() {
   read_options();  // if the first request came before libc knew the environment
   next_allocator();
   if (heap.started()) next_allocator().keep_heap_top();
+  checks_load();
   background_allow();
   report_start();
 }
 
 __attribute__((destructor)) void on_exit() {
-  if (!aborting) report_at_exit();
+  if (aborting) return;
+  checks_exit();
+  report_at_exit();
 }
 
 }  // namespace

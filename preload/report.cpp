@@ -125,6 +125,11 @@ void report_at_exit() {
   errno = saved_errno;
 }
 
+int report_descriptor() {
+  const int fd = find_stderr();
+  return fd >= 0 ? fd : STDERR_FILENO;
+}
+
 void report_now() {
   Snapshot snapshot;
   take_snapshot(snapshot);

@@ -29,6 +29,9 @@ void report_start();
 // At exit, if PKTMALLOC_STATS asks for it.
 void report_at_exit();
 
+// The descriptor that was stderr at load and still is, else 2; without PKTMALLOC_STATS=1 always 2.
+int report_descriptor();
+
 // As text on stderr, now.
 void report_now();
 

@@ -55,6 +55,17 @@ class Heap {
 
   const ClassTable& classes() const { return classes_; }
 
+  // For the checks: as SlabArea, of the class `id`.
+  uintptr_t object_at(ClassId id, const void* p) const {
+    return index(id) < classes_.count()
+               ? areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p))
+               : 0;
+  }
+  template <typename Visit>
+  void each_object(ClassId id, Visit visit) const {
+    areas_[index(id)].each_object(visit);
+  }
+
   // A cache for the calling thread; nullptr when there is no memory for one.
   Cache* attach();
   // Gives its contents back; the cache is no longer the thread's.

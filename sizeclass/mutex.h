@@ -19,6 +19,9 @@ enum class LockRank : uint8_t {
   kStart,                               // starting the process: options, reservation, fork handlers
   kNextAllocator,                       // looking up the next allocator's functions
   kBackground,                          // starting and ending the background thread
+  kLargeObjects,                        // checked: the table of objects outside the slabs
+  kQuarantine,                          // checked: the freed objects that wait
+  kGuard,                               // checked: objects before guard pages
   kAgeing,                              // who gives memory back just now
   kCaches,                              // the list of thread caches
   kArea,                                // kArea + n: slabs of class n

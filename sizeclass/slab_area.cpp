@@ -94,7 +94,7 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
     const uintptr_t offset = slots[i] - base_;
     const uint64_t slab = offset >> class_.slab_shift;
     const uint32_t object = class_.object_index(offset & mask);
-    if (slab >= fresh_ || object >= class_.objects_per_slab ||
+    if (slab >= fresh_.load(std::memory_order_relaxed) || object >= class_.objects_per_slab ||
         uint64_t{object} * class_.object_bytes != (offset & mask)) [[unlikely]] {
       mutex_.unlock();
       report_misuse(Misuse::kNotAnObject, slots[i], class_.object_bytes);
@@ -147,8 +147,9 @@ uint32_t SlabArea::slab_to_fill() {
 }
 
 bool SlabArea::open_fresh_slab() {
-  if (fresh_ == slab_limit_ || !commit_record(fresh_) || !commit_slab(fresh_)) return false;
-  const uint32_t slab = fresh_++;
+  const uint32_t slab = fresh_.load(std::memory_order_relaxed);
+  if (slab == slab_limit_ || !commit_record(slab) || !commit_slab(slab)) return false;
+  fresh_.store(slab + 1, std::memory_order_relaxed);
   Record& r = record(slab);
   uint64_t left = class_.objects_per_slab;
   for (uint64_t w = 0; left > 0; ++w) {
@@ -239,7 +240,7 @@ AreaStatistics SlabArea::statistics() {
   s.fills = fills_;
   s.drains = drains_;
   s.free_objects = free_objects_;
-  s.used_slabs = fresh_;
+  s.used_slabs = fresh_.load(std::memory_order_relaxed);
   s.empty_slabs = empty_.count();
   s.purged_slabs = purged_.count();
   s.committed_bytes = committed_bytes_;

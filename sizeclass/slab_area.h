@@ -61,6 +61,31 @@ class SlabArea {
   // Takes back slots[0..count). Reports and aborts on an object that is free already or is none.
   void drain(const uintptr_t* slots, uint32_t count);
 
+  // Where the object begins that the address lies in; 0: in no object of a slab that was ever used.
+  // Takes no lock.
+  uintptr_t object_at(uintptr_t address) const {
+    const uintptr_t offset = address - base_;
+    const uintptr_t in_slab = offset & (slab_bytes() - 1);
+    const uint32_t object = class_.object_index(in_slab);
+    if (offset >> class_.slab_shift >= fresh_.load(std::memory_order_relaxed) ||
+        object >= class_.objects_per_slab) {
+      return 0;
+    }
+    return address - in_slab + uintptr_t{object} * class_.object_bytes;
+  }
+
+  // Calls visit(start) for every object of the slabs that were ever used, free ones too. Takes no
+  // lock.
+  template <typename Visit>
+  void each_object(Visit visit) const {
+    for (uint32_t slab = 0; slab < fresh_.load(std::memory_order_relaxed); ++slab) {
+      const uintptr_t start = base_ + (uintptr_t{slab} << class_.slab_shift);
+      for (uint32_t i = 0; i < class_.objects_per_slab; ++i) {
+        visit(start + uintptr_t{i} * class_.object_bytes);
+      }
+    }
+  }
+
   // Ends a tick of the low-water mark: how many empty slabs nobody needed.
   uint32_t tick();
 
@@ -95,12 +120,13 @@ class SlabArea {
   SizeClass class_{};
   size_t record_bytes_ = 0;
   uintptr_t base_ = 0;
-  uint32_t slab_limit_ = 0;        // slabs in the area
-  uint32_t fresh_ = 0;             // slabs below have been used; guarded by mutex_, as all below
-  size_t committed_bytes_ = 0;     // from base_
-  char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs
-  char* late_sets_ = nullptr;      // bits of the three sets
-  char* late_records_ = nullptr;   // of the other slabs
+  uint32_t slab_limit_ = 0;          // slabs in the area
+  std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_, which
+                                     // guards all below
+  size_t committed_bytes_ = 0;       // from base_
+  char* early_records_ = nullptr;    // of slabs below SlabSet::kInlineSlabs
+  char* late_sets_ = nullptr;        // bits of the three sets
+  char* late_records_ = nullptr;     // of the other slabs
   size_t late_sets_bytes_ = 0;
   size_t late_committed_bytes_ = 0;  // from late_sets_
   SlabSet partial_, empty_, purged_;

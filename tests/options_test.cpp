@@ -94,6 +94,9 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
         "18446744073709551617s", "99999999999999999999ms"}},
       {"PKTMALLOC_BACKGROUND", {"", "2", "yes", "AUTO", "01"}},
       {"PKTMALLOC_VERBOSE", {"", "2", "yes", "on"}},
+      {"PKTMALLOC_CHECK", {"", "0", "1", "warn"}},
+      {"PKTMALLOC_QUARANTINE", {"", "-1", "1T", "17GiB", "1 MiB"}},
+      {"PKTMALLOC_GUARD", {"", "-1", "257KiB", "64,128"}},
   };
   CHECK(std::size(rows) == kOptions.size());
   for (const Row& row : rows) {

@@ -4,7 +4,7 @@
 
 comma := ,
 # g++ 12 warns of <regex> itself, which Catch2 uses, when it compiles for the address sanitizer.
-TEST_FLAGS := -std=c++20 -g -I. $(VARIANT_FLAGS) -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
+TEST_FLAGS := -std=c++20 -g -I. $(VARIANT_FLAGS) -DPKTMALLOC_CHECKED=0 -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
   $(if $(filter asan,$(VARIANT)),-Wno-maybe-uninitialized) -DPKTMALLOC_BUILD='"$(BUILD)"'
 TESTS := $(BUILD)/tests
 
@@ -64,6 +64,14 @@ $(TESTS)/bin/%-$(1): tests/programs/%.cpp $$(PROGRAM_NEEDS_$(1))
 endef
 $(foreach way,plain shared static,$(eval $(call PROGRAM_RULES,$(way))))
 -include $(PROGRAMS:%=%.d)
+# Programs for the checked library, with their names visible to the loader.
+CHECKED_PROGRAMS := $(patsubst tests/checked/%.cpp,$(TESTS)/bin/%-checked, \
+  $(wildcard tests/checked/*.cpp))
+$(TESTS)/bin/%-checked: tests/checked/%.cpp
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) -Wno-free-nonheap-object -rdynamic $< -o $@
+-include $(CHECKED_PROGRAMS:%=%.d)
 # Small libraries that programs load.
 PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests/plugins/*.cpp))
 $(TESTS)/plugins/%.so: tests/plugins/%.cpp
@@ -72,7 +80,7 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@
 
 .PHONY: tests
-tests: all $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
+tests: all $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
 
 # Suites by variant: the engine's under the sanitizers and, with the programs, in the debug build, which
 # checks the order of all locks; everything in the release build.

@@ -308,3 +308,19 @@ TEST_CASE("under a tight limit a single slab is had where a step is refused") {
   });
   CHECK(ending.status == 0);
 }
+
+TEST_CASE(
+    "an address leads to its object, unless its slab was never used or it is behind the last") {
+  LoneArea area(1536, 4 * kMiB);
+  CHECK(area->object_at(area.object(0, 0)) == 0);
+  area.fill(1);
+  CHECK(area->object_at(area.object(0, 0)) == area.object(0, 0));
+  CHECK(area->object_at(area.object(0, 7) + 1535) == area.object(0, 7));
+  CHECK(area->object_at(area.object(0, area.per_slab())) == 0);
+  CHECK(area->object_at(area.object(1, 0)) == 0);
+  std::vector<uintptr_t> visited;
+  area->each_object([&](uintptr_t object) { visited.push_back(object); });
+  REQUIRE(visited.size() == area.per_slab());
+  CHECK(visited.front() == area.object(0, 0));
+  CHECK(visited.back() == area.object(0, area.per_slab() - 1));
+}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # `make check` is the one definition of clean.
 
-CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload tests tests/* tools/*/*) \
-  $(addsuffix /*.cpp,sizeclass preload tests tests/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
+CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload preload/* tests tests/* tools/*/*) \
+  $(addsuffix /*.cpp,sizeclass preload preload/* tests tests/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
 check: deps  ## format, clang-tidy, layers, golden files, unit tests, the model of the depot
@@ -32,8 +32,9 @@ docs:  ## write the generated parts of the documents anew
 	$(PYTHON) tools/check/docs.py
 
 .PHONY: check-tidy
-check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(PRELOAD_SOURCES))  ## clang-tidy
+check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(CHECKED_SOURCES))  ## clang-tidy
 
-$(BUILD)/tidy/%.cpp: %.cpp $(wildcard sizeclass/*.h preload/*.h) .clang-tidy
+$(BUILD)/tidy/%.cpp: %.cpp $(wildcard sizeclass/*.h preload/*.h preload/*/*.h) .clang-tidy
 	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- -std=c++20 -I. -DPKTMALLOC_DEBUG=1 && touch $@
+	clang-tidy --quiet $< -- -std=c++20 -I. -DPKTMALLOC_DEBUG=1 \
+	  -DPKTMALLOC_CHECKED=$(if $(findstring /checked/,$<),1,0) && touch $@

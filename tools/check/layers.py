@@ -24,7 +24,17 @@ SIZECLASS = [
 ]
 PRELOAD = [
     "malloc new introspection",
+    "front",
+    "checked_entry life",
+    "quarantine",
     "entry",
+    "inspection",
+    "lookup",
+    "guard large_objects",
+    "finding",
+    "object",
+    "symbols",
+    "stacks",
     "process",  # process.cpp; its header stands at the bottom
     "report report_text report_json report_prometheus",
     "snapshot",
@@ -33,7 +43,7 @@ PRELOAD = [
     "next_allocator",
     "options",
     "thread writer message statistics export",
-    "process.h pktmalloc.h",
+    "mapping call checks process.h pktmalloc.h",
 ]
 # Folder -> what its files may include by path.
 FOLDERS = {

@@ -13,6 +13,7 @@ install: all  ## install libraries, header and pkg-config file (PREFIX=, DESTDIR
 	install -m 755 $(BUILD)/libpktmalloc.so $(INSTALL_LIB)/libpktmalloc.so.$(VERSION)
 	ln -sf libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/$(SONAME)
 	ln -sf $(SONAME) $(INSTALL_LIB)/libpktmalloc.so
+	install -m 755 $(BUILD)/libpktmalloc-checked.so $(INSTALL_LIB)/libpktmalloc-checked.so
 	install -m 644 $(BUILD)/libpktmalloc.a $(INSTALL_LIB)/libpktmalloc.a
 	install -m 644 preload/pktmalloc.h $(INSTALL_INCLUDE)/pktmalloc.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/install/pktmalloc.pc.in \
@@ -22,4 +23,5 @@ install: all  ## install libraries, header and pkg-config file (PREFIX=, DESTDIR
 uninstall:  ## remove what install put there
 	rm -f $(INSTALL_LIB)/libpktmalloc.so $(INSTALL_LIB)/$(SONAME) \
 	  $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/libpktmalloc.a \
+	  $(INSTALL_LIB)/libpktmalloc-checked.so \
 	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc $(INSTALL_INCLUDE)/pktmalloc.h

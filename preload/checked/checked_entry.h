@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Checked entry: what entry.h is to the normal library. The same functions under the same names;
+// each notes where it was called from and leaves the rest to checked_entry.cpp.
+//
+// Every pointer that comes in is looked up (find_object): it may be an object, inside one, or
+// unknown. An unknown one goes to the next allocator, as in the normal library, unless it is of no
+// heap for certain. Raw memory comes from entry.h.
+#pragma once
+
+#include <cstddef>
+
+#include "preload/call.h"
+#include "preload/checked/stacks.h"
+
+namespace pktmalloc::checked {
+
+void* allocate_at(Site site, size_t bytes, Family family);
+void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family);
+void* allocate_zeroed_at(Site site, size_t bytes);
+void* reallocate_at(Site site, void* p, size_t bytes);
+void release_at(Site site, void* p, const Told& told);
+size_t usable_size_at(Site site, void* p);
+
+[[gnu::always_inline]] inline void* allocate_slow(size_t bytes, Family family) {
+  return allocate_at(this_site(), bytes, family);
+}
+
+inline void* allocate_slow(size_t bytes) { return allocate_slow(bytes, Family::kMalloc); }
+
+template <void* (*kSlow)(size_t)>
+[[gnu::always_inline]] inline void* allocate(size_t bytes) {
+  return kSlow(bytes);
+}
+
+[[gnu::always_inline]] inline void* allocate_zeroed(size_t, size_t, size_t bytes) {
+  return allocate_zeroed_at(this_site(), bytes);
+}
+
+[[gnu::always_inline]] inline void* allocate_aligned(size_t alignment, size_t bytes,
+                                                     Family family) {
+  return allocate_aligned_at(this_site(), alignment, bytes, family);
+}
+
+[[gnu::always_inline]] inline void* reallocate(void* p, size_t bytes) {
+  return reallocate_at(this_site(), p, bytes);
+}
+
+[[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
+  release_at(this_site(), p, told);
+}
+
+[[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }
+
+}  // namespace pktmalloc::checked

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "preload/checked/finding.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+#include "preload/checked/symbols.h"
+#include "preload/options.h"
+#include "preload/report.h"
+#include "preload/writer.h"
+
+namespace pktmalloc::checked {
+namespace {
+
+// In report mode: a fault in a loop should not fill the disk.
+constexpr unsigned kMostFindings = 100;
+constinit std::atomic<unsigned> findings = 0;
+
+unsigned frames_outside(StackId id, uintptr_t* frames, unsigned& first) {
+  const unsigned count = frames_of(id, frames);
+  for (first = 0; first < count && in_this_library(frames[first]); ++first) continue;
+  return count;
+}
+
+void write_stack(Writer& out, const char* title, StackId id) {
+  if (id == 0) return;
+  uintptr_t frames[kStackFrames];
+  unsigned first;
+  const unsigned count = frames_outside(id, frames, first);
+  out.print("  %s%s\n", title, count == first ? " an unknown place" : ":");
+  for (unsigned i = first; i < count; ++i) {
+    char place[400];
+    describe(frames[i], Detail::kOffsets, place, sizeof place);
+    out.print("    #%-2u %s\n", i - first, place);
+  }
+}
+
+}  // namespace
+
+void tell(StackId now, const Facts& object, const char* format, ...) {
+  const unsigned number = findings.fetch_add(1, std::memory_order_relaxed);
+  if (number >= kMostFindings) return;
+  const int saved_errno = errno;
+  char what[300];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(what, sizeof what, format, arguments);
+  va_end(arguments);
+
+  Writer out(report_descriptor());
+  uintptr_t frames[kStackFrames];
+  unsigned first;
+  char where[160] = "";
+  if (frames_outside(now, frames, first) > first) {
+    describe(frames[first], Detail::kNames, where, sizeof where);
+  }
+  out.print("pktmalloc: %s%s%s\n", what, where[0] != '\0' ? ", in " : "", where);
+  write_stack(out, "found in", now);
+  write_stack(out, "allocated in", object.allocated_at);
+  write_stack(out, "first freed in", object.freed_at);
+  if (number + 1 == kMostFindings) out.print("pktmalloc: further findings are not told\n");
+  out.finish();
+  if (!options().check_reports) abort();
+  errno = saved_errno;
+}
+
+}  // namespace pktmalloc::checked

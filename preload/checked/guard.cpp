@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "preload/checked/guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstdlib>
+
+#include "preload/checked/finding.h"
+#include "preload/checked/mapping.h"
+#include "preload/options.h"
+#include "preload/thread.h"
+#include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
+
+namespace pktmalloc::checked {
+namespace {
+
+// Two mappings a slot, of the 65,530 that a process has by default.
+constexpr uint32_t kSlots = 16384;
+constexpr size_t kAlignment = 16;
+
+constinit Mutex mutex{LockRank::kGuard};
+uintptr_t base = 0;
+uintptr_t region_bytes = 0;  // 0: no guards
+size_t slot_bytes = 0;       // with the guard page
+size_t page = 0;
+ClassId guarded_class = kNoClass;
+uint32_t fresh = 0;  // slots below have been used; guarded by mutex, as the ring
+uint32_t* released = nullptr;
+uint32_t released_first = 0, released_count = 0;
+struct sigaction former;
+
+uintptr_t slot_of(const void* p) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - base;
+  return base + offset / slot_bytes * slot_bytes;
+}
+
+Header*& header_in(uintptr_t slot) { return *reinterpret_cast<Header**>(slot); }
+
+uintptr_t guard_of(uintptr_t slot) { return slot + slot_bytes - page; }
+
+bool used(uintptr_t slot) { return slot < base + fresh * slot_bytes; }
+
+// 0: none.
+uintptr_t take_slot() {
+  const Lock lock(mutex);
+  if (fresh < kSlots) {
+    const uintptr_t slot = base + fresh * slot_bytes;
+    if (mprotect(reinterpret_cast<void*>(slot), slot_bytes - page, PROT_READ | PROT_WRITE) == 0) {
+      ++fresh;
+      return slot;
+    }
+  }
+  if (released_count == 0) return 0;
+  const uint32_t slot = released[released_first];
+  released_first = (released_first + 1) % kSlots;
+  --released_count;
+  return base + slot * slot_bytes;
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  const uintptr_t fault = reinterpret_cast<uintptr_t>(info->si_addr);
+  const uintptr_t slot = in_guarded(info->si_addr) ? slot_of(info->si_addr) : 0;
+  if (slot != 0 && used(slot) && fault >= guard_of(slot) && header_in(slot) != nullptr) {
+    const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    const Facts facts(*header_in(slot));
+    constexpr long long kWrite = 2;  // in the page fault's error code
+    tell(capture_interrupted(static_cast<uintptr_t>(registers[REG_RIP])), facts,
+         "%s past the end of %p, an object of %zu bytes: byte %zu",
+         (registers[REG_ERR] & kWrite) != 0 ? "write" : "read", facts.user, facts.bytes,
+         fault - reinterpret_cast<uintptr_t>(facts.user));
+    // Only when findings are just reported: the access is let through from now on.
+    mprotect(reinterpret_cast<void*>(guard_of(slot)), page, PROT_READ | PROT_WRITE);
+    return;
+  }
+  // Not ours: what would have happened without us happens when the instruction is tried again.
+  if ((former.sa_flags & SA_SIGINFO) != 0) {
+    former.sa_sigaction(signal, info, context);
+  } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
+    former.sa_handler(signal);
+  } else {
+    sigaction(signal, &former, nullptr);
+  }
+}
+
+}  // namespace
+
+void start_guard(size_t size) {
+  if (size == 0 || !heap.started()) return;
+  guarded_class = heap.classes().find(size);
+  if (guarded_class == kNoClass) return;
+  page = memory::page_bytes();
+  const size_t most = heap.classes()[guarded_class].object_bytes;
+  slot_bytes = round_up(sizeof(uintptr_t) + sizeof(Header) + kAlignment + most, page) + page;
+  released = static_cast<uint32_t*>(map_lazily(kSlots * sizeof *released));
+  void* region = memory::reserve(kSlots * slot_bytes, page);
+  if (released == nullptr || region == nullptr) return;
+  base = reinterpret_cast<uintptr_t>(region);
+  region_bytes = kSlots * slot_bytes;
+  struct sigaction action {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGSEGV, &action, &former);
+}
+
+bool in_guarded(const void* p) { return reinterpret_cast<uintptr_t>(p) - base < region_bytes; }
+
+void* allocate_guarded(size_t bytes) {
+  if (region_bytes == 0 || heap.classes().find(bytes) != guarded_class || this_thread.forking) {
+    return nullptr;
+  }
+  const uintptr_t slot = take_slot();
+  if (slot == 0) return nullptr;
+  char* raw =
+      reinterpret_cast<char*>(guard_of(slot) - round_up(bytes, kAlignment)) - sizeof(Header);
+  header_in(slot) = reinterpret_cast<Header*>(raw);
+  return raw;
+}
+
+void release_guarded(const Header& header) {
+  const uintptr_t slot = slot_of(&header);
+  header_in(slot) = nullptr;
+  if (this_thread.forking) return;  // holds the lock for good: the slot is lost
+  const Lock lock(mutex);
+  released[(released_first + released_count) % kSlots] =
+      static_cast<uint32_t>((slot - base) / slot_bytes);
+  ++released_count;
+}
+
+size_t guard_back_bytes(const Header& header) {
+  return guard_of(slot_of(&header)) - reinterpret_cast<uintptr_t>(back_of(header));
+}
+
+Header* find_guarded(const void* p) {
+  const uintptr_t slot = slot_of(p);
+  if (!used(slot)) return nullptr;
+  Header* header = header_in(slot);
+  return header != nullptr && header->sealed() ? header : nullptr;
+}
+
+Header* next_guarded(size_t& n) {
+  while (n < fresh) {
+    if (Header* header = header_in(base + n++ * slot_bytes)) return header;
+  }
+  return nullptr;
+}
+
+Mutex& guard_mutex() { return mutex; }
+
+}  // namespace pktmalloc::checked

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Guard: objects of one chosen class (PKTMALLOC_GUARD) that end where an inaccessible page begins,
+// so that the very instruction that reads or writes past the end is told. The end is rounded up to
+// 16 bytes, because objects must be aligned; the canary watches those up to 15 bytes.
+//
+//     | header's address ... header, user bytes, up to 15 canary bytes | guard page |    a slot
+//
+// Slots lie in a reservation of their own. There are as many as the system's limit of mappings
+// allows; further objects of the class have no guard. Slots are used again in the order in which
+// they were released.
+#pragma once
+
+#include "preload/checked/object.h"
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc::checked {
+
+// A size of 0: no guards.
+void start_guard(size_t size);
+
+bool in_guarded(const void* p);
+
+// Raw memory for a request, as for dress(); nullptr: not of the chosen class, or no slot is free.
+void* allocate_guarded(size_t bytes);
+void release_guarded(const Header& header);
+size_t guard_back_bytes(const Header& header);
+
+Header* find_guarded(const void* p);
+
+// As next_large().
+Header* next_guarded(size_t& n);
+
+Mutex& guard_mutex();
+
+}  // namespace pktmalloc::checked

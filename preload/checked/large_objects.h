@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Large objects: the table of dressed objects that the next allocator gave us, live and waiting
+// after free. Their addresses say nothing, so a pointer is ours only if the table knows it.
+//
+// Open addressing in memory of its own (Knuth, vol. 3, 6.4, algorithm R for removal). One lock,
+// which is held for nothing but the table. Between our fork handlers this thread holds it already.
+#pragma once
+
+#include "preload/checked/object.h"
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc::checked {
+
+void start_large_objects();
+
+// False if the table is full: then the memory must be handed out undressed.
+bool add_large(Header* header);
+void remove_large(Header* header);
+
+// The object that begins at p or has p inside it.
+Header* find_large(const void* p);
+
+// For a sweep: the first object from the n-th entry of the table on, and n behind it; nullptr: no
+// more.
+Header* next_large(size_t& n);
+
+Mutex& large_objects_mutex();
+
+}  // namespace pktmalloc::checked

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "preload/checked/quarantine.h"
+
+#include "preload/checked/guard.h"
+#include "preload/checked/inspection.h"
+#include "preload/checked/large_objects.h"
+#include "preload/checked/lookup.h"
+#include "preload/checked/mapping.h"
+#include "preload/entry.h"
+
+namespace pktmalloc::checked {
+namespace {
+
+constinit Mutex mutex{LockRank::kQuarantine};
+struct Entry {
+  Header* header;
+  size_t bytes;
+};
+Entry* ring = nullptr;
+size_t ring_entries = 0;
+size_t limit_bytes = 0;
+size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, as the ring
+
+size_t raw_bytes(const Header& header) {
+  return front_bytes(header.alignment()) + header.bytes + header.back;
+}
+
+// The memory goes back to where it came from. The header stays readable as long as nobody gets it,
+// so that late double frees are still told; behind a pad the next owner would not overwrite it.
+void give_back(Header& header) {
+  void* raw = raw_of(header);
+  if (in_guarded(&header)) {
+    release_guarded(header);
+    return;
+  }
+  if (!Heap::is_class(heap.owner(raw))) {
+    remove_large(&header);
+  } else if (front_bytes(header.alignment()) > sizeof(Header)) {
+    header.sum = 0;
+  }
+  release(raw);
+}
+
+void leave(Header& header) {
+  if (inspect_freed(header)) give_back(header);
+}
+
+// What a thread has freed of late: it takes the lock once for many.
+constexpr unsigned kBatch = 32;
+constexpr size_t kAlone = 8 << 10;  // bytes of an object that goes to the ring at once
+struct Batch {
+  unsigned count;
+  Header* headers[kBatch];
+};
+constinit thread_local Batch batch{};
+
+void push(Header& header) {
+  size_t next = first + count;
+  if (next >= ring_entries) next -= ring_entries;
+  const size_t bytes = raw_bytes(header);
+  ring[next] = {&header, bytes};
+  ++count;
+  bytes_held += bytes;
+}
+
+// The oldest, if more than that many bytes wait; else nullptr.
+Header* pop(size_t most_bytes) {
+  if (count == 0 || (bytes_held <= most_bytes && count + kBatch <= ring_entries)) return nullptr;
+  const Entry oldest = ring[first];
+  first = first + 1 == ring_entries ? 0 : first + 1;
+  --count;
+  bytes_held -= oldest.bytes;
+  // Nobody has touched it for long.
+  __builtin_prefetch(oldest.header);
+  __builtin_prefetch(oldest.header + 2);
+  return oldest.header;
+}
+
+// Gives this thread's batch to the ring, and lets go whom the bound no longer allows.
+void exchange(size_t most_bytes) {
+  unsigned leaving;
+  do {
+    Header* headers[kBatch];
+    leaving = 0;
+    {
+      const Lock lock(mutex);
+      for (unsigned i = 0; i < batch.count; ++i) push(*batch.headers[i]);
+      batch.count = 0;
+      while (leaving < kBatch && (headers[leaving] = pop(most_bytes)) != nullptr) ++leaving;
+    }
+    for (unsigned i = 0; i < leaving; ++i) leave(*headers[i]);
+  } while (leaving == kBatch);
+}
+
+}  // namespace
+
+void start_quarantine(size_t bytes) {
+  constexpr size_t kLeastObject = sizeof(Header) + 16;
+  const size_t entries = bytes / kLeastObject + size_t{2} * kBatch;
+  ring = static_cast<Entry*>(map_lazily(entries * sizeof(Entry)));
+  ring_entries = entries;
+  limit_bytes = bytes;
+}
+
+void quarantine(Header& header) {
+  const size_t bytes = raw_bytes(header);
+  // Between our fork handlers this thread holds the lock for good.
+  if (ring == nullptr || bytes > limit_bytes || this_thread.forking) {
+    give_back(header);
+    return;
+  }
+  memset(header.user(), kFreedByte, header.bytes);
+  batch.headers[batch.count++] = &header;
+  if (batch.count == kBatch || bytes > kAlone || this_thread.direct) exchange(limit_bytes);
+}
+
+void leave_thread_of_quarantine() {
+  if (ring != nullptr) exchange(limit_bytes);
+}
+
+void empty_quarantine() {
+  if (ring != nullptr) exchange(0);
+}
+
+Mutex& quarantine_mutex() { return mutex; }
+
+}  // namespace pktmalloc::checked

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// One heap error, chosen by name. Prints the address that the report must name, commits the error
+// in a function of its own, and ends with status 7 if nobody stops it.
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <map>
+#include <new>
+#include <string>
+#include <thread>
+
+// C23; not in this libc.
+extern "C" __attribute__((weak)) void free_sized(void*, size_t);
+extern "C" __attribute__((weak)) void free_aligned_sized(void*, size_t, size_t);
+
+namespace {
+
+void* volatile escaped;  // so that the compiler sees no error and removes nothing
+
+void* shown(void* p) {
+  printf("%p\n", p);
+  fflush(stdout);
+  escaped = p;
+  return escaped;
+}
+
+char* bytes(void* p) { return static_cast<char*>(p); }
+
+char in_static_data[64];
+
+struct Fault {
+  void* (*prepare)();
+  void (*commit)(void*);
+};
+
+}  // namespace
+
+// Names for the report: visible, and never inlined.
+#define SITE extern "C" [[gnu::noinline]] __attribute__((visibility("default")))
+SITE void* allocation() { return shown(malloc(100)); }
+SITE void* large_allocation() { return shown(malloc(1000000)); }
+SITE void* aligned_allocation() { return shown(aligned_alloc(256, 512)); }
+SITE void* new_allocation() { return shown(::operator new(100)); }
+SITE void* array_allocation() { return shown(::operator new[](100)); }
+SITE void* aligned_new() { return shown(::operator new (100, std::align_val_t{64})); }
+SITE void* freed_allocation() {
+  void* p = malloc(100);
+  free(p);
+  return shown(p);
+}
+SITE void* large_freed_allocation() {
+  void* p = malloc(1000000);
+  free(p);
+  return shown(p);
+}
+SITE void* whole_guarded() { return shown(malloc(1472)); }
+SITE void* static_data() { return shown(in_static_data + 16); }
+SITE void* stack_data() {
+  void* on_stack = __builtin_frame_address(0);
+  return shown(on_stack);
+}
+SITE void* unmapped() { return shown(reinterpret_cast<void*>(0x10000)); }
+SITE void* far_in_the_heap() { return shown(bytes(malloc(100)) + 32 * 160); }
+
+SITE void frees(void* p) { free(p); }
+SITE void frees_inside(void* p) { free(bytes(p) + 24); }
+SITE void frees_before(void* p) { free(bytes(p) - 16); }
+SITE void reallocs(void* p) { escaped = realloc(p, 10); }
+SITE void reallocs_inside(void* p) { escaped = realloc(bytes(p) + 16, 10); }
+SITE void asks_size(void* p) { escaped = reinterpret_cast<void*>(malloc_usable_size(p)); }
+SITE void deletes(void* p) { ::operator delete(p); }
+SITE void deletes_array(void* p) { ::operator delete[](p); }
+SITE void deletes_64(void* p) { ::operator delete (p, size_t{64}); }
+SITE void deletes_32_aligned(void* p) { ::operator delete (p, std::align_val_t{32}); }
+SITE void frees_64(void* p) { free_sized(p, 64); }
+SITE void frees_128_aligned(void* p) { free_aligned_sized(p, 128, 512); }
+SITE void writes_behind(void* p) {
+  bytes(p)[100] = 'A';
+  free(p);
+}
+SITE void writes_behind_large(void* p) {
+  bytes(p)[1000000] = 'A';
+  free(p);
+}
+SITE void writes_behind_and_keeps(void* p) { bytes(p)[103] = 'A'; }
+SITE void writes_behind_and_grows(void* p) {
+  bytes(p)[100] = 'A';
+  escaped = realloc(p, 5000);
+}
+SITE void writes_before(void* p) {
+  bytes(p)[-1] = 'A';
+  free(p);
+}
+SITE void writes_far_before(void* p) {
+  memset(bytes(p) - 16, 'A', 16);
+  free(p);
+}
+SITE void writes_after_free(void* p) { bytes(p)[40] = 'A'; }
+SITE void writes_after_free_and_works(void* p) {
+  bytes(p)[40] = 'A';
+  for (int i = 0; i < 100000; ++i) {
+    escaped = malloc(1000);
+    free(escaped);
+  }
+  _exit(7);  // nothing is looked at any more
+}
+SITE void writes_into_guard(void* p) { bytes(p)[1472] = 'A'; }
+SITE void reads_guard(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[1475]); }
+
+SITE void* nothing() { return nullptr; }
+SITE void frees_stack_of_thread(void*) {
+  std::thread([] { frees(stack_data()); }).join();
+}
+SITE void* leaf() { return malloc(100); }
+SITE void* first_way() {
+  void* p = leaf();
+  escaped = p;
+  return p;
+}
+SITE void* second_way() {
+  void* p = leaf();
+  escaped = p;
+  return p;
+}
+SITE void* two_ways() {
+  free(first_way());
+  return shown(second_way());
+}
+SITE void frees_twice(void* p) {
+  free(p);
+  free(p);
+}
+SITE void frees_often(void* p) {
+  for (int i = 0; i < 1000; ++i) free(p);
+}
+
+namespace {
+
+const std::map<std::string, Fault> kFaults = {
+    {"double_free", {freed_allocation, frees}},
+    {"double_free_large", {large_freed_allocation, frees}},
+    {"free_inside", {allocation, frees_inside}},
+    {"free_inside_large", {large_allocation, frees_inside}},
+    {"free_inside_aligned", {aligned_allocation, frees_inside}},
+    {"free_before", {allocation, frees_before}},
+    {"free_static", {static_data, frees}},
+    {"free_stack", {stack_data, frees}},
+    {"free_thread_stack", {nothing, frees_stack_of_thread}},
+    {"free_unmapped", {unmapped, frees}},
+    {"free_never_allocated", {far_in_the_heap, frees}},
+    {"realloc_static", {static_data, reallocs}},
+    {"realloc_inside", {allocation, reallocs_inside}},
+    {"realloc_freed", {freed_allocation, reallocs}},
+    {"size_of_static", {static_data, asks_size}},
+    {"size_of_freed", {freed_allocation, asks_size}},
+    {"delete_size", {new_allocation, deletes_64}},
+    {"delete_alignment", {aligned_new, deletes_32_aligned}},
+    {"delete_of_unaligned", {new_allocation, deletes_32_aligned}},
+    {"delete_without_alignment", {aligned_new, deletes}},
+    {"free_size", {allocation, frees_64}},
+    {"free_alignment", {aligned_allocation, frees_128_aligned}},
+    {"free_of_new", {new_allocation, frees}},
+    {"delete_of_malloc", {allocation, deletes}},
+    {"delete_of_array", {array_allocation, deletes}},
+    {"array_delete_of_new", {new_allocation, deletes_array}},
+    {"realloc_of_new", {new_allocation, reallocs}},
+    {"past_end", {allocation, writes_behind}},
+    {"past_end_large", {large_allocation, writes_behind_large}},
+    {"past_end_live", {allocation, writes_behind_and_keeps}},
+    {"past_end_realloc", {allocation, writes_behind_and_grows}},
+    {"before_start", {allocation, writes_before}},
+    {"far_before_start", {allocation, writes_far_before}},
+    {"after_free", {freed_allocation, writes_after_free}},
+    {"after_free_large", {large_freed_allocation, writes_after_free}},
+    {"after_free_long", {freed_allocation, writes_after_free_and_works}},
+    {"guard_write", {whole_guarded, writes_into_guard}},
+    {"guard_read", {whole_guarded, reads_guard}},
+    {"two_ways", {two_ways, frees_twice}},
+    {"many", {allocation, frees_often}},
+};
+
+}  // namespace
+
+int main(int, char** argv) {
+  const auto fault = kFaults.find(argv[1]);
+  if (fault == kFaults.end()) return 2;
+  fault->second.commit(fault->second.prepare());
+  return 7;
+}
