@@ -42,7 +42,7 @@ size_t entry_of(const void* user) {
 
 void start_large_objects() {
   for (unsigned bits = 20; bits >= 10 && table == nullptr; bits -= 5) {
-    table = static_cast<Header**>(map_lazily(sizeof(Header*) << bits));
+    table = static_cast<Header**>(map_lazily(sizeof(void*) << bits));
     shift = bits;
   }
 }

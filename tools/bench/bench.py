@@ -184,8 +184,10 @@ def main():
     print(f"\nrecord: {options.json}")
     if options.html:
         here = os.path.dirname(os.path.abspath(__file__))
-        subprocess.run([sys.executable, os.path.join(here, "page.py"), options.json,
-                        "--html", options.html])
+        drawn = subprocess.run([sys.executable, os.path.join(here, "page.py"), options.json,
+                                "--html", options.html])
+        if drawn.returncode == 0:
+            print(f"page: {options.html}")
     return 1 if record.results.failed else 0
 
 
