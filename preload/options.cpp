@@ -25,6 +25,9 @@ struct Unit {
   uint64_t factor;
 };
 
+constexpr Unit kBytes[] = {{"", 1},          {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
+                           {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
+
 // A whole number with one of the units behind it; false when it is anything else or out of range.
 // Moves `text` behind what it read.
 template <size_t kCount>
@@ -70,15 +73,13 @@ bool parse_STATS(const char* value) {
 }
 
 bool parse_CLASSES(const char* value) {
-  static constexpr Unit kUnits[] = {
-      {"", 1}, {"K", 1024}, {"KiB", 1024}, {"M", 1 << 20}, {"MiB", 1 << 20}};
   parsed.class_count = 0;
   if (equal(value, "default")) return true;
   constexpr unsigned kMost = kMaxClasses - 1;
   unsigned count = 0;
   for (;; ++value) {
     uint64_t bytes = 0;
-    if (count == kMost || !parse_quantity(value, kUnits, 1, 1 << 20, bytes)) return false;
+    if (count == kMost || !parse_quantity(value, kBytes, 1, 1 << 20, bytes)) return false;
     parsed.class_sizes[count++] = bytes;
     if (*value == '\0') break;
   }
@@ -112,25 +113,18 @@ bool parse_VERBOSE(const char* value) {
   return equal(value, "0") || equal(value, "1");
 }
 
-// At the end: no unit, or one of them.
-bool parse_size(const char* value, size_t most, size_t& out) {
-  static constexpr Unit kUnits[] = {{"", 1},         {"K", 1 << 10},   {"KiB", 1 << 10},
-                                    {"M", 1 << 20},  {"MiB", 1 << 20}, {"G", 1 << 30},
-                                    {"GiB", 1 << 30}};
-  return parse_quantity(value, kUnits, 0, most, out) && *value == '\0';
-}
-
 bool parse_CHECK(const char* value) {
   parsed.check_reports = equal(value, "report");
   return equal(value, "report") || equal(value, "abort");
 }
 
 bool parse_QUARANTINE(const char* value) {
-  return parse_size(value, size_t{16} << 30, parsed.quarantine_bytes);
+  return parse_quantity(value, kBytes, 0, size_t{16} << 30, parsed.quarantine_bytes) &&
+         *value == '\0';
 }
 
 bool parse_GUARD(const char* value) {
-  return parse_size(value, size_t{256} << 10, parsed.guard_size);
+  return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size) && *value == '\0';
 }
 
 struct Option {

@@ -99,7 +99,7 @@ class alignas(64) Cache {
   struct Visits {
     uint32_t tick = 0;                       // of the latest sweep for idle classes
     uint64_t last_ms = 0;                    // when this thread last came by
-    uint32_t hover_since = 0U - (1U << 30);  // tick at which it turned out to hover
+    uint32_t hover_since = 0U - (1U << 30);  // tick at which it turned out to hover; long ago
     uint32_t calls = 0;                      // watched calls since the latest trip
     int64_t tokens = 0;                      // watched calls it may still be charged
     bool watched = false;  // every allocation of this thread is to reach the slow path

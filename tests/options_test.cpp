@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "preload/pktmalloc.h"
 #include "tests/program.h"
+#include "tests/setuid.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -208,15 +208,8 @@ TEST_CASE("a PKTMALLOC_NEXT that cannot be loaded is told in one line, and the d
 
 TEST_CASE("a setuid program ignores the environment") {
   TemporaryFolder folder;
-  struct statvfs mount {};
-  statvfs(folder.path().c_str(), &mount);
-  if (geteuid() != 0 || !installed("setpriv") || (mount.f_flag & ST_NOSUID) != 0) {
-    WARN("needs root, setpriv and a folder where setuid holds");
-    return;
-  }
-  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
-  const std::string copy = folder / "hello";
-  std::filesystem::copy_file(program_path("hello", "static"), copy);
+  const std::string copy = setuid_copy(program_path("hello", "static"), folder);
+  if (copy.empty()) return;
   const auto run = [&] {
     return Program({"setpriv", "--reuid=65534", "--clear-groups", copy})
         .with("PKTMALLOC_VERBOSE", "1")

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/setuid.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -154,16 +154,8 @@ TEST_CASE("addresses differ from process to process") {
 
 TEST_CASE("a preload does not reach a setuid program, and does no harm") {
   TemporaryFolder folder;
-  struct statvfs mount {};
-  statvfs(folder.path().c_str(), &mount);
-  if (geteuid() != 0 || !installed("setpriv") || (mount.f_flag & ST_NOSUID) != 0) {
-    WARN("needs root, setpriv and a folder where setuid holds");
-    return;
-  }
-  const std::string copy = folder / "hello";
-  std::filesystem::copy_file(program_path("hello"), copy);
-  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
-  REQUIRE(chmod(copy.c_str(), 04755) == 0);
+  const std::string copy = setuid_copy(program_path("hello"), folder);
+  if (copy.empty()) return;
   const Outcome outcome =
       Program({"setpriv", "--reuid=65534", "--clear-groups", "env", "LD_PRELOAD=" + library_path(),
                "PKTMALLOC_STATS=1", "PKTMALLOC_UNKNOWN=1", copy})

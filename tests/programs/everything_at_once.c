@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "child.h"
+#include "threads.h"
 
 enum { kThreads = 4, kObjects = 12000, kBytes = 1500 };
 
@@ -32,8 +33,7 @@ static void* run(void* seed) {
 
 int main(void) {
   pthread_t threads[kThreads];
-  for (size_t i = 0; i < kThreads; ++i)
-    CHECK(pthread_create(&threads[i], NULL, run, (void*)i) == 0);
+  start_threads(threads, kThreads, run);
   for (int i = 0; i < 20; ++i) {
     const pid_t child = fork();
     if (child == 0) {
@@ -44,7 +44,7 @@ int main(void) {
     wait_for_child(child);
   }
   atomic_store(&stop, 1);
-  for (int i = 0; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+  join_threads(threads, kThreads);
   poll(NULL, 0, 200);  // memory goes back
   free(aligned_alloc(1 << 21, 5 << 20));
   malloc_trim(0);

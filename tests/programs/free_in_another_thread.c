@@ -7,6 +7,7 @@
 #include "pattern.h"
 #include "random.h"
 #include "resident.h"
+#include "threads.h"
 
 enum { kThreads = 4, kObjects = 5000, kRounds = 12 };
 
@@ -37,10 +38,8 @@ static void* run(void* number) {
 int main(void) {
   pthread_barrier_init(&barrier, NULL, kThreads);
   pthread_t threads[kThreads];
-  for (size_t i = 0; i < kThreads; ++i) {
-    CHECK(pthread_create(&threads[i], NULL, run, (void*)i) == 0);
-  }
-  for (size_t i = 0; i < kThreads; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+  start_threads(threads, kThreads, run);
+  join_threads(threads, kThreads);
   CHECK(resident_mib() < 200);
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "child.h"
+#include "threads.h"
 
 static atomic_int stop;
 
@@ -16,7 +17,7 @@ static void* churn(void* seed) {
 
 int main(void) {
   pthread_t threads[2];
-  for (size_t i = 0; i < 2; ++i) CHECK(pthread_create(&threads[i], NULL, churn, (void*)i) == 0);
+  start_threads(threads, 2, churn);
   for (int i = 0; i < 40; ++i) {
     pid_t child = 0;
     char* argv[] = {(char*)"sh", (char*)"-c", (char*)"exit 0", NULL};
@@ -30,6 +31,6 @@ int main(void) {
     CHECK(pclose(pipe) == 5 << 8);
   }
   atomic_store(&stop, 1);
-  for (int i = 0; i < 2; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+  join_threads(threads, 2);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "interface.h"
 #include "random.h"
+#include "threads.h"
 
 enum { kSlots = 512 };
 static _Atomic(void*) slots[kSlots];
@@ -25,10 +26,8 @@ static void* exchange(void* seed) {
 
 int main(void) {
   pthread_t threads[4];
-  for (size_t i = 0; i < 4; ++i) {
-    CHECK(pthread_create(&threads[i], NULL, exchange, (void*)i) == 0);
-  }
-  for (size_t i = 0; i < 4; ++i) CHECK(pthread_join(threads[i], NULL) == 0);
+  start_threads(threads, 4, exchange);
+  join_threads(threads, 4);
   for (size_t i = 0; i < kSlots; ++i) free(slots[i]);
   for (int i = 0; i < 1234 + 77 + 5; ++i) {
     CHECK((held[i] = malloc(i < 1234 ? 640 : i < 1234 + 77 ? 49152 : 4 << 20)) != NULL);

@@ -51,12 +51,15 @@ class Results:
         median = statistics.median(values) if values else 0
         return (max(values) - min(values)) / median if median else 0.0
 
-    def best_peer(self, experiment, figure):
-        """Name and median of the peer with the least; (None, None) without peers."""
-        medians = [(median, name) for name in self.allocators if is_peer(name)
-                   and (median := self.median(experiment, figure, name)) is not None]
+    def best_of(self, experiment, figure, names):
+        """Name and median of the one with the least; (None, None) if none was measured."""
+        medians = [(median, name) for name in names
+                   if (median := self.median(experiment, figure, name)) is not None]
         median, name = min(medians, default=(None, None))
         return name, median
+
+    def best_peer(self, experiment, figure):
+        return self.best_of(experiment, figure, filter(is_peer, self.allocators))
 
     def ratio(self, experiment, figure, name):
         """Another's median divided by ours: over 1 we use less. None when one is missing or 0."""

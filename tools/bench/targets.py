@@ -38,10 +38,9 @@ class Targets:
 
     def times_better(self, row, others, limit):
         """Against the least of some peers."""
-        medians = {name: value for name in others if (value := self.median(row, name)) is not None}
-        if medians:
-            self.times(row, min(medians, key=medians.get), limit,
-                       f"times the better of {' and '.join(others)}")
+        best, _ = self.results.best_of(*self.rows[row], others)
+        if best:
+            self.times(row, best, limit, f"times the better of {' and '.join(others)}")
 
     def mean_ahead(self, record, workload):
         """Our geometric mean of a workload's times against the best peer's."""
