@@ -55,7 +55,7 @@ LIBRARIES := $(if $(SANITIZER),,$(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc-c
   $(BUILD)/libpktmalloc.a)
 
 .PHONY: all
-all: $(ENGINE) $(LIBRARIES)  ## build the libraries (VARIANT=release|debug; asan, ubsan, tsan: the engine)
+all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build libraries and command (VARIANT=release|debug; asan, ubsan, tsan: the engine)
 
 $(BUILD)/obj/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -90,6 +90,7 @@ $(BUILD)/libpktmalloc-checked.so: $(ENGINE_OBJECTS) $(CHECKED_OBJECTS) preload/e
 
 -include $(ENGINE_OBJECTS:.o=.d) $(PRELOAD_OBJECTS:.o=.d) $(CHECKED_OBJECTS:.o=.d)
 
+include tools/command/command.mk
 include tests/tests.mk
 include tests/fuzz/fuzz.mk
 include tests/spin/spin.mk

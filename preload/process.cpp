@@ -15,6 +15,7 @@
 #include "preload/report.h"
 #include "preload/route.h"
 #include "preload/thread.h"
+#include "preload/window.h"
 #include "sizeclass/misuse.h"
 
 // glibc's lock of the list of all FILEs, recursive; exported, in no header.
@@ -35,7 +36,7 @@ namespace {
 
 constinit Mutex start_mutex{LockRank::kStart};
 constinit std::atomic<bool> started = false;
-constinit std::atomic<uint64_t> fork_count = 0;
+constinit std::atomic<uint64_t> forks = 0;
 constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever
 pthread_key_t exit_key;
 constinit bool have_exit_key = false;
@@ -89,7 +90,7 @@ void after_fork_in_parent() {
 
 void after_fork_in_child() {
   unlock_after_fork();  // the lock of all FILEs was made anew by fork
-  fork_count.fetch_add(1, std::memory_order_relaxed);
+  forks.fetch_add(1, std::memory_order_relaxed);
   heap.forget_other_threads(this_thread.cache);
   background_forget();
 }
@@ -140,6 +141,7 @@ __attribute__((constructor(101))) void on_load() {
   next_allocator();
   if (heap.started()) next_allocator().keep_heap_top();
   checks_load();
+  open_window();
   background_allow();
   report_start();
 }
@@ -169,6 +171,6 @@ Cache* enter_thread() {
   return cache;
 }
 
-uint64_t forks() { return fork_count.load(std::memory_order_relaxed); }
+const std::atomic<uint64_t>& fork_count() { return forks; }
 
 }  // namespace pktmalloc

@@ -18,6 +18,6 @@ extern constinit Heap heap __attribute__((visibility("hidden")));
 Cache* enter_thread();
 
 // Forks that this process descends from, counted from where the library was loaded.
-uint64_t forks();
+const std::atomic<uint64_t>& fork_count();
 
 }  // namespace pktmalloc

@@ -15,10 +15,6 @@
 
 namespace pktmalloc {
 
-const char* const kPassReasonNames[kPassReasons] = {"too_large", "too_aligned", "class_off",
-                                                    "exhausted", "not_reserved"};
-const char* const kSizeBandNames[kSizeBands] = {"to_32KiB", "to_1MiB", "to_32MiB", "above"};
-
 namespace {
 
 // A copy of stderr, far from the numbers that programs count on; some, such as GNU coreutils, close

@@ -11,11 +11,6 @@
 
 namespace pktmalloc {
 
-// What the formats say besides numbers.
-inline constexpr int kStatisticsSchema = 1;
-extern const char* const kPassReasonNames[kPassReasons];
-extern const char* const kSizeBandNames[kSizeBands];
-
 // For printf, whose %llu is not uint64_t everywhere.
 inline unsigned long long number(uint64_t n) { return n; }
 

@@ -12,7 +12,7 @@
 namespace pktmalloc {
 namespace {
 
-constinit std::atomic<uint64_t> passes[kPassReasons][kSizeBands]{};
+constinit PassCounts passes{};
 
 void count_pass(PassReason reason, size_t bytes) {
   const auto band = std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes);
@@ -104,8 +104,6 @@ void* reallocate_foreign(void* p, size_t bytes) {
   return moved;
 }
 
-uint64_t passed(PassReason reason, unsigned size_band) {
-  return passes[static_cast<unsigned>(reason)][size_band].load(std::memory_order_relaxed);
-}
+const PassCounts& passed_counts() { return passes; }
 
 }  // namespace pktmalloc

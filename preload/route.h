@@ -10,13 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pktmalloc {
+#include "preload/statistics.h"
 
-enum class PassReason : uint8_t { kTooLarge, kTooAligned, kClassOff, kExhausted, kNotReserved };
-inline constexpr unsigned kPassReasons = 5;
-inline constexpr unsigned kSizeBands = 4;
-// Upper ends, in bytes; the last band has none.
-inline constexpr size_t kSizeBandEnd[kSizeBands - 1] = {32 << 10, 1 << 20, 32 << 20};
+namespace pktmalloc {
 
 // All return nullptr with errno = ENOMEM when there is no memory.
 void* allocate_slow(size_t bytes);
@@ -32,7 +28,8 @@ void release_slow(void* p);
 // 0 for null; the next allocator's answer for foreign pointers.
 size_t usable_size(void* p);
 
-// Requests passed on since start.
-uint64_t passed(PassReason reason, unsigned size_band);
+// Requests passed on since start, by PassReason and size band.
+using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
+const PassCounts& passed_counts();
 
 }  // namespace pktmalloc

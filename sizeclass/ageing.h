@@ -76,9 +76,11 @@ class Ageing {
   uint32_t tick() const { return tick_.load(std::memory_order_relaxed); }
   uint64_t tick_ms() const { return tick_ms_; }
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
+  const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
 
   // Objects of the class that went from the depot to slabs since start; guarded by mutex().
   uint64_t aged(ClassId id) const { return aged_[index(id)]; }
+  const uint64_t* aged_counts() const { return aged_; }  // by class
   Mutex& mutex() { return mutex_; }
 
  private:

@@ -172,4 +172,22 @@ __attribute__((no_sanitize("thread"))) CacheStatistics Cache::statistics(ClassId
   return s;
 }
 
+Cache::Shape Cache::shape() {
+  const Cache& cache = kNullCache;
+  const auto place = [&](const void* field) {
+    return static_cast<uint64_t>(static_cast<const char*>(field) -
+                                 reinterpret_cast<const char*>(&cache));
+  };
+  const Line& line = cache.lines_[0];
+  const uint64_t lines = place(&line);
+  return {place(&cache.next),
+          place(cache.tops_),
+          place(cache.allocated_),
+          lines,
+          sizeof(Line),
+          place(&line.loaded) - lines,
+          place(&line.previous) - lines,
+          place(&line.taken) - lines};
+}
+
 }  // namespace pktmalloc

@@ -25,6 +25,7 @@
 #include "sizeclass/magazine.h"
 #include "sizeclass/magazine_store.h"
 #include "sizeclass/slab_area.h"
+#include "sizeclass/statistics.h"
 
 namespace pktmalloc {
 
@@ -34,15 +35,6 @@ struct Supply {
   SlabArea* areas;  // by class
   Depot& depot;
   MagazineStore& store;
-};
-
-// Objects unless the name says otherwise, of one class in one cache; sums over caches are exact
-// when no thread is running.
-struct CacheStatistics {
-  uint64_t allocated;     // since start
-  uint64_t held;          // in the magazines at the moment
-  uint64_t taken, given;  // from and to the depot, since start
-  uint64_t takes, gives;  // magazines
 };
 
 extern const uintptr_t kSentinel[2]
@@ -94,6 +86,17 @@ class alignas(64) Cache {
   void flush(const Supply& supply);
 
   CacheStatistics statistics(ClassId id) const;
+
+  // Where the counters lie in a cache, in bytes from its start, for a reader outside of the
+  // process.
+  struct Shape {
+    uint64_t next;               // the pointer to the next cache
+    uint64_t tops, allocated;    // one word a class
+    uint64_t lines, line_bytes;  // per class, in it:
+    uint64_t loaded, previous;   // the pointers to its magazines
+    uint64_t trips;              // taken, given, takes, gives
+  };
+  static Shape shape();
 
   // Owned by the heap (heap.h, ageing.h).
   struct Visits {

@@ -218,49 +218,57 @@ void Heap::statistics(HeapStatistics& out) {
   const Lock caches_lock(caches_mutex_);
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const ClassId id = static_cast<ClassId>(i);
-    ClassStatistics& c = out.of[i];
     const AreaStatistics area = areas_[i].statistics();
-    uint64_t taken = 0;
-    uint64_t given = 0;
-    c.allocs = direct_allocs_[i].load(std::memory_order_relaxed);
+    CacheStatistics sum{};
+    sum.allocated = direct_allocs_[i].load(std::memory_order_relaxed);
     for (const Cache* cache = caches_; cache != nullptr; cache = cache->next) {
-      const CacheStatistics s = cache->statistics(id);
-      c.allocs += s.allocated;
-      c.cached_threads += s.held;
-      c.depot_takes += s.takes;
-      c.depot_gives += s.gives;
-      taken += s.taken;
-      given += s.given;
+      sum += cache->statistics(id);
     }
-    const auto minus = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
-    c.object_bytes = classes_[id].object_bytes;
-    c.cached_depot = minus(given, taken + ageing_.aged(id));
-    c.cached_slabs = area.free_objects;
-    c.live =
-        std::min(minus(area.filled, area.drained + c.cached_threads + c.cached_depot), c.allocs);
-    c.frees = c.allocs - c.live;
-    c.fills = area.fills;
-    c.drains = area.drains;
-    c.commits = area.commits;
-    c.purges = area.purges;
-    const uint64_t slab = areas_[i].slab_bytes();
-    c.committed_bytes = area.committed_bytes - area.purged_slabs * slab;
-    c.active_bytes = (area.used_slabs - area.empty_slabs - area.purged_slabs) * slab;
-    c.free_bytes = c.committed_bytes - c.active_bytes;
-    c.purged_bytes = area.purged_total_bytes;
+    out.of[i] = class_statistics(classes_[id].object_bytes, areas_[i].slab_bytes(), area, sum,
+                                 ageing_.aged(id));
     out.metadata_bytes += area.record_bytes;
   }
   for (unsigned i = 0; i < kMagazineSizes; ++i) {
     const AreaStatistics area = store_.area(i).statistics();
-    out.metadata_bytes +=
-        area.record_bytes + area.committed_bytes - area.purged_slabs * store_.area(i).slab_bytes();
+    out.metadata_bytes += area.record_bytes + usable_bytes(area, store_.area(i).slab_bytes());
   }
   out.metadata_bytes += early_committed_bytes_ + cache_committed_bytes_;
   out.area_bytes = area_bytes();
-  out.reserved_bytes = kAreas * area_bytes() + bookkeeping_bytes_;
+  out.reserved_bytes = reserved_bytes();
   out.waiting_bytes = ageing_.waiting_bytes();
   out.threads_seen = threads_seen_;
   out.threads_alive = threads_alive();
+}
+
+HeapWindow Heap::window() const {
+  const auto address = [](const void* p) { return reinterpret_cast<uint64_t>(p); };
+  HeapWindow w{};
+  w.classes = classes_.count();
+  for (unsigned i = 0; i < classes_.count(); ++i) {
+    w.object_bytes[i] = classes_[static_cast<ClassId>(i)].object_bytes;
+    w.slab_bytes[i] = areas_[i].slab_bytes();
+    w.areas[i] = address(&areas_[i].counts());
+  }
+  for (unsigned i = 0; i < kMagazineSizes; ++i) {
+    w.magazine_areas[i] = address(&store_.area(i).counts());
+  }
+  w.magazine_slab_bytes = store_.area(0).slab_bytes();
+  w.objects = base_;
+  w.area_bytes = area_bytes();
+  w.reserved_bytes = reserved_bytes();
+  w.early_bytes = early_committed_bytes_;
+  w.caches = address(&caches_);
+  w.cache_bytes = sizeof(Cache);
+  w.cache = Cache::shape();
+  w.magazine_rounds = offsetof(Magazine, rounds);
+  w.magazine_slots = sizeof(Magazine);
+  w.direct_allocs = address(direct_allocs_);
+  w.aged = address(ageing_.aged_counts());
+  w.cache_committed_bytes = address(&cache_committed_bytes_);
+  w.waiting_bytes = address(&ageing_.waiting_count());
+  w.threads_seen = address(&threads_seen_);
+  w.threads_alive = address(&threads_alive_);
+  return w;
 }
 
 }  // namespace pktmalloc

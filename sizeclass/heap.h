@@ -20,6 +20,7 @@
 #include "sizeclass/cache.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/statistics.h"
+#include "sizeclass/window.h"
 
 namespace pktmalloc {
 
@@ -95,10 +96,13 @@ class Heap {
   void forget_other_threads(const Cache* mine);
 
   void statistics(HeapStatistics& out);
+  // The same for a reader outside of the process. After start().
+  HeapWindow window() const;
   // Bytes of the classes' slabs that are in memory, as the system says: a walk over all pages.
   uint64_t resident_bytes();
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
   size_t area_bytes() const { return size_t{1} << area_shift_; }
+  size_t reserved_bytes() const { return kAreas * area_bytes() + bookkeeping_bytes_; }
   bool started() const { return started_; }
 
  private:

@@ -62,6 +62,7 @@ class MagazineStore {
   bool drain_one(unsigned size);  // one empty magazine back to its slab; false when there is none
   uint32_t empties(unsigned size) const { return empties_[size].depth(); }
   SlabArea& area(unsigned size) { return areas_[size]; }
+  const SlabArea& area(unsigned size) const { return areas_[size]; }
 
  private:
   ShardedStack empties_[kMagazineSizes];

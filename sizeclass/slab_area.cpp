@@ -82,8 +82,8 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want) {
   }
   const uint32_t got = want - static_cast<uint32_t>(next - slots);
   if (next != slots) memmove(slots, next, got * sizeof *slots);
-  ++fills_;
-  filled_ += got;
+  ++counts_.fills;
+  counts_.filled += got;
   return got;
 }
 
@@ -109,8 +109,8 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
     word |= bit;
     change_free(static_cast<uint32_t>(slab), r, r.free + 1);
   }
-  ++drains_;
-  drained_ += count;
+  ++counts_.drains;
+  counts_.drained += count;
   mutex_.unlock();
 }
 
@@ -122,7 +122,7 @@ void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
   };
   SlabSet* before = set_of(r.free);
   SlabSet* after = set_of(free);
-  free_objects_ += free - r.free;
+  counts_.free_objects += free - r.free;
   r.free = free;
   if (before == after) return;
   if (before != nullptr) before->erase(slab);
@@ -137,8 +137,9 @@ uint32_t SlabArea::slab_to_fill() {
   if (empty_.count() == 0) {
     if (const uint32_t slab = purged_.lowest(); slab != SlabSet::kNone) {
       purged_.erase(slab);
+      counts_.purged_slabs = purged_.count();
       empty_.insert(slab);
-      free_objects_ += class_.objects_per_slab;
+      counts_.free_objects += class_.objects_per_slab;
     } else if (!open_fresh_slab()) {
       return SlabSet::kNone;
     }
@@ -150,6 +151,7 @@ bool SlabArea::open_fresh_slab() {
   const uint32_t slab = fresh_.load(std::memory_order_relaxed);
   if (slab == slab_limit_ || !commit_record(slab) || !commit_slab(slab)) return false;
   fresh_.store(slab + 1, std::memory_order_relaxed);
+  counts_.used_slabs = slab + 1;
   Record& r = record(slab);
   uint64_t left = class_.objects_per_slab;
   for (uint64_t w = 0; left > 0; ++w) {
@@ -158,23 +160,23 @@ bool SlabArea::open_fresh_slab() {
     left -= here;
   }
   r.free = class_.objects_per_slab;
-  free_objects_ += r.free;
+  counts_.free_objects += r.free;
   empty_.insert(slab);
   return true;
 }
 
 bool SlabArea::commit_slab(uint32_t slab) {
   const size_t slab_end = (size_t{slab} + 1) << class_.slab_shift;
-  if (slab_end <= committed_bytes_) return true;
+  if (slab_end <= counts_.committed_bytes) return true;
   const size_t area_bytes = size_t{slab_limit_} << class_.slab_shift;
-  const size_t step = std::clamp(committed_bytes_ / 2, kCommitLeast, kCommitMost);
-  const size_t generous = std::max(slab_end, committed_bytes_ + step) & ~(slab_bytes() - 1);
+  const size_t step = std::clamp(counts_.committed_bytes / 2, kCommitLeast, kCommitMost);
+  const size_t generous = std::max(slab_end, counts_.committed_bytes + step) & ~(slab_bytes() - 1);
   // Under a tight limit a single slab may still be had where a step is refused.
   for (const size_t end : {std::min(generous, area_bytes), slab_end}) {
-    void* from = reinterpret_cast<void*>(base_ + committed_bytes_);
-    if (memory::commit(from, end - committed_bytes_)) {
-      committed_bytes_ = end;
-      ++commits_;
+    void* from = reinterpret_cast<void*>(base_ + counts_.committed_bytes);
+    if (memory::commit(from, end - counts_.committed_bytes)) {
+      counts_.committed_bytes = end;
+      ++counts_.commits;
       return true;
     }
   }
@@ -184,15 +186,15 @@ bool SlabArea::commit_slab(uint32_t slab) {
 bool SlabArea::commit_record(uint32_t slab) {
   if (slab < SlabSet::kInlineSlabs) return true;
   const size_t need = late_sets_bytes_ + (slab + 1 - SlabSet::kInlineSlabs) * record_bytes_;
-  if (need <= late_committed_bytes_) return true;
+  if (need <= counts_.record_bytes) return true;
   const size_t page = memory::page_bytes();
-  const size_t end = round_up(need + std::min(late_committed_bytes_, kCommitLeast), page);
+  const size_t end = round_up(need + std::min(counts_.record_bytes, kCommitLeast), page);
   const size_t all = round_up(late_sets_bytes_ + size_t{slab_limit_} * record_bytes_, page);
   const size_t target = std::min(end, all);
-  if (!memory::commit(late_sets_ + late_committed_bytes_, target - late_committed_bytes_)) {
+  if (!memory::commit(late_sets_ + counts_.record_bytes, target - counts_.record_bytes)) {
     return false;
   }
-  late_committed_bytes_ = target;
+  counts_.record_bytes = target;
   return true;
 }
 
@@ -208,7 +210,7 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   if (low != SlabSet::kNone && most > 0) {
     for (count = 1; count < most && low > 0 && empty_.contains(low - 1); ++count) --low;
     for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
-    free_objects_ -= uint64_t{count} * class_.objects_per_slab;
+    counts_.free_objects -= uint64_t{count} * class_.objects_per_slab;
     empty_low_.record(empty_.count());
     count_empty();
   }
@@ -223,32 +225,19 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   SlabSet& now_in = gone ? purged_ : empty_;
   for (uint32_t i = 0; i < count; ++i) now_in.insert(low + i);
   if (!gone) {
-    free_objects_ += uint64_t{count} * class_.objects_per_slab;
+    counts_.free_objects += uint64_t{count} * class_.objects_per_slab;
     count_empty();
     return 0;
   }
-  ++purges_;
-  purged_total_bytes_ += bytes;
+  counts_.purged_slabs = purged_.count();
+  ++counts_.purges;
+  counts_.purged_total_bytes += bytes;
   return count;
 }
 
 AreaStatistics SlabArea::statistics() {
   const Lock lock(mutex_);
-  AreaStatistics s{};
-  s.filled = filled_;
-  s.drained = drained_;
-  s.fills = fills_;
-  s.drains = drains_;
-  s.free_objects = free_objects_;
-  s.used_slabs = fresh_.load(std::memory_order_relaxed);
-  s.empty_slabs = empty_.count();
-  s.purged_slabs = purged_.count();
-  s.committed_bytes = committed_bytes_;
-  s.commits = commits_;
-  s.purges = purges_;
-  s.purged_total_bytes = purged_total_bytes_;
-  s.record_bytes = late_committed_bytes_;
-  return s;
+  return counts_;
 }
 
 }  // namespace pktmalloc

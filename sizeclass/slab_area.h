@@ -26,21 +26,9 @@
 #include "sizeclass/low_water.h"
 #include "sizeclass/mutex.h"
 #include "sizeclass/slab_set.h"
+#include "sizeclass/statistics.h"
 
 namespace pktmalloc {
-
-// Counts are objects unless the name says otherwise. Since start, or at the moment.
-struct AreaStatistics {
-  uint64_t filled, drained;  // objects that left and came back, since start
-  uint64_t fills, drains;    // calls
-  uint64_t free_objects;     // in partial and empty slabs
-  uint64_t used_slabs;       // ever used = full + partial + empty + purged
-  uint64_t empty_slabs, purged_slabs;
-  uint64_t committed_bytes;     // made usable, including what was purged since
-  uint64_t commits, purges;     // system calls
-  uint64_t purged_total_bytes;  // given back since start
-  uint64_t record_bytes;        // bookkeeping committed for this area alone
-};
 
 class SlabArea {
  public:
@@ -98,6 +86,8 @@ class SlabArea {
   const SizeClass& size_class() const { return class_; }
 
   AreaStatistics statistics();
+  // Where they lie, for a reader outside of the process (window.h).
+  const AreaStatistics& counts() const { return counts_; }
   Mutex& mutex() { return mutex_; }
 
  private:
@@ -114,7 +104,10 @@ class SlabArea {
   bool commit_slab(uint32_t slab);
   bool commit_record(uint32_t slab);
   void change_free(uint32_t slab, Record& r, uint64_t free);
-  void count_empty() { empty_count_.store(empty_.count(), std::memory_order_relaxed); }
+  void count_empty() {
+    counts_.empty_slabs = empty_.count();
+    empty_count_.store(empty_.count(), std::memory_order_relaxed);
+  }
 
   Mutex mutex_;
   SizeClass class_{};
@@ -123,17 +116,14 @@ class SlabArea {
   uint32_t slab_limit_ = 0;          // slabs in the area
   std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_, which
                                      // guards all below
-  size_t committed_bytes_ = 0;       // from base_
   char* early_records_ = nullptr;    // of slabs below SlabSet::kInlineSlabs
   char* late_sets_ = nullptr;        // bits of the three sets
   char* late_records_ = nullptr;     // of the other slabs
   size_t late_sets_bytes_ = 0;
-  size_t late_committed_bytes_ = 0;  // from late_sets_
   SlabSet partial_, empty_, purged_;
   LowWater empty_low_;
   std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
-  uint64_t free_objects_ = 0, filled_ = 0, drained_ = 0, fills_ = 0, drains_ = 0;
-  uint64_t commits_ = 0, purges_ = 0, purged_total_bytes_ = 0;
+  AreaStatistics counts_{};  // committed_bytes from base_, record_bytes from late_sets_
 };
 
 }  // namespace pktmalloc

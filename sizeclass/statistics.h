@@ -1,15 +1,49 @@
 // SPDX-License-Identifier: MIT
-// HeapStatistics: a snapshot of the engine's counters, words as in docs/statistics.md.
+// Statistics: what the engine counts, and what follows from it; words as in docs/statistics.md.
 //
-// Exact when no thread is inside the heap; otherwise each counter is right by itself and sums may
-// be off by what is under way. Never negative. What can be derived is derived here, not counted.
+// Plain structs of 64-bit numbers, so that a reader outside of the process can copy them as they
+// lie (window.h). Exact when no thread is inside the heap; otherwise each counter is right by
+// itself and sums may be off by what is under way. Never negative. What can be derived is not
+// counted: class_statistics() derives it, inside the process and outside.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sizeclass/class_id.h"
 
 namespace pktmalloc {
+
+// Of one slab area. Counts are objects unless the name says otherwise; since start, or at the
+// moment.
+struct AreaStatistics {
+  uint64_t filled, drained;  // objects that left and came back, since start
+  uint64_t fills, drains;    // calls
+  uint64_t free_objects;     // in partial and empty slabs
+  uint64_t used_slabs;       // ever used = full + partial + empty + purged
+  uint64_t empty_slabs, purged_slabs;
+  uint64_t committed_bytes;     // made usable, including what was purged since
+  uint64_t commits, purges;     // system calls
+  uint64_t purged_total_bytes;  // given back since start
+  uint64_t record_bytes;        // bookkeeping committed for this area alone
+};
+
+// Of one class in one cache; sums over caches are exact when no thread is running.
+struct CacheStatistics {
+  uint64_t taken, given;  // objects from and to the depot, since start
+  uint64_t takes, gives;  // magazines
+  uint64_t allocated;     // objects handed out, since start
+  uint64_t held;          // objects in the magazines at the moment
+
+  void operator+=(const CacheStatistics& more) {
+    taken += more.taken;
+    given += more.given;
+    takes += more.takes;
+    gives += more.gives;
+    allocated += more.allocated;
+    held += more.held;
+  }
+};
 
 struct ClassStatistics {
   uint64_t object_bytes;
@@ -33,5 +67,37 @@ struct HeapStatistics {
   uint64_t waiting_bytes;   // will go back if nobody needs it
   uint64_t threads_seen, threads_alive;
 };
+
+// Bytes of the area that are usable.
+inline uint64_t usable_bytes(const AreaStatistics& area, uint64_t slab_bytes) {
+  return area.committed_bytes - area.purged_slabs * slab_bytes;
+}
+
+// `caches` is the sum over all of them, with what threads without a cache took; `aged` counts
+// objects that went from the depot to slabs.
+inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_bytes,
+                                        const AreaStatistics& area, const CacheStatistics& caches,
+                                        uint64_t aged) {
+  const auto minus = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
+  ClassStatistics c{};
+  c.object_bytes = object_bytes;
+  c.allocs = caches.allocated;
+  c.cached_threads = caches.held;
+  c.cached_depot = minus(caches.given, caches.taken + aged);
+  c.cached_slabs = area.free_objects;
+  c.live = std::min(minus(area.filled, area.drained + c.cached_threads + c.cached_depot), c.allocs);
+  c.frees = c.allocs - c.live;
+  c.depot_takes = caches.takes;
+  c.depot_gives = caches.gives;
+  c.fills = area.fills;
+  c.drains = area.drains;
+  c.commits = area.commits;
+  c.purges = area.purges;
+  c.committed_bytes = usable_bytes(area, slab_bytes);
+  c.active_bytes = minus(area.used_slabs, area.empty_slabs + area.purged_slabs) * slab_bytes;
+  c.free_bytes = minus(c.committed_bytes, c.active_bytes);
+  c.purged_bytes = area.purged_total_bytes;
+  return c;
+}
 
 }  // namespace pktmalloc

@@ -13,13 +13,14 @@ import sys
 # Top to bottom; files of one line are on one level and do not include each other.
 SIZECLASS = [
     "heap",
-    "ageing statistics",
+    "ageing window",
     "cache",
     "depot magazine_store",
     "sharded_stack slab_area",
     "magazine_stack",
     "magazine",
     "class_table low_water slab_set mutex",
+    "statistics",
     "allowance class_id classes clock memory misuse rounding",
 ]
 PRELOAD = [
@@ -37,20 +38,23 @@ PRELOAD = [
     "stacks",
     "process",  # process.cpp; its header stands at the bottom
     "report report_text report_json report_prometheus",
-    "snapshot",
+    "snapshot window",
     "route",
     "background",
     "next_allocator",
     "options",
     "thread writer message statistics export",
-    "mapping call checks process.h pktmalloc.h",
+    "mapping call checks process.h pktmalloc.h window.h",
 ]
 # Folder -> what its files may include by path.
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
-    # The class table, and for a benchmark of the depot what it is made of.
-    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "preload/pktmalloc.h",
+    # The class table, the shapes of the statistics and options, and for a benchmark of the depot
+    # what it is made of.
+    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "sizeclass/classes.def",
+              "preload/pktmalloc.h", "preload/statistics.h", "preload/statistics.def",
+              "preload/options.def", "preload/window.h", "sizeclass/statistics.h",
               "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Snapshot: everything that the statistics tell, as plain shapes; the keys are statistics.def's.
+// Taken in the process by snapshot.h, and read from outside of it by the pktmalloc command.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/statistics.h"
+
+namespace pktmalloc {
+
+// Raised when a key of the JSON file changes its meaning.
+inline constexpr int kStatisticsSchema = 1;
+
+// Why a request was given to the next allocator, and how large it was.
+enum class PassReason : uint8_t { kTooLarge, kTooAligned, kClassOff, kExhausted, kNotReserved };
+inline constexpr unsigned kPassReasons = 5;
+inline constexpr const char* kPassReasonNames[kPassReasons] = {
+    "too_large", "too_aligned", "class_off", "exhausted", "not_reserved"};
+inline constexpr unsigned kSizeBands = 4;
+inline constexpr const char* kSizeBandNames[kSizeBands] = {"to_32KiB", "to_1MiB", "to_32MiB",
+                                                           "above"};
+// Upper ends, in bytes; the last band has none.
+inline constexpr size_t kSizeBandEnd[kSizeBands - 1] = {32 << 10, 1 << 20, 32 << 20};
+
+struct ProcessStatistics {
+  uint64_t allocated_bytes, cached_threads_bytes, cached_depot_bytes, cached_slabs_bytes;
+  uint64_t active_bytes, free_bytes, committed_bytes, resident_bytes, purged_bytes;
+  uint64_t metadata_bytes, reserved_bytes, waiting_bytes;
+  uint64_t allocs, frees, passed;
+  uint64_t threads_seen, threads_alive, forks;
+};
+
+struct Snapshot {
+  HeapStatistics heap;
+  ProcessStatistics process;
+  uint64_t passed[kPassReasons][kSizeBands];
+};
+
+// Fills `process` from the rest, but for resident_bytes and forks.
+inline void sum_up(Snapshot& s) {
+  ProcessStatistics& p = s.process;
+  for (unsigned i = 0; i < s.heap.classes; ++i) {
+    const ClassStatistics& c = s.heap.of[i];
+    p.allocated_bytes += c.live * c.object_bytes;
+    p.cached_threads_bytes += c.cached_threads * c.object_bytes;
+    p.cached_depot_bytes += c.cached_depot * c.object_bytes;
+    p.cached_slabs_bytes += c.cached_slabs * c.object_bytes;
+    p.active_bytes += c.active_bytes;
+    p.free_bytes += c.free_bytes;
+    p.committed_bytes += c.committed_bytes;
+    p.purged_bytes += c.purged_bytes;
+    p.allocs += c.allocs;
+    p.frees += c.frees;
+  }
+  p.metadata_bytes = s.heap.metadata_bytes;
+  p.reserved_bytes = s.heap.reserved_bytes;
+  p.waiting_bytes = s.heap.waiting_bytes;
+  p.threads_seen = s.heap.threads_seen;
+  p.threads_alive = s.heap.threads_alive;
+  for (const auto& bands : s.passed) {
+    for (const uint64_t n : bands) p.passed += n;
+  }
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// HeapWindow: where the counters of a running heap lie, for a reader outside of the process, which
+// copies them without stopping it (`pktmalloc stat` and `top`).
+//
+// Addresses are those of the heap's process, numbers are bytes. The reader sums over areas and
+// caches as Heap::statistics() does and derives by the same class_statistics(). Nobody waits for
+// it, and it holds no lock, so what it reads may be in the middle of a change: each number is right
+// by itself. A change of any of these structs is a new kWindowSchema (preload/window.h).
+#pragma once
+
+#include <cstdint>
+
+#include "sizeclass/cache.h"
+#include "sizeclass/class_id.h"
+#include "sizeclass/magazine.h"
+
+namespace pktmalloc {
+
+struct HeapWindow {
+  uint64_t classes;
+  uint64_t object_bytes[kMaxClasses];
+  uint64_t slab_bytes[kMaxClasses];
+  uint64_t magazine_slab_bytes;
+
+  uint64_t objects;         // where the classes' areas begin, one behind the other
+  uint64_t area_bytes;      // of one class
+  uint64_t reserved_bytes;  // address space
+  uint64_t early_bytes;     // bookkeeping committed at start
+
+  uint64_t areas[kMaxClasses];              // AreaStatistics of each class
+  uint64_t magazine_areas[kMagazineSizes];  // and of each magazine size
+  uint64_t caches;                          // the pointer to the first
+  uint64_t cache_bytes;                     // of one
+  Cache::Shape cache;
+  uint64_t magazine_rounds;  // in a magazine: a 32-bit number of objects while not loaded
+  uint64_t magazine_slots;   // in a magazine: the word below its first object
+  uint64_t direct_allocs;    // one word a class: objects that threads without cache took
+  uint64_t aged;             // one word a class: objects from the depot to slabs
+  uint64_t cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;  // a word each
+};
+
+}  // namespace pktmalloc

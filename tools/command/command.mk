@@ -1,0 +1,21 @@
+#SPDX - License - Identifier : MIT
+#The command : build / pktmalloc, all of tools / command.It links none of the engine; \
+    it includes the
+#shapes of the statistics and the class table's rows.
+
+COMMAND := $(BUILD)/pktmalloc
+COMMAND_SOURCES := $(wildcard tools/command/*.cpp)
+COMMAND_OBJECTS := $(COMMAND_SOURCES:%.cpp=$(BUILD)/obj/%.o)
+COMMAND_FLAGS = -std=c++20 -O1 -g -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0
+COMMAND_LIBRARIES := -lfmt -lncursesw -ltinfo -lelf
+
+$(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp
+	@mkdir -p $(@D)
+	$(call say,CXX)
+	$(Q)$(CXX) $(COMMAND_FLAGS) -c $< -o $@
+
+$(COMMAND): $(COMMAND_OBJECTS)
+	$(call say,LINK)
+	$(Q)$(CXX) $^ $(COMMAND_LIBRARIES) -o $@
+
+-include $(COMMAND_OBJECTS:.o=.d)

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// ElfFile: what an executable or library says of itself.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct Elf;  // of libelf
+
+namespace pktmalloc {
+
+class ElfFile {
+ public:
+  // Throws Failure when the file cannot be read; is_elf() is false when it is something else.
+  explicit ElfFile(const std::string& path);
+  ~ElfFile();
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  bool is_elf() const;
+  // EM_ and ELFCLASS numbers of <elf.h>.
+  int machine() const;
+  int word_class() const;
+  // Without one the loader never sees it: no library can be preloaded.
+  bool has_interpreter() const { return !interpreter_.empty(); }
+  const std::string& interpreter() const { return interpreter_; }
+  const std::vector<std::string>& needed() const { return needed_; }
+
+  // Where a defined symbol lies, in bytes from where the file's first segment is mapped; looked for
+  // in .dynsym, then in .symtab.
+  std::optional<uint64_t> symbol(const std::string& name) const;
+
+ private:
+  int descriptor_ = -1;
+  Elf* elf_ = nullptr;
+  std::string interpreter_;
+  std::vector<std::string> needed_;
+  uint64_t first_address_ = 0;
+};
+
+}  // namespace pktmalloc

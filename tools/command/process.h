@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Process: what /proc tells of a running process. Every function throws Failure with the pid when
+// the process is gone or belongs to another user.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pktmalloc {
+
+struct Mapping {
+  uint64_t start, end;
+  uint64_t offset;  // in the file
+  std::string path;
+};
+
+class Process {
+ public:
+  explicit Process(pid_t pid) : pid_(pid) {}
+
+  pid_t pid() const { return pid_; }
+  // The executable, as a path by which it can be opened even if it was deleted since.
+  std::string executable() const { return file("exe"); }
+  std::string name() const;  // as in /proc/PID/comm
+  std::vector<Mapping> mappings() const;
+  // A file of /proc/PID.
+  std::string file(const std::string& name) const;
+
+ private:
+  pid_t pid_;
+};
+
+// All processes of /proc that this user may read, in no order.
+std::vector<pid_t> readable_processes();
+
+}  // namespace pktmalloc

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/reading.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/command/failure.h"
+
+namespace pktmalloc {
+namespace {
+
+using Json = nlohmann::json;
+
+void read_classes(const Json& classes, HeapStatistics& heap) {
+  for (const Json& from : classes) {
+    if (heap.classes == kMaxClasses) return;
+    ClassStatistics& c = heap.of[heap.classes++];
+    c.object_bytes = from.at("bytes");
+#define PROCESS_STATISTIC(key, kind, help)
+#define CLASS_STATISTIC(key, kind, help) c.key = from.value(#key, uint64_t{0});
+#include "preload/statistics.def"
+#undef CLASS_STATISTIC
+#undef PROCESS_STATISTIC
+  }
+}
+
+void read_process(const Json& from, ProcessStatistics& p) {
+#define PROCESS_STATISTIC(key, kind, help) p.key = from.value(#key, uint64_t{0});
+#define CLASS_STATISTIC(key, kind, help)
+#include "preload/statistics.def"
+#undef CLASS_STATISTIC
+#undef PROCESS_STATISTIC
+}
+
+void read_passed(const Json& from, Snapshot& snapshot) {
+  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
+    const Json bands = from.value(kPassReasonNames[reason], Json::object());
+    for (unsigned band = 0; band < kSizeBands; ++band) {
+      snapshot.passed[reason][band] = bands.value(kSizeBandNames[band], uint64_t{0});
+    }
+  }
+}
+
+Reading from_json(const Json& from) {
+  Reading reading;
+  reading.program = from.at("program");
+  reading.version = from.at("version");
+  reading.pid = from.at("pid");
+  reading.time = from.at("time");
+  read_process(from.at("process"), reading.snapshot.process);
+  read_passed(from.at("passed"), reading.snapshot);
+  read_classes(from.at("classes"), reading.snapshot.heap);
+  HeapStatistics& heap = reading.snapshot.heap;
+  const ProcessStatistics& p = reading.snapshot.process;
+  heap.metadata_bytes = p.metadata_bytes;
+  heap.reserved_bytes = p.reserved_bytes;
+  heap.waiting_bytes = p.waiting_bytes;
+  heap.threads_seen = p.threads_seen;
+  heap.threads_alive = p.threads_alive;
+  return reading;
+}
+
+}  // namespace
+
+Reading read_statistics(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Failure("cannot read {}: {}", path, strerror(errno));
+  try {
+    const Json json = Json::parse(file);
+    const int schema = json.at("schema");
+    if (schema != kStatisticsSchema) {
+      throw Failure("{} has schema {}; this pktmalloc reads schema {}", path, schema,
+                    kStatisticsSchema);
+    }
+    return from_json(json);
+  } catch (const Json::exception&) {
+    throw Failure("{} is not a statistics file of pktmalloc (PKTMALLOC_STATS=FILE.json writes one)",
+                  path);
+  }
+}
+
+}  // namespace pktmalloc
