@@ -10,9 +10,11 @@
 #include <cstring>
 
 #include "preload/export.h"
+#include "preload/format.h"
 #include "preload/next_allocator.h"
 #include "preload/pktmalloc.h"
 #include "preload/report.h"
+#include "preload/snapshot.h"
 #include "preload/thread.h"
 
 namespace {

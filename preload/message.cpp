@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "preload/message.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+
+#include "preload/quiet_write.h"
 
 namespace pktmalloc {
 
@@ -21,8 +21,7 @@ void message(const char* format, ...) {
   if (length < 0) length = 0;
   if (length > room - 1) length = room - 1;
   line[kPrefix + length] = '\n';
-  [[maybe_unused]] const ssize_t written =
-      write(STDERR_FILENO, line, static_cast<size_t>(kPrefix) + static_cast<size_t>(length) + 1);
+  quiet_write(STDERR_FILENO, line, static_cast<size_t>(kPrefix) + static_cast<size_t>(length) + 1);
   errno = saved_errno;
 }
 

@@ -4,6 +4,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <signal.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -51,6 +53,17 @@ bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t lea
   return false;
 }
 
+bool parse_number(const char* text, int least, int most, int& out) {
+  static constexpr Unit kOnes[] = {{"", 1}};
+  uint64_t n = 0;
+  if (!parse_quantity(text, kOnes, static_cast<uint64_t>(least), static_cast<uint64_t>(most), n) ||
+      *text != '\0') {
+    return false;
+  }
+  out = static_cast<int>(n);
+  return true;
+}
+
 // Paths are copied: programs that set their title (redis, postgres) write over the environment.
 char stats_path[PATH_MAX];
 char next_path[PATH_MAX];
@@ -70,6 +83,36 @@ bool parse_STATS(const char* value) {
   // A mere word is more likely a mistaken switch, such as "off", than a file to write.
   return equal(value, "0") || equal(value, "1") ||
          (strpbrk(value, "/.") != nullptr && parsed.stats_path != nullptr);
+}
+
+constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+
+bool parse_STATS_INTERVAL(const char* value) {
+  parsed.stats_interval_ms = 0;
+  return equal(value, "0") ||
+         (parse_quantity(value, kTimes, 100, 86'400'000, parsed.stats_interval_ms) &&
+          *value == '\0');
+}
+
+bool parse_STATS_SIGNAL(const char* value) {
+  struct Signal {
+    const char* name;
+    int number;
+  };
+  static constexpr Signal kSignals[] = {
+      {"0", 0}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"WINCH", SIGWINCH}};
+  for (const Signal& signal : kSignals) {
+    parsed.stats_signal = signal.number;
+    if (equal(value, signal.name)) return true;
+  }
+  return parse_number(value, 34, 64, parsed.stats_signal);
+}
+
+bool parse_TELL(const char* value) { return parse_number(value, 0, INT_MAX, parsed.tell); }
+
+bool parse_CHILDREN(const char* value) {
+  parsed.children = equal(value, "1");
+  return equal(value, "1") || equal(value, "0");
 }
 
 bool parse_CLASSES(const char* value) {
@@ -97,8 +140,7 @@ bool parse_NEXT(const char* value) {
 }
 
 bool parse_AGE(const char* value) {
-  static constexpr Unit kUnits[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
-  return parse_quantity(value, kUnits, 4, 3'600'000, parsed.age_ms) && *value == '\0';
+  return parse_quantity(value, kTimes, 4, 3'600'000, parsed.age_ms) && *value == '\0';
 }
 
 bool parse_BACKGROUND(const char* value) {

@@ -16,6 +16,10 @@ enum class Switch : uint8_t { kOff, kOn, kAuto };
 
 struct Options {
   const char* stats_path = nullptr;       // nullptr: none; "" : text on stderr
+  uint64_t stats_interval_ms = 0;         // 0: none
+  int stats_signal = 0;                   // 0: none
+  int tell = 0;                           // the process that names its file; 0: none
+  bool children = true;                   // programs that this one starts get the library too
   const char* next_path = nullptr;        // nullptr: whoever is next in the process
   size_t class_sizes[kMaxClasses - 1]{};  // ascending
   unsigned class_count = 0;               // 0: the default table

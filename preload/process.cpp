@@ -9,10 +9,13 @@
 
 #include "preload/background.h"
 #include "preload/checks.h"
+#include "preload/environment.h"
 #include "preload/message.h"
 #include "preload/next_allocator.h"
 #include "preload/options.h"
+#include "preload/own_thread.h"
 #include "preload/report.h"
+#include "preload/reporter.h"
 #include "preload/route.h"
 #include "preload/thread.h"
 #include "preload/window.h"
@@ -62,6 +65,7 @@ void before_fork() {
   start_mutex.lock();
   next_allocator_mutex().lock();
   background_mutex().lock();
+  reporter_lock();
   checks_lock();
   heap.lock_all();
   this_thread.forking = true;
@@ -73,6 +77,7 @@ bool unlock_after_fork() {
   this_thread.forking = false;
   heap.unlock_all();
   checks_unlock();
+  reporter_unlock();
   background_mutex().unlock();
   next_allocator_mutex().unlock();
   start_mutex.unlock();
@@ -93,6 +98,7 @@ void after_fork_in_child() {
   forks.fetch_add(1, std::memory_order_relaxed);
   heap.forget_other_threads(this_thread.cache);
   background_forget();
+  reporter_forget();
 }
 
 [[noreturn]] void on_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes) {
@@ -142,8 +148,10 @@ __attribute__((constructor(101))) void on_load() {
   if (heap.started()) next_allocator().keep_heap_top();
   checks_load();
   open_window();
-  background_allow();
+  OwnThread::allow();
   report_start();
+  reporter_load();
+  if (!options().children) leave_environment();
 }
 
 __attribute__((destructor)) void on_exit() {

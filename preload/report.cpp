@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
-#include <cstdio>
 #include <cstring>
 
+#include "preload/format.h"
 #include "preload/message.h"
 #include "preload/options.h"
+#include "preload/report_file.h"
+#include "preload/snapshot.h"
+#include "sizeclass/mutex.h"
 
 namespace pktmalloc {
 
@@ -36,67 +38,55 @@ int find_stderr() {
   return is_our_stderr(stderr_copy) ? stderr_copy : -1;
 }
 
-bool ends_with(const char* text, const char* end) {
-  const size_t length = strlen(text);
-  const size_t end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
-// %p process id, %e program name, %% a percent sign; any other % stays. False if it does not fit.
-bool expand_path(const char* pattern, char* out, size_t bytes) {
-  size_t used = 0;
-  const auto append = [&](const char* text, size_t length) {
-    if (used + length >= bytes) return false;
-    memcpy(out + used, text, length);
-    used += length;
-    return true;
-  };
-  bool fits = true;
-  for (const char* p = pattern; *p != '\0' && fits; ++p) {
-    char pid[16];
-    if (p[0] == '%' && p[1] == 'p') {
-      fits = append(pid, static_cast<size_t>(snprintf(pid, sizeof pid, "%d", getpid())));
-      ++p;
-    } else if (p[0] == '%' && p[1] == 'e') {
-      fits = append(program_name(), strlen(program_name()));
-      ++p;
-    } else {
-      if (p[0] == '%' && p[1] == '%') ++p;
-      fits = append(p, 1);
-    }
-  }
-  out[used] = '\0';
-  return fits;
-}
-
-void write_file(const char* pattern, const Snapshot& snapshot) {
-  char path[PATH_MAX];
-  if (!expand_path(pattern, path, sizeof path)) {
-    message("PKTMALLOC_STATS=%s: %s", pattern, strerror(ENAMETOOLONG));
-    return;
-  }
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    message("cannot write statistics to %s: %s", path, strerror(errno));
-    return;
-  }
+// For `pktmalloc run`: where the file is and what reads it.
+void tell(const char* path) {
+  const int fd = find_stderr();
+  if (fd < 0) return;
+  const size_t length = strlen(path);
+  const bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
   Writer out(fd);
-  if (ends_with(path, ".json")) {
-    write_json(out, snapshot);
-  } else if (ends_with(path, ".prom")) {
-    write_prometheus(out, snapshot);
-  } else {
+  out.print("pktmalloc: statistics are in ");
+  out.print("%s", path);
+  if (json) out.print("; read them with: pktmalloc report %s", path);
+  out.print("\n");
+  out.finish();
+}
+
+// Whoever is writing a report; and what follows is guarded by it.
+constinit Mutex writing{LockRank::kReport};
+unsigned reports = 0;
+bool ended = false;  // the one at exit was the last
+
+void report(bool at_exit) {
+  const char* pattern = options().stats_path;
+  const Lock lock(writing);
+  if (ended) return;
+  ended = at_exit;
+  ++reports;
+  Snapshot snapshot;
+  take_snapshot(snapshot);
+  measure_resident(snapshot);
+  if (*pattern == '\0') {
+    const int fd = find_stderr();
+    if (fd < 0) return;
+    Writer out(fd);
     write_text(out, snapshot);
+    out.finish();
+    return;
   }
-  if (!out.finish()) message("cannot write statistics to %s: %s", path, strerror(errno));
-  close(fd);
+  ReportFile file;
+  if (!file.name(pattern, reports)) {
+    message("PKTMALLOC_STATS=%s: %s", pattern, strerror(ENAMETOOLONG));
+  } else if (file.write(snapshot) && at_exit && options().tell == getpid()) {
+    tell(file.path);
+  }
 }
 
 }  // namespace
 
 void report_start() {
   const char* path = options().stats_path;
-  if (path == nullptr || *path != '\0') return;
+  if (path == nullptr || (*path != '\0' && options().tell != getpid())) return;
   const int saved_errno = errno;
   if (fstat(STDERR_FILENO, &stderr_identity) == 0) {
     stderr_copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
@@ -105,21 +95,15 @@ void report_start() {
 }
 
 void report_at_exit() {
-  const char* path = options().stats_path;
-  if (path == nullptr) return;
+  if (options().stats_path == nullptr) return;
   const int saved_errno = errno;
-  Snapshot snapshot;
-  take_snapshot(snapshot);
-  measure_resident(snapshot);
-  if (*path != '\0') {
-    write_file(path, snapshot);
-  } else if (const int fd = find_stderr(); fd >= 0) {
-    Writer out(fd);
-    write_text(out, snapshot);
-    out.finish();
-  }
+  report(true);
   errno = saved_errno;
 }
+
+void report_meanwhile() { report(false); }
+
+void report_forget() { writing.forget_holder(); }
 
 int report_descriptor() {
   const int fd = find_stderr();

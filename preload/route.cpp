@@ -7,6 +7,7 @@
 
 #include "preload/background.h"
 #include "preload/next_allocator.h"
+#include "preload/reporter.h"
 #include "preload/thread.h"
 
 namespace pktmalloc {
@@ -25,6 +26,7 @@ void* allocate_pooled(ClassId id) {
   void* p = heap.allocate(cache, id);
   publish(cache);
   background_consider();
+  reporter_consider();
   return p;
 }
 

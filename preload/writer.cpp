@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "preload/writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+
+#include "preload/quiet_write.h"
 
 namespace pktmalloc {
 
@@ -37,7 +37,7 @@ void Writer::put(const char* bytes, size_t count) {
 void Writer::flush() {
   const char* from = text_;
   while (used_ > 0 && !failed_) {
-    const ssize_t written = write(fd_, from, used_);
+    const ssize_t written = quiet_write(fd_, from, used_);
     if (written < 0) {
       if (errno == EINTR) continue;
       failed_ = true;

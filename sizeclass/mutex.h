@@ -16,9 +16,11 @@
 namespace pktmalloc {
 
 enum class LockRank : uint8_t {
+  kReport,                              // writing statistics
   kStart,                               // starting the process: options, reservation, fork handlers
   kNextAllocator,                       // looking up the next allocator's functions
   kBackground,                          // starting and ending the background thread
+  kReporter,                            // starting the thread that writes statistics
   kLargeObjects,                        // checked: the table of objects outside the slabs
   kQuarantine,                          // checked: the freed objects that wait
   kGuard,                               // checked: objects before guard pages
@@ -47,6 +49,11 @@ class Mutex {
     if constexpr (kCheckLockRanks) check_order();
     pthread_mutex_lock(&mutex_);
     if constexpr (kCheckLockRanks) highest_held_ = remember();
+  }
+  // In the child of a fork, for a lock that the fork handler does not take: its holder is gone.
+  void forget_holder() {
+    mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+    below_ = kNothingHeld;
   }
   bool try_lock() {
     if (pthread_mutex_trylock(&mutex_) != 0) return false;

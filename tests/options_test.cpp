@@ -82,6 +82,10 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
   };
   const Row rows[] = {
       {"PKTMALLOC_STATS", {""}},
+      {"PKTMALLOC_STATS_INTERVAL", {"", "1", "99ms", "25h", "10", "1s,2s", "-1s"}},
+      {"PKTMALLOC_STATS_SIGNAL", {"", "KILL", "SIGUSR1", "usr1", "9", "33", "65", "34s"}},
+      {"PKTMALLOC_TELL", {"", "-1", "me", "1 ", "2147483648"}},
+      {"PKTMALLOC_CHILDREN", {"", "2", "no"}},
       {"PKTMALLOC_CLASSES",
        {"", "0", "64,", ",64", "64,,128", "64;128", "x", "64x", "-1", "2MiB", "1048577", "1GiB",
         "99999999999999999999", "64, 128", "default,64",
@@ -130,7 +134,9 @@ TEST_CASE("a good value is taken without a word") {
       {"PKTMALLOC_AGE", "3600s"},        {"PKTMALLOC_AGE", "5m"},
       {"PKTMALLOC_AGE", "1h"},           {"PKTMALLOC_BACKGROUND", "auto"},
       {"PKTMALLOC_BACKGROUND", "0"},     {"PKTMALLOC_BACKGROUND", "1"},
-      {"PKTMALLOC_VERBOSE", "0"},
+      {"PKTMALLOC_VERBOSE", "0"},        {"PKTMALLOC_STATS_INTERVAL", "0"},
+      {"PKTMALLOC_STATS_SIGNAL", "0"},   {"PKTMALLOC_TELL", "1"},
+      {"PKTMALLOC_CHILDREN", "0"},       {"PKTMALLOC_CHILDREN", "1"},
   };
   for (const auto& [name, value] : good) {
     const Outcome outcome = hello_with(name, value);

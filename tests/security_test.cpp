@@ -2,6 +2,7 @@
 // What docs/security.md promises and a program can show; its table of system calls is read here.
 #include <catch2/catch.hpp>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ namespace {
 
 using Calls = std::set<long>;
 using Environment = std::map<std::string, std::string>;
+const char kFileLimit[] = "file limit";  // in an Environment: no variable, bytes a file may have
 
 const std::map<std::string, long> kNumbers = {
 #define CALL(name) \
@@ -43,10 +45,13 @@ const std::map<std::string, long> kNumbers = {
     CALL(openat),
     CALL(prctl),
     CALL(prlimit64),
+    CALL(rename),
     CALL(rseq),
     CALL(rt_sigaction),
     CALL(rt_sigprocmask),
+    CALL(rt_sigtimedwait),
     CALL(set_robust_list),
+    CALL(unlink),
     CALL(write),
 #undef CALL
 };
@@ -76,7 +81,13 @@ Program supervised(std::vector<std::string> how, const std::string& name, const 
   how.insert(how.begin(), program_path("system_calls"));
   how.push_back(program_path(name));
   Program program(how);
-  for (const auto& [variable, value] : with) program.with(variable, value);
+  for (const auto& [variable, value] : with) {
+    if (variable == kFileLimit) {
+      program.limit(RLIMIT_FSIZE, std::stoul(value));
+    } else {
+      program.with(variable, value);
+    }
+  }
   return program;
 }
 
@@ -106,6 +117,7 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
       {{"PKTMALLOC_STATS", folder / "%p.json"},
        {"PKTMALLOC_BACKGROUND", "1"},
        {"PKTMALLOC_AGE", "8ms"}},
+      {{"PKTMALLOC_STATS", folder / "%p.json"}, {kFileLimit, "2000"}},
       {{"PKTMALLOC_STATS", "1"}, {"PKTMALLOC_BACKGROUND", "0"}, {"PKTMALLOC_AGE", "8ms"}}};
   Calls seen;
   for (const std::string name : {"hello", "everything_at_once"}) {

@@ -37,14 +37,18 @@ PRELOAD = [
     "symbols",
     "stacks",
     "process",  # process.cpp; its header stands at the bottom
-    "report report_text report_json report_prometheus",
+    "reporter",
+    "report",
+    "report_file",
+    "format format_text format_json format_prometheus",
     "snapshot window",
     "route",
     "background",
+    "own_thread",
     "next_allocator",
     "options",
-    "thread writer message statistics export",
-    "mapping call checks process.h pktmalloc.h window.h",
+    "thread writer message statistics export environment",
+    "mapping call checks process.h reporter.h pktmalloc.h window.h futex quiet_write",
 ]
 # Folder -> what its files may include by path.
 FOLDERS = {

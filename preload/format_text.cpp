@@ -4,9 +4,9 @@
 
 #include <cstdio>
 
+#include "preload/format.h"
 #include "preload/options.h"
 #include "preload/pktmalloc.h"
-#include "preload/report.h"
 
 namespace pktmalloc {
 namespace {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "preload/report_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "preload/format.h"
+#include "preload/message.h"
+#include "preload/options.h"
+
+namespace pktmalloc {
+namespace {
+
+bool ends_with(const char* text, const char* end) {
+  const size_t length = strlen(text);
+  const size_t end_length = strlen(end);
+  return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+// False with errno if any of it failed.
+bool write_to(int fd, const char* path, const Snapshot& snapshot) {
+  Writer out(fd);
+  if (ends_with(path, ".json")) {
+    write_json(out, snapshot);
+  } else if (ends_with(path, ".prom")) {
+    write_prometheus(out, snapshot);
+  } else {
+    write_text(out, snapshot);
+  }
+  const bool written = out.finish();
+  const int saved_errno = errno;
+  close(fd);
+  errno = saved_errno;
+  return written;
+}
+
+// A file of that name that was not there before; -1 with errno. One left by a process of the same
+// id that died in the middle is replaced.
+int create_new(const char* path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const int fd = open(path, kFlags, 0666);
+  if (fd >= 0 || errno != EEXIST || unlink(path) != 0) return fd;
+  return open(path, kFlags, 0666);
+}
+
+}  // namespace
+
+bool ReportFile::name(const char* pattern, unsigned number) {
+  size_t used = 0;
+  const auto append = [&](const char* text, size_t length) {
+    if (used + length >= sizeof path) return false;
+    memcpy(path + used, text, length);
+    used += length;
+    return true;
+  };
+  bool fits = true;
+  for (const char* p = pattern; *p != '\0' && fits; ++p) {
+    char digits[16];
+    const char letter = p[0] == '%' ? p[1] : '\0';
+    if (letter == 'p') {
+      fits = append(digits, static_cast<size_t>(snprintf(digits, sizeof digits, "%d", getpid())));
+    } else if (letter == 'n') {
+      fits = append(digits, static_cast<size_t>(snprintf(digits, sizeof digits, "%05u", number)));
+    } else if (letter == 'e') {
+      fits = append(program_name(), strlen(program_name()));
+    } else {
+      fits = append(p, 1);
+    }
+    if (letter == 'p' || letter == 'n' || letter == 'e' || letter == '%') ++p;
+  }
+  path[used] = '\0';
+  return fits;
+}
+
+bool ReportFile::write(const Snapshot& snapshot) const {
+  char temporary[PATH_MAX + 32];
+  snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, getpid());
+  struct stat found;
+  const bool replaceable = lstat(path, &found) != 0 || S_ISREG(found.st_mode);
+  int fd = replaceable ? create_new(temporary) : -1;
+  bool written = false;
+  if (fd >= 0) {
+    written = write_to(fd, path, snapshot) && rename(temporary, path) == 0;
+    if (!written) {
+      const int saved_errno = errno;
+      unlink(temporary);
+      errno = saved_errno;
+    }
+  } else {
+    // Also where the folder takes no new files. /dev/stderr may be a log that is not ours to empty.
+    const int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
+    written = fd >= 0 && write_to(fd, path, snapshot);
+  }
+  if (!written) message("cannot write statistics to %s: %s", path, strerror(errno));
+  return written;
+}
+
+}  // namespace pktmalloc

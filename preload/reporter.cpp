@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "preload/reporter.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "preload/futex.h"
+#include "preload/message.h"
+#include "preload/options.h"
+#include "preload/own_thread.h"
+#include "preload/report.h"
+#include "sizeclass/clock.h"
+
+namespace pktmalloc {
+namespace {
+
+// A snapshot of 20 KB, a path, a buffer; static TLS lies in it too.
+constexpr size_t kStackBytes = size_t{256} << 10;
+
+constinit std::atomic<uint32_t> asked = 0;  // futex word: 1 when the signal came
+
+void on_signal(int) {
+  const int saved_errno = errno;
+  asked.store(1, std::memory_order_release);
+  futex_wake_one(asked);
+  errno = saved_errno;
+}
+
+// Until the signal or, with an interval, until `due`.
+void sleep_until(uint64_t due) {
+  const uint64_t interval = options().stats_interval_ms;
+  for (;;) {
+    const uint64_t now = clock_ms();
+    if (asked.load(std::memory_order_acquire) != 0 || (interval > 0 && now >= due)) return;
+    const uint64_t ms = due - now;
+    const timespec rest{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000) * 1000000};
+    futex_wait(asked, 0, interval > 0 ? &rest : nullptr);
+  }
+}
+
+void* run(void*) {
+  prctl(PR_SET_NAME, "pktmalloc stats");
+  const uint64_t interval = options().stats_interval_ms;
+  uint64_t due = clock_ms() + interval;
+  for (;;) {
+    sleep_until(due);
+    if (asked.exchange(0, std::memory_order_acquire) == 0) {
+      due = std::max(due + interval, clock_ms());  // a write that took longer is not made up for
+    }
+    report_meanwhile();
+  }
+  return nullptr;
+}
+
+constinit OwnThread thread{LockRank::kReporter, kStackBytes, run};
+
+bool wanted() { return options().stats_interval_ms > 0 || options().stats_signal > 0; }
+
+}  // namespace
+
+void reporter_load() {
+  if (!wanted()) return;
+  if (options().stats_path == nullptr) {
+    message(
+        "PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without PKTMALLOC_STATS");
+    return;
+  }
+  if (options().stats_signal > 0) {
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigaction(options().stats_signal, &action, nullptr);
+  }
+  reporter_consider();
+}
+
+void reporter_consider() {
+  if (thread.settled() || !wanted() || options().stats_path == nullptr) return;
+  thread.start();
+}
+
+void reporter_lock() { thread.mutex().lock(); }
+void reporter_unlock() { thread.mutex().unlock(); }
+
+void reporter_forget() {
+  asked.store(0, std::memory_order_relaxed);
+  report_forget();
+  thread.forget();
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The reporter: a thread of the library's own that writes statistics while the program runs, each
+// PKTMALLOC_STATS_INTERVAL and at each PKTMALLOC_STATS_SIGNAL. Only by these options.
+//
+// The handler of the signal does nothing but wake the thread, so the signal may interrupt anything.
+// A program that sets a handler of its own for that signal later has it.
+#pragma once
+
+namespace pktmalloc {
+
+// At load: sets the signal's handler, starts the thread.
+void reporter_load();
+
+// From allocating slow paths: the child of a fork gets its own. Cheap when there is nothing to do.
+void reporter_consider();
+
+// Around fork, and in its child, where the thread is gone.
+void reporter_lock();
+void reporter_unlock();
+void reporter_forget();
+
+}  // namespace pktmalloc

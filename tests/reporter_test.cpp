@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Statistics while the program runs: by interval, by signal, in children; how files take their
+// place; what the options for `pktmalloc run` do.
+//
+// Programs here wait for the file that they expect, so nothing depends on how fast the machine is.
+#include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "tests/program.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+// A shell waits for a file to be there.
+std::string until(const std::string& file) {
+  return "until [ -e " + file + " ]; do sleep 0.02; done; ";
+}
+
+Program shell(const std::string& script, const TemporaryFolder& folder) {
+  return Program({"sh", "-c", script}).preloaded().in(folder.path());
+}
+
+bool whole_json(const std::string& text) {
+  return text.size() > 1000 && text.front() == '{' && text.compare(text.size() - 2, 2, "}\n") == 0;
+}
+
+size_t files_ending(const TemporaryFolder& folder, const std::string& end) {
+  size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    const std::string name = entry.path().filename();
+    if (name.size() >= end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("PKTMALLOC_STATS_INTERVAL writes a numbered series while the program runs") {
+  TemporaryFolder folder;
+  const Outcome outcome = shell(until("$$.00003.json") + "exit 3", folder)
+                              .with("PKTMALLOC_STATS", "%p.%n.json")
+                              .with("PKTMALLOC_STATS_INTERVAL", "100ms")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 3);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.empty());
+  CHECK(files_ending(folder, ".00003.json") == 1);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    CHECK(whole_json(folder.read(entry.path().filename())));
+  }
+}
+
+TEST_CASE("PKTMALLOC_STATS_SIGNAL writes a report for each signal, and the one at exit") {
+  for (const std::string signal : {"USR1", "USR2", "HUP", "WINCH", "40"}) {
+    TemporaryFolder folder;
+    const std::string kill = "kill -" + signal + " $$; ";
+    const Outcome outcome =
+        Program({"bash", "-c", kill + until("$$.00001.json") + kill + until("$$.00002.json")})
+            .preloaded()
+            .in(folder.path())
+            .with("PKTMALLOC_STATS", "%p.%n.json")
+            .with("PKTMALLOC_STATS_SIGNAL", signal)
+            .run();
+    INFO(signal << ": " << outcome);
+    CHECK(outcome.clean());
+    CHECK(files_ending(folder, ".00003.json") == 1);
+    CHECK(files_ending(folder, ".00004.json") == 0);
+  }
+}
+
+TEST_CASE("the program's own handler has the signal") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      Program({"perl", "-e", "$SIG{USR1} = sub { print 'mine' }; kill USR1 => $$"})
+          .preloaded()
+          .in(folder.path())
+          .with("PKTMALLOC_STATS", "%p.%n.json")
+          .with("PKTMALLOC_STATS_SIGNAL", "USR1")
+          .run();
+  INFO(outcome);
+  CHECK(outcome.out == "mine");
+  CHECK(files_ending(folder, ".00001.json") == 1);
+  CHECK(files_ending(folder, ".00002.json") == 0);
+}
+
+TEST_CASE("a reader finds a whole report at any time") {
+  TemporaryFolder folder;
+  std::atomic<bool> done = false;
+  Outcome outcome;
+  std::thread writer([&] {
+    outcome = Program({"perl", "-e", "kill USR1 => $$ for 1 .. 20000"})
+                  .preloaded()
+                  .in(folder.path())
+                  .with("PKTMALLOC_STATS", "s.json")
+                  .with("PKTMALLOC_STATS_SIGNAL", "USR1")
+                  .run();
+    done = true;
+  });
+  size_t torn = 0;
+  size_t whole = 0;
+  while (!done) {
+    if (!std::filesystem::exists(folder / "s.json")) continue;
+    ++(whole_json(folder.read("s.json")) ? whole : torn);
+  }
+  writer.join();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  CHECK(torn == 0);
+  CHECK(whole > 0);
+  CHECK(files_ending(folder, ".tmp") == 0);
+}
+
+TEST_CASE("the child of a fork reports by itself") {
+  TemporaryFolder folder;
+  const std::string script =
+      "$child = fork; push @a, 'x' x ($n = ($n + 97) % 9000) and select undef, undef, undef, .01 "
+      "until -e \"$$.00002.json\"; waitpid $child, 0 if $child; exit($? >> 8)";
+  const Outcome outcome = Program({"perl", "-e", script})
+                              .preloaded()
+                              .in(folder.path())
+                              .with("PKTMALLOC_STATS", "%p.%n.json")
+                              .with("PKTMALLOC_STATS_INTERVAL", "100ms")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  CHECK(files_ending(folder, ".00002.json") == 2);
+}
+
+TEST_CASE("programs with threads, forks and signals of their own end as without a reporter") {
+  for (const std::string name :
+       {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
+        "signals_interrupt_allocations", "detached_threads_work_while_main_exits",
+        "vfork_and_exec_leave_the_parent_intact", "thread_churn_is_bounded"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = Program({program_path(name)})
+                                .preloaded()
+                                .with("PKTMALLOC_STATS", folder / "%p.prom")
+                                .with("PKTMALLOC_STATS_INTERVAL", "100ms")
+                                .run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("interval and signal without PKTMALLOC_STATS are told in one line") {
+  for (const char* name : {"PKTMALLOC_STATS_INTERVAL", "PKTMALLOC_STATS_SIGNAL"}) {
+    const Outcome outcome = Program({program_path("hello")})
+                                .preloaded()
+                                .with(name, name[16] == 'I' ? "1s" : "USR1")
+                                .run();
+    INFO(outcome);
+    CHECK(outcome.status == 7);
+    CHECK(outcome.err ==
+          "pktmalloc: PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without "
+          "PKTMALLOC_STATS\n");
+  }
+}
+
+TEST_CASE("what is no regular file is written to, never replaced") {
+  TemporaryFolder folder;
+  folder.write("real.json", "old");
+  REQUIRE(symlink("real.json", (folder / "link.json").c_str()) == 0);
+  REQUIRE(mkfifo((folder / "pipe.json").c_str(), 0600) == 0);
+  Program hello({program_path("hello")});
+  CHECK(hello.preloaded().with("PKTMALLOC_STATS", folder / "link.json").run().status == 7);
+  CHECK(std::filesystem::is_symlink(folder / "link.json"));
+  CHECK(whole_json(folder.read("real.json")));
+  const Outcome piped = Program({"sh", "-c",
+                                 "cat pipe.json & LD_PRELOAD=" + library_path() + " " +
+                                     program_path("hello") + "; wait"})
+                            .in(folder.path())
+                            .with("PKTMALLOC_STATS", "pipe.json")
+                            .run();
+  INFO(piped);
+  CHECK(piped.out.find("\"program\": \"hello") != std::string::npos);
+  CHECK(std::filesystem::is_fifo(folder / "pipe.json"));
+  // A log that stderr goes to is not emptied.
+  const Outcome logged =
+      shell("exec 2>log; echo before >&2; PKTMALLOC_STATS=/dev/stderr " + program_path("hello"),
+            folder)
+          .run();
+  INFO(logged);
+  CHECK(folder.read("log").compare(0, 7, "before\n") == 0);
+  CHECK(folder.read("log").find("---- pktmalloc") != std::string::npos);
+}
+
+TEST_CASE("a report that cannot be written leaves the old one, and no signal ends the program") {
+  TemporaryFolder folder;
+  folder.write("s.json", "old");
+  const Outcome limited = Program({program_path("hello")})
+                              .preloaded()
+                              .with("PKTMALLOC_STATS", folder / "s.json")
+                              .limit(RLIMIT_FSIZE, 100)
+                              .run();
+  INFO(limited);
+  CHECK(limited.status == 7);
+  CHECK(limited.err.find("pktmalloc: cannot write statistics to ") == 0);
+  CHECK(folder.read("s.json") == "old");
+  CHECK(files_ending(folder, ".tmp") == 0);
+  // stderr is a pipe that nobody reads any more.
+  const Outcome unread =
+      Program({"bash", "-c",
+               "PKTMALLOC_STATS=1 " + program_path("hello") + " 2> >(exec <&-; sleep 1); exit $?"})
+          .preloaded()
+          .run();
+  INFO(unread);
+  CHECK(unread.status == 7);
+}
+
+TEST_CASE("PKTMALLOC_TELL: that process says where its statistics are, and what reads them") {
+  TemporaryFolder folder;
+  // ls closes its stderr before libraries end.
+  const Outcome outcome = shell("PKTMALLOC_TELL=$$ PKTMALLOC_STATS=s.json exec ls", folder).run();
+  INFO(outcome);
+  CHECK(outcome.err ==
+        "pktmalloc: statistics are in s.json; read them with: pktmalloc report s.json\n");
+  const Outcome other = shell("PKTMALLOC_TELL=1 PKTMALLOC_STATS=s.json exec ls", folder).run();
+  CHECK(other.err.empty());
+}
+
+TEST_CASE("PKTMALLOC_CHILDREN=0: programs started by this one run without the library") {
+  const std::string library = library_path();
+  for (const std::string& preload : {library, library + ":libm.so.6", "libm.so.6 " + library,
+                                     "libm.so.6:" + library + " libdl.so.2"}) {
+    const Outcome outcome = Program({"bash", "-c", "env; echo $LD_PRELOAD"})
+                                .with("LD_PRELOAD", preload)
+                                .with("PKTMALLOC_CHILDREN", "0")
+                                .with("PKTMALLOC_AGE", "2s")
+                                .run();
+    INFO(preload << ": " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.find("pktmalloc") == std::string::npos);
+    CHECK(outcome.out.find("PKTMALLOC") == std::string::npos);
+    const bool others = preload != library;
+    CHECK((outcome.out.find("LD_PRELOAD=libm.so.6") != std::string::npos) == others);
+    const bool two = preload.find("libdl") != std::string::npos;
+    CHECK((outcome.out.find("libm.so.6:libdl.so.2\n") != std::string::npos) == two);
+  }
+}
