@@ -59,12 +59,12 @@ inline void release(void* p, Told = {}) {
 inline void* reallocate(void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
-  const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   // In place while the request still fills half of the object, or would get the same class again.
-  if (bytes <= old_bytes &&
-      (bytes * 2 >= old_bytes || index(heap.classes().find(bytes)) == owner)) {
+  if (const size_t most = in_place_bytes[owner];
+      bytes <= most && (bytes * 2 >= most || index(heap.classes().find(bytes)) == owner)) {
     return p;
   }
+  const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   void* moved = allocate<allocate_slow>(bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));

@@ -17,6 +17,7 @@
 #include "preload/report.h"
 #include "preload/reporter.h"
 #include "preload/route.h"
+#include "preload/sampler.h"
 #include "preload/thread.h"
 #include "preload/window.h"
 #include "sizeclass/misuse.h"
@@ -28,9 +29,13 @@ extern "C" __attribute__((weak)) void _IO_list_unlock();
 namespace pktmalloc {
 
 constinit Heap heap;
+constinit uint32_t in_place_bytes[kMaxClasses]{};
 constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
                                           const_cast<Cache*>(&kNullCache),
                                           nullptr,
+                                          nullptr,
+                                          nullptr,
+                                          false,
                                           false,
                                           false,
                                           nullptr};
@@ -46,8 +51,10 @@ constinit bool have_exit_key = false;
 
 void on_thread_exit(void* cache) {
   checks_thread_exit();
+  observers_thread_exit();
   // Whatever else this thread still allocates or frees goes to the slabs directly: other keys'
   // destructors and libc's own teardown come after us.
+  if (sampling) sampler_detach();
   this_thread.direct = true;
   this_thread.cache = nullptr;
   publish(nullptr);
@@ -67,6 +74,7 @@ void before_fork() {
   background_mutex().lock();
   reporter_lock();
   checks_lock();
+  observers_lock();
   heap.lock_all();
   this_thread.forking = true;
 }
@@ -76,6 +84,7 @@ bool unlock_after_fork() {
   if (!this_thread.forking) return false;
   this_thread.forking = false;
   heap.unlock_all();
+  observers_unlock();
   checks_unlock();
   reporter_unlock();
   background_mutex().unlock();
@@ -98,6 +107,7 @@ void after_fork_in_child() {
   forks.fetch_add(1, std::memory_order_relaxed);
   heap.forget_other_threads(this_thread.cache);
   background_forget();
+  observers_forked();
   reporter_forget();
 }
 
@@ -131,6 +141,9 @@ void start_process() {
   }
   heap.ageing().on_tick([] { next_allocator_tick(); });
   heap.start(config);
+  for (unsigned i = 0; i < heap.classes().count(); ++i) {
+    in_place_bytes[i] = heap.classes()[static_cast<ClassId>(i)].object_bytes;
+  }
   checks_start();
   // From here on what libc allocates is served from our slabs. The handlers come before the word
   // that we have started: no thread can use a heap that a fork would not lock.
@@ -157,6 +170,7 @@ __attribute__((constructor(101))) void on_load() {
 __attribute__((destructor)) void on_exit() {
   if (aborting) return;
   checks_exit();
+  observers_exit();
   report_at_exit();
 }
 
@@ -173,6 +187,7 @@ Cache* enter_thread() {
     cache = nullptr;
   }
   this_thread.cache = cache;
+  if (sampling && cache != nullptr) sampler_attach();
   // Without memory for a cache this call does without; the next one tries again.
   this_thread.direct = !heap.started();
   publish(cache);

@@ -13,6 +13,10 @@ namespace pktmalloc {
 // Hidden already where it is declared: else every access would go through the global offset table.
 extern constinit Heap heap __attribute__((visibility("hidden")));
 
+// Up to how many bytes realloc may resize an object of the class where it lies: those it has, or 0
+// while every call is to be seen (observer.h).
+extern constinit uint32_t in_place_bytes[kMaxClasses] __attribute__((visibility("hidden")));
+
 // Starts the process if nobody has, and gives the calling thread a cache; nullptr when it must work
 // on the slabs directly.
 Cache* enter_thread();

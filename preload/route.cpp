@@ -7,7 +7,9 @@
 
 #include "preload/background.h"
 #include "preload/next_allocator.h"
+#include "preload/observer.h"
 #include "preload/reporter.h"
+#include "preload/sampler.h"
 #include "preload/thread.h"
 
 namespace pktmalloc {
@@ -25,8 +27,21 @@ void* allocate_pooled(ClassId id) {
   Cache* cache = cache_of_this_thread();
   void* p = heap.allocate(cache, id);
   publish(cache);
+  if (sampling) [[unlikely]]
+    sample_mark(id);
   background_consider();
   reporter_consider();
+  return p;
+}
+
+// At the end of every allocating function.
+void* allocated(void* p, size_t bytes, size_t alignment = 0) {
+  if (observing) [[unlikely]]
+    tell_allocated(p, bytes, alignment);
+  if (this_thread.sampled) [[unlikely]] {
+    this_thread.sampled = false;
+    if (p != nullptr) sample_taken(p, bytes);
+  }
   return p;
 }
 
@@ -36,6 +51,11 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the first request of all starts the process: then there are classes
   const ClassId id = find();
+  if (sampling && sample_due(id, bytes)) [[unlikely]] {
+    this_thread.sampled = true;
+    sample_mark(id);
+    return nullptr;
+  }
   if (id == kNoClass) {
     count_pass(!heap.started()                    ? PassReason::kNotReserved
                : bytes > heap.classes().largest() ? PassReason::kTooLarge
@@ -52,24 +72,30 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
 
 void* allocate_slow(size_t bytes) {
   void* p = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
-  return p != nullptr ? p : next_allocator().allocate(bytes);
+  return allocated(p != nullptr ? p : next_allocator().allocate(bytes), bytes);
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
   void* p = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
-  return p != nullptr ? memset(p, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
+  return allocated(
+      p != nullptr ? memset(p, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each),
+      bytes);
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
   void* p = try_classes(bytes, PassReason::kTooAligned,
                         [&] { return heap.classes().find_aligned(bytes, alignment); });
-  if (p != nullptr) return p;
-  return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
+  if (p == nullptr) {
+    p = next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
+  }
+  return allocated(p, bytes, alignment);
 }
 
 void release_slow(void* p) {
   if (p == nullptr) return;
   const int saved_errno = errno;
+  if (observing) [[unlikely]]
+    tell_released(p);
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) {
     if (this_thread.forking) {
@@ -77,10 +103,12 @@ void release_slow(void* p) {
       this_thread.set_aside = p;
     } else {
       Cache* cache = cache_of_this_thread();
-      heap.release(cache, static_cast<ClassId>(owner), p);
+      Cache* const releasing = this_thread.release_cache;
+      heap.release(releasing != nullptr ? releasing : cache, static_cast<ClassId>(owner), p);
       publish(cache);
     }
   } else {
+    if (sampling && !this_thread.forking) sample_released(p);
     next_allocator().release(p);
     if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
   }
@@ -97,7 +125,15 @@ size_t usable_size(void* p) {
 void* reallocate_foreign(void* p, size_t bytes) {
   const size_t old_bytes = next_allocator().usable_size(p);
   if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
-    return next_allocator().reallocate(p, bytes);
+    if (!observing && !sampling) return next_allocator().reallocate(p, bytes);
+    // Before the call: afterwards p may be another thread's already.
+    if (observing) tell_released(p);
+    if (sampling && !this_thread.forking) {
+      sample_released(p);
+      this_thread.sampled = sample_due(kNoClass, bytes);
+    }
+    void* const moved = next_allocator().reallocate(p, bytes);
+    return moved != nullptr ? allocated(moved, bytes) : (allocated(p, old_bytes), nullptr);
   }
   void* moved = allocate_slow(bytes);
   if (moved == nullptr) return nullptr;

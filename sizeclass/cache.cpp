@@ -22,8 +22,26 @@ void Cache::load(ClassId id, Line& line, Magazine* magazine) {
   tops_[index(id)] = magazine != nullptr ? magazine->top() : const_cast<uintptr_t*>(kSentinel);
 }
 
+void Cache::mark_after(ClassId id, uint64_t objects) {
+  const Line& line = lines_[index(id)];
+  if (line.loaded == nullptr) return;
+  uintptr_t* const top = tops_[index(id)];
+  if (objects >= static_cast<uint64_t>(top - line.loaded->slots())) return;
+  uintptr_t* const slot = top - objects;
+  marks->slot[index(id)] = slot;
+  marks->object[index(id)] = *slot;
+  *slot = kEmptyMark;
+}
+
+void Cache::unmark(ClassId id) {
+  if (marks == nullptr || marks->slot[index(id)] == nullptr) return;
+  *marks->slot[index(id)] = marks->object[index(id)];
+  marks->slot[index(id)] = nullptr;
+}
+
 void Cache::unload(ClassId id, Line& line) {
   if (line.loaded == nullptr) return;
+  unmark(id);
   line.loaded->rounds = static_cast<uint32_t>(tops_[index(id)] - line.loaded->slots());
 }
 

@@ -72,6 +72,18 @@ class alignas(64) Cache {
     return true;
   }
 
+  // For whoever wants to see some allocations (preload/sampler.h): after so many more objects of
+  // the class allocate() fails as if there were none. unmark() undoes that and must come before the
+  // next allocate_slow(); the cache itself does it where it needs the magazine.
+  struct Marks {
+    uintptr_t* slot[kMaxClasses];   // where kEmptyMark lies; none
+    uintptr_t object[kMaxClasses];  // what lay there
+  };
+  void mark_after(ClassId id, uint64_t objects);
+  void unmark(ClassId id);
+  uint64_t allocated(ClassId id) const { return allocated_[index(id)]; }
+  Marks* marks = nullptr;  // none: nobody wants to
+
   // After allocate() failed. nullptr when neither depot nor slabs have an object.
   void* allocate_slow(const Supply& supply, ClassId id);
 

@@ -109,9 +109,8 @@ Cache* Heap::new_cache() {
   return cache;
 }
 
-Cache* Heap::attach() {
-  if (!started_) return nullptr;
-  const Lock lock(caches_mutex_);
+// Under caches_mutex_.
+Cache* Heap::take_cache() {
   Cache* cache = free_caches_;
   if (cache != nullptr) {
     free_caches_ = cache->next_free;
@@ -122,18 +121,35 @@ Cache* Heap::attach() {
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
   cache->visits.tick = ageing_.tick();  // else its first trip would look idle since the start
+  return cache;
+}
+
+Cache* Heap::attach() {
+  if (!started_) return nullptr;
+  const Lock lock(caches_mutex_);
+  Cache* const cache = take_cache();
+  if (cache == nullptr) return nullptr;
   ++threads_seen_;
   threads_alive_.fetch_add(1, std::memory_order_relaxed);
   return cache;
 }
 
+Cache* Heap::attach_second() {
+  const Lock lock(caches_mutex_);
+  return take_cache();
+}
+
 void Heap::detach(Cache* cache) {
+  detach_second(cache);
+  threads_alive_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Heap::detach_second(Cache* cache) {
   cache->flush(supply_);
   ageing_.notice();
   const Lock lock(caches_mutex_);
   cache->next_free = free_caches_;
   free_caches_ = cache;
-  threads_alive_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void* Heap::allocate(Cache* cache, ClassId id) {

@@ -71,6 +71,9 @@ class Heap {
   Cache* attach();
   // Gives its contents back; the cache is no longer the thread's.
   void detach(Cache* cache);
+  // A further cache for a thread that has one; it does not count as a thread.
+  Cache* attach_second();
+  void detach_second(Cache* cache);
 
   // The slow paths. allocate: nullptr when the class is exhausted or memory refused.
   void* allocate(Cache* cache, ClassId id);
@@ -113,6 +116,7 @@ class Heap {
   bool reserve(const HeapConfig& config, unsigned area_shift);
   bool commit_caches(size_t bytes);
   Cache* new_cache();
+  Cache* take_cache();
 
   // Until start() every pointer is further from here than any area reaches.
   uintptr_t base_ = uintptr_t{1} << 63;

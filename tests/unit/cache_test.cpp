@@ -285,3 +285,35 @@ TEST_CASE("the slow paths say when they went to depot or slabs") {
   put(stock, *cache, kOnly, objects);
   CHECK_FALSE(cache->tripped);
 }
+
+TEST_CASE("a mark stops allocations after just so many, and no object is lost by it") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  Cache::Marks marks{};
+  cache->marks = &marks;
+  put(stock, *cache, kOnly, take(stock, *cache, kOnly, 64));
+  const uint64_t held = cache->statistics(kOnly).held;
+  std::set<void*> seen;
+  for (uint64_t after : {0, 1, 5, 0, 3}) {
+    cache->mark_after(kOnly, after);
+    CHECK(cache->statistics(kOnly).held == held - seen.size());
+    for (uint64_t n = 0; n < after; ++n) CHECK(seen.insert(cache->allocate(kOnly)).second);
+    CHECK(cache->allocate(kOnly) == nullptr);
+    CHECK(cache->allocate(kOnly) == nullptr);
+    cache->unmark(kOnly);
+  }
+  CHECK(seen.count(nullptr) == 0);
+  CHECK(seen.size() == 9);
+  // More than there are: no mark. The slow path and a flush take marks away themselves.
+  cache->mark_after(kOnly, held);
+  while (void* object = cache->allocate(kOnly)) seen.insert(object);
+  put(stock, *cache, kOnly, {seen.begin(), seen.end()});
+  cache->mark_after(kOnly, 0);
+  CHECK(cache->allocate_slow(stock.supply, kOnly) != nullptr);
+  cache->mark_after(kOnly, 2);
+  cache->flush(stock.supply);
+  CHECK(cache->statistics(kOnly).held == 0);
+  const AreaStatistics area = stock.areas[0].statistics();
+  const CacheStatistics trips = cache->statistics(kOnly);
+  CHECK(area.filled - area.drained == 1 + trips.given - trips.taken);
+}

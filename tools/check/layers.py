@@ -44,11 +44,13 @@ PRELOAD = [
     "snapshot window",
     "route",
     "background",
+    "sampler",
     "own_thread",
     "next_allocator",
     "options",
+    "observer",
     "thread writer message statistics export environment",
-    "mapping call checks process.h reporter.h pktmalloc.h window.h futex quiet_write",
+    "mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write",
 ]
 # Folder -> what its files may include by path.
 FOLDERS = {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Observers: what sees every call, while an option asks for it (sizes, traces).
+//
+// While there is one, every thread's lists are the null cache's, so each malloc, free and realloc
+// arrives in the slow path (route.cpp), which tells the observers and works on the thread's real
+// magazines. Without one the fast path is what it always was.
+//
+// An observer must not allocate, lock anything that is held while something else allocates, or
+// fork. It is called in the thread that makes the call, with the errno the caller will see; in one
+// that is between the fork handlers it is not called at all. Its own locks are taken around fork.
+#pragma once
+
+#include <cstddef>
+
+namespace pktmalloc {
+
+struct Observer {
+  // p is not null; `alignment` is what was asked for, 0 for malloc, calloc, realloc and plain new.
+  void (*allocated)(void* p, size_t bytes, size_t alignment);
+  // Before the memory can be anybody else's. p is not null; objects from before the start of the
+  // observation come as well.
+  void (*released)(void* p);
+  void (*thread_exit)();
+  void (*exit)();  // at the end of the process: the last look
+  void (*lock)();
+  void (*unlock)();  // in parent and child
+  void (*forked)();  // in the child, after unlock
+};
+
+// At load, before the program has a second thread: from now on `observer` sees all calls.
+void observe(const Observer& observer);
+
+extern bool observing __attribute__((visibility("hidden")));
+
+// For route.cpp, when `observing`.
+void tell_allocated(void* p, size_t bytes, size_t alignment);
+void tell_released(void* p);
+
+// For process.cpp.
+void observers_thread_exit();
+void observers_exit();
+void observers_lock();
+void observers_unlock();
+void observers_forked();
+
+}  // namespace pktmalloc
