@@ -80,7 +80,7 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@
 
 .PHONY: tests
-tests: all $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
+tests: $(ENGINE) $(LIBRARIES) $(if $(filter release,$(VARIANT)),$(COMMAND)) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
 
 # Suites by variant: the engine's under the sanitizers and, with the programs, in the debug build, which
 # checks the order of all locks; everything in the release build.
