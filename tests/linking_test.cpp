@@ -97,6 +97,41 @@ TEST_CASE("the installed library serves programs that are linked with it") {
   CHECK(files_in(prefix) == 0);
 }
 
+TEST_CASE("the installed command finds the installed library, in lib and in lib/<multiarch>") {
+  TemporaryFolder folder;
+  const std::string prefix = folder / "usr";
+  REQUIRE(make("install", prefix).status == 0);
+  const std::string dry_run = "$PREFIX/bin/pktmalloc run --dry-run true";
+  const Outcome in_lib = shell(dry_run, prefix);
+  INFO(in_lib);
+  CHECK(in_lib.out == "LD_PRELOAD=" + prefix + "/lib/libpktmalloc.so \\\ntrue\n");
+  const Outcome below = shell(
+      "d=$PREFIX/lib/$(gcc -print-multiarch); mkdir $d; "
+      "mv $PREFIX/lib/libpktmalloc.so* $d; " +
+          dry_run,
+      prefix);
+  INFO(below);
+  CHECK(below.out.find("LD_PRELOAD=" + prefix + "/lib/x86_64-linux-gnu/libpktmalloc.so") == 0);
+  const Outcome served = shell("$PREFIX/bin/pktmalloc run --verbose true", prefix);
+  CHECK(served.err.find("pktmalloc: version ") == 0);
+
+  // Without the development link there is the name that the loader uses; without any, a line.
+  CHECK(shell("rm $PREFIX/lib/*/libpktmalloc.so; " + dry_run, prefix)
+            .out.find("libpktmalloc.so.0 ") != std::string::npos);
+  const Outcome none = shell("rm $PREFIX/lib/*/libpktmalloc.so*; " + dry_run, prefix);
+  INFO(none);
+  if (none.status == 0) {
+    WARN("the library is installed on this machine");
+  } else {
+    CHECK(none.status == 2);
+    CHECK(none.err.find("pktmalloc: there is no libpktmalloc.so in " + prefix + "/bin, ") == 0);
+  }
+  for (const std::string file : {"share/man/man1/pktmalloc.1", "share/man/man1/pktmalloc-run.1",
+                                 "share/bash-completion/completions/pktmalloc"}) {
+    CHECK(std::filesystem::is_regular_file(prefix + "/" + file));
+  }
+}
+
 TEST_CASE("the archive's members are all needed only when malloc is: a plain -l links too") {
   TemporaryFolder folder;
   const std::string prefix = folder / "usr";

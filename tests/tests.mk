@@ -79,6 +79,9 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 	$(call say,TEST)
 	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@
 
+# These run the command.
+$(addprefix $(TESTS)/,report report_page compare comparison): | $(COMMAND) $(LIBRARIES)
+
 .PHONY: tests
 tests: $(ENGINE) $(LIBRARIES) $(if $(filter release,$(VARIANT)),$(COMMAND)) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
 

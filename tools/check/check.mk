@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # `make check` is the one definition of clean.
 
-CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload preload/* tests tests/* tools/*/*) \
-  $(addsuffix /*.cpp,sizeclass preload preload/* tests tests/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
+CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload preload/* tests tests/* tools/* tools/*/*) \
+  $(addsuffix /*.cpp,sizeclass preload preload/* tests tests/* tools/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
 check: deps  ## format, clang-tidy, layers, golden files, unit tests, the model of the depot

@@ -1,12 +1,14 @@
-#SPDX - License - Identifier : MIT
-#The command : build / pktmalloc, all of tools / command.It links none of the engine; \
-    it includes the
-#shapes of the statistics and the class table's rows.
+# SPDX-License-Identifier: MIT
+# The command: build/pktmalloc, all of tools/command. It links none of the engine; it includes the
+# shapes of the statistics and the class table's rows.
 
 COMMAND := $(BUILD)/pktmalloc
 COMMAND_SOURCES := $(wildcard tools/command/*.cpp)
 COMMAND_OBJECTS := $(COMMAND_SOURCES:%.cpp=$(BUILD)/obj/%.o)
-COMMAND_FLAGS = -std=c++20 -O1 -g -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0
+# The folder below lib where this Debian keeps libraries, such as x86_64-linux-gnu.
+MULTIARCH := $(shell $(CXX) -print-multiarch)
+COMMAND_FLAGS = -std=c++20 -O1 -g -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0 \
+  -DPKTMALLOC_DEBUG=0 -DPKTMALLOC_MULTIARCH='"$(MULTIARCH)"'
 COMMAND_LIBRARIES := -lfmt -lncursesw -ltinfo -lelf
 
 $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp

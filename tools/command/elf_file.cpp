@@ -22,6 +22,24 @@ Elf_Scn* section(Elf* elf, Elf64_Word type) {
   return nullptr;
 }
 
+// In a symbol table of this type: one that is defined in the file, or one that is not.
+std::optional<GElf_Sym> find_symbol(Elf* elf, Elf64_Word type, const std::string& name,
+                                    bool defined) {
+  Elf_Scn* const table = section(elf, type);
+  if (table == nullptr) return std::nullopt;
+  GElf_Shdr header;
+  gelf_getshdr(table, &header);
+  Elf_Data* const data = elf_getdata(table, nullptr);
+  GElf_Sym symbol;
+  for (int i = 0; gelf_getsym(data, i, &symbol) != nullptr; ++i) {
+    const char* const found = elf_strptr(elf, header.sh_link, symbol.st_name);
+    if ((symbol.st_shndx != SHN_UNDEF) == defined && found != nullptr && name == found) {
+      return symbol;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> needed_libraries(Elf* elf) {
   std::vector<std::string> names;
   Elf_Scn* const dynamic = section(elf, SHT_DYNAMIC);
@@ -82,20 +100,30 @@ int ElfFile::word_class() const { return gelf_getclass(elf_); }
 
 std::optional<uint64_t> ElfFile::symbol(const std::string& name) const {
   for (const Elf64_Word type : {SHT_DYNSYM, SHT_SYMTAB}) {
-    Elf_Scn* const table = section(elf_, type);
-    if (table == nullptr) continue;
-    GElf_Shdr header;
-    gelf_getshdr(table, &header);
-    Elf_Data* const data = elf_getdata(table, nullptr);
-    GElf_Sym symbol;
-    for (int i = 0; gelf_getsym(data, i, &symbol) != nullptr; ++i) {
-      const char* const found = elf_strptr(elf_, header.sh_link, symbol.st_name);
-      if (symbol.st_shndx != SHN_UNDEF && found != nullptr && name == found) {
-        return symbol.st_value - first_address_;
-      }
-    }
+    const std::optional<GElf_Sym> found = find_symbol(elf_, type, name, true);
+    if (found) return found->st_value - first_address_;
   }
   return std::nullopt;
+}
+
+bool ElfFile::exports(const std::string& name) const {
+  return find_symbol(elf_, SHT_DYNSYM, name, true).has_value();
+}
+
+bool ElfFile::imports(const std::string& name) const {
+  return find_symbol(elf_, SHT_DYNSYM, name, false).has_value();
+}
+
+bool ElfFile::has_section(const std::string& name) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_, &names) != 0) return false;
+  for (Elf_Scn* at = elf_nextscn(elf_, nullptr); at != nullptr; at = elf_nextscn(elf_, at)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(at, &header) == nullptr) continue;
+    const char* const found = elf_strptr(elf_, names, header.sh_name);
+    if (found != nullptr && name == found) return true;
+  }
+  return false;
 }
 
 }  // namespace pktmalloc

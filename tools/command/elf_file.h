@@ -31,6 +31,10 @@ class ElfFile {
   // Where a defined symbol lies, in bytes from where the file's first segment is mapped; looked for
   // in .dynsym, then in .symtab.
   std::optional<uint64_t> symbol(const std::string& name) const;
+  // In .dynsym, which is all that the loader looks at: defined here, or asked of others.
+  bool exports(const std::string& name) const;
+  bool imports(const std::string& name) const;
+  bool has_section(const std::string& name) const;
 
  private:
   int descriptor_ = -1;

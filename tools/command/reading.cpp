@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -67,6 +68,7 @@ Reading from_json(const Json& from) {
 Reading read_statistics(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw Failure("cannot read {}: {}", path, strerror(errno));
+  if (std::filesystem::is_directory(path)) throw Failure("cannot read {}: it is a folder", path);
   try {
     const Json json = Json::parse(file);
     const int schema = json.at("schema");

@@ -6,8 +6,15 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/command/user_command.h"
+
 namespace pktmalloc {
 
+// Where `words` are taken, they are filled before the callback is called.
+void add_compare(CLI::App& command, const UserCommand& words);
+void add_doctor(CLI::App& command);
+void add_report(CLI::App& command);
+void add_run(CLI::App& command, const UserCommand& words);
 void add_stat(CLI::App& command);
 
 }  // namespace pktmalloc

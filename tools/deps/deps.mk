@@ -4,7 +4,7 @@
 # To build, to run the tests (peers and real programs among them), and to run the demo.
 DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
   libcli11-dev libfmt-dev nlohmann-json3-dev libncurses-dev libelf-dev \
-  catch2 libunwind8 clang-format clang-tidy valgrind procps spin \
+  catch2 libunwind8 clang-format clang-tidy valgrind procps spin groff-base \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
   sqlite3 perl redis-server redis-tools libpython3-stdlib python3-matplotlib
 

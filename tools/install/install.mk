@@ -5,11 +5,16 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 INSTALL_LIB := $(DESTDIR)$(PREFIX)/lib
 INSTALL_INCLUDE := $(DESTDIR)$(PREFIX)/include
+INSTALL_BIN := $(DESTDIR)$(PREFIX)/bin
+INSTALL_MAN := $(DESTDIR)$(PREFIX)/share/man/man1
+INSTALL_COMPLETION := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+MAN_PAGES := $(wildcard docs/man/*.1)
 
 .PHONY: install
-install: all  ## install libraries, header and pkg-config file (PREFIX=, DESTDIR=)
+install: all  ## install libraries, header, pkg-config file, command, man pages (PREFIX=, DESTDIR=)
 	$(if $(SANITIZER),$(error VARIANT=$(VARIANT) has no library to install; use release or debug))
-	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE)
+	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE) $(INSTALL_BIN) $(INSTALL_MAN) \
+	  $(INSTALL_COMPLETION)
 	install -m 755 $(BUILD)/libpktmalloc.so $(INSTALL_LIB)/libpktmalloc.so.$(VERSION)
 	ln -sf libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/$(SONAME)
 	ln -sf $(SONAME) $(INSTALL_LIB)/libpktmalloc.so
@@ -18,10 +23,14 @@ install: all  ## install libraries, header and pkg-config file (PREFIX=, DESTDIR
 	install -m 644 preload/pktmalloc.h $(INSTALL_INCLUDE)/pktmalloc.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/install/pktmalloc.pc.in \
 	  > $(INSTALL_LIB)/pkgconfig/pktmalloc.pc
+	install -m 755 $(COMMAND) $(INSTALL_BIN)/pktmalloc
+	install -m 644 $(MAN_PAGES) $(INSTALL_MAN)
+	install -m 644 tools/install/pktmalloc.bash $(INSTALL_COMPLETION)/pktmalloc
 
 .PHONY: uninstall
 uninstall:  ## remove what install put there
 	rm -f $(INSTALL_LIB)/libpktmalloc.so $(INSTALL_LIB)/$(SONAME) \
 	  $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/libpktmalloc.a \
 	  $(INSTALL_LIB)/libpktmalloc-checked.so \
-	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc $(INSTALL_INCLUDE)/pktmalloc.h
+	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc $(INSTALL_INCLUDE)/pktmalloc.h \
+	  $(INSTALL_BIN)/pktmalloc $(MAN_PAGES:docs/man/%=$(INSTALL_MAN)/%) $(INSTALL_COMPLETION)/pktmalloc

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc compare: how it runs the user's command.
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "tests/command_page.h"
+#include "tests/compare.h"
+
+TEST_CASE("every allocator runs once in a round, in any order; glibc once more before the first") {
+  Workplace place;
+  const Outcome outcome = place.run({"-n", "40"}, "echo \"$LD_PRELOAD\" >> $1/log");
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  const std::vector<std::string> log = lines(place.read("log"));
+  REQUIRE(log.size() == 81);
+  CHECK(log[0].empty());
+  int glibc_first = 0;
+  for (size_t round = 0; round < 40; ++round) {
+    const std::string& one = log[1 + 2 * round];
+    const std::string& other = log[2 + 2 * round];
+    CHECK((one.empty() ? other : one) == place.mine());
+    CHECK((one.empty() || other.empty()));
+    glibc_first += one.empty();
+  }
+  CHECK(glibc_first > 0);
+  CHECK(glibc_first < 40);
+}
+
+TEST_CASE("without --with it runs under what is installed, and pktmalloc") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      Program({build_path("pktmalloc"), "compare", "-n", "1", "--json", "--", "sh", "-c",
+               "echo \"$LD_PRELOAD\" >> $1/log", "sh", folder.path()})
+          .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  const Json json = Json::parse(outcome.out);
+  CHECK(contender(json, "glibc")["library"] == "");
+  CHECK(contender(json, "pktmalloc")["library"] == library_path());
+  for (const Json& each : json["allocators"]) {
+    CHECK(has(folder.read("log"), each["library"].get<std::string>() + "\n"));
+  }
+  for (const std::string name : {"jemalloc", "mimalloc", "tcmalloc"}) {
+    CHECK(has(contender(json, name)["library"], name));  // tools/deps/deps.mk has them
+  }
+}
+
+TEST_CASE("what the command writes is discarded, or passed to stderr; it reads nothing") {
+  Workplace place;
+  const std::string script = "cat; echo to stdout; echo to stderr >&2";
+  const Outcome silent = place.run({"-n", "1"}, script);
+  CHECK(!has(silent.out, "to std"));
+  CHECK(silent.err.empty());
+  const Outcome shown = place.run({"-n", "1", "--show"}, script);
+  INFO(shown);
+  CHECK(!has(shown.out, "to std"));
+  CHECK(has(shown.err, "to stdout\n"));
+  CHECK(has(shown.err, "to stderr\n"));
+}
+
+TEST_CASE("the words of the command reach it as they are") {
+  Workplace place;
+  const Words words = {"sh",
+                       "-c",
+                       "for a; do echo \"<$a>\"; done > $0",
+                       place / "words",
+                       "[a,b]",
+                       "--json",
+                       "-n",
+                       "",
+                       "--",
+                       "two words"};
+  CHECK(place.program({"-n", "1"}, words).run().status == 0);
+  CHECK(place.read("words") == "<[a,b]>\n<--json>\n<-n>\n<>\n<-->\n<two words>\n");
+}
+
+TEST_CASE("what LD_PRELOAD names already stays behind the allocator") {
+  Workplace place;
+  const std::string other = "libm.so.6";
+  const Outcome outcome =
+      place.script({"-n", "1"}, "echo \"$LD_PRELOAD\" >> $1/log").with("LD_PRELOAD", other).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  const std::string log = place.read("log");
+  CHECK(has(log, place.mine() + ":" + other + "\n"));
+  CHECK(log.rfind(other + "\n", 0) == 0);
+  CHECK(has(outcome.out, "LD_PRELOAD names also: " + other));
+}
+
+TEST_CASE("an interruption prints what there is, and nothing goes on running") {
+  Workplace place;
+  // The sixth run, of the third round, interrupts; it would not end before the test's time is over.
+  const Outcome outcome = place.run({"-n", "50", "--json", "--html", place / "page.html"}, R"(
+    echo $$ >> $1/runs
+    if [ $(wc -l < $1/runs) -eq 6 ]; then
+      trap 'echo >> $1/asked' TERM
+      kill -INT $PPID
+      while :; do sleep 1; done
+    fi)");
+  INFO(outcome);
+  CHECK(outcome.status == 130);
+  CHECK(has(outcome.err, "interrupted"));
+  CHECK(!place.read("asked").empty());
+  const Json json = Json::parse(outcome.out);
+  CHECK(json["interrupted"] == true);
+  const size_t complete = contender(json, "glibc")["time_ms"]["runs"].size() +
+                          contender(json, "mine")["time_ms"]["runs"].size();
+  CHECK(complete == 4);  // the first was not counted, the last did not end
+  check_page(place / "page.html");
+  const std::vector<std::string> runs = lines(place.read("runs"));
+  REQUIRE(runs.size() == 6);
+  CHECK(kill(std::stoi(runs.back()), 0) != 0);
+  CHECK(errno == ESRCH);
+}
+
+TEST_CASE("a descendant that keeps the output open is not waited for") {
+  Workplace place;
+  const Outcome outcome = place.run({"-n", "1"}, "sleep 100 & echo $! >> $1/children; echo done");
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  for (const std::string& child : lines(place.read("children"))) kill(std::stoi(child), SIGKILL);
+}
+
+TEST_CASE("bad input is refused in one line before anything runs") {
+  Workplace place;
+  place.write("text.so", "no library");
+  place.write("script", "echo");
+  const auto compare = [&](Words words) {
+    words.insert(words.begin(), {build_path("pktmalloc"), "compare"});
+    words.insert(words.end(), {"--", "sh", "-c", "echo > $0", place / "ran"});
+    return Program(words).run();
+  };
+  check_refused(Program({build_path("pktmalloc"), "compare"}).run(), "command is missing");
+  check_refused(place.program({}, {"no-such-command"}).run(), "no-such-command");
+  check_refused(place.program({}, {place / "script"}).run(), place / "script");
+  check_refused(compare({"--with", "nosuchmalloc"}), "nosuchmalloc");
+  check_refused(compare({"--with", "a=" + place / "none.so"}), place / "none.so");
+  check_refused(compare({"--with", "a=" + place / "text.so"}), place / "text.so");
+  check_refused(compare({"--with", "a=" + place.mine() + ",a=" + place.mine()}), "twice");
+  check_refused(compare({"-n", "0"}), "0");
+  check_refused(compare({"-n", "many"}), "many");
+  check_refused(compare({"--html", place / "no/page.html"}), place / "no/page.html");
+  check_refused(compare({"--nonsense"}), "--nonsense");
+  CHECK(!std::filesystem::exists(place / "ran"));
+  // A library that the loader refuses: it would run under glibc and be told as itself.
+  std::filesystem::copy_file("/proc/self/exe", place / "program");
+  check_refused(compare({"--with", "a=" + place / "program"}), "cannot be preloaded");
+  if (std::filesystem::exists("/sbin/ldconfig")) {
+    check_refused(place.program({}, {"/sbin/ldconfig", "--version"}).run(), "statically");
+  }
+}

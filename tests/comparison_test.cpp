@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc compare: what it tells of the runs.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/command_page.h"
+#include "tests/compare.h"
+
+TEST_CASE("a table of each figure in 80 columns, and what was found") {
+  Workplace place;
+  const Outcome outcome =
+      place.run({"-n", "5"}, under_mine("exec /usr/bin/python3 -c 'x = bytearray(60 << 20)'"));
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  for (const std::string& line : lines(outcome.out)) CHECK(line.size() <= 80);
+  for (const std::string figure : {"time ", "CPU ", "peak RSS ", "page faults "}) {
+    CHECK(has(outcome.out, "\n" + figure) + (outcome.out.rfind(figure, 0) == 0) == 1);
+  }
+  CHECK(has(outcome.out, "Least peak RSS: glibc; beyond noise."));
+  CHECK(has(outcome.out, "Least page faults: glibc; beyond noise."));
+}
+
+TEST_CASE("medians, ratios and verdicts are those of the runs") {
+  Workplace place;
+  const Outcome outcome = place.run(
+      {"-n", "6", "--json"}, under_mine("exec /usr/bin/python3 -c 'x = bytearray(60 << 20)'"));
+  INFO(outcome);
+  const Json json = Json::parse(outcome.out);
+  const Json glibc = contender(json, "glibc");
+  const Json mine = contender(json, "mine");
+  for (const std::string key : {"time_ms", "cpu_ms", "peak_rss_bytes", "page_faults"}) {
+    const auto runs = mine[key]["runs"].get<std::vector<double>>();
+    REQUIRE(runs.size() == 6);
+    CHECK(std::is_sorted(runs.begin(), runs.end()));
+    CHECK(mine[key]["median"].get<double>() == Approx((runs[2] + runs[3]) / 2));
+    CHECK(mine[key]["least"] == runs.front());
+    CHECK(mine[key]["most"] == runs.back());
+    CHECK(mine[key]["to_glibc"].get<double>() ==
+          Approx(mine[key]["median"].get<double>() / glibc[key]["median"].get<double>()));
+  }
+  CHECK(mine["peak_rss_bytes"]["differs_from_glibc"] == true);
+  CHECK(mine["peak_rss_bytes"]["place"] == "");
+  CHECK(glibc["peak_rss_bytes"]["place"] == "best");
+  CHECK(mine["peak_rss_bytes"]["least"].get<double>() > 60 << 20);
+  // What a child takes over from us is not told as its own: a shell needs 2 MiB or less.
+  CHECK(glibc["peak_rss_bytes"]["median"].get<double>() < 3 << 20);
+}
+
+TEST_CASE("of four runs nothing is told") {
+  Workplace place;
+  const Outcome outcome = place.run(
+      {"-n", "4", "--json"}, under_mine("exec /usr/bin/python3 -c 'x = bytearray(60 << 20)'"));
+  INFO(outcome);
+  const Json json = Json::parse(outcome.out);
+  CHECK(contender(json, "mine")["peak_rss_bytes"]["differs_from_glibc"] == false);
+  CHECK(contender(json, "glibc")["peak_rss_bytes"]["place"] == "");
+  CHECK(any_finding(json, "Fewer than 5 runs"));
+}
+
+TEST_CASE("an allocator under which the command fails is told, its figures are left out") {
+  Workplace place;
+  const std::string count = "echo >> $1/runs-${LD_PRELOAD##*/}; ";
+  for (const auto& [end, told] :
+       {std::pair{"echo words; exit 3", "exit status 3"}, {"kill -SEGV $$", "killed by SIGSEGV"}}) {
+    const Outcome outcome =
+        place.run({"-n", "2", "--json", "--html", place / "page.html"}, count + under_mine(end));
+    INFO(outcome);
+    CHECK(outcome.status == 1);
+    const Json json = Json::parse(outcome.out);
+    CHECK(contender(json, "mine")["failure"] == told);
+    CHECK(!contender(json, "mine").contains("time_ms"));
+    CHECK(contender(json, "glibc")["failure"] == nullptr);
+    CHECK(contender(json, "glibc")["time_ms"]["runs"].size() == 2);
+    CHECK(any_finding(json, std::string("mine failed: ") + told));
+    CHECK(!any_finding(json, "stdout"));
+    check_page(place / "page.html");
+  }
+  CHECK(lines(place.read("runs-mine.so")).size() == 2);  // one for each comparison
+
+  const Outcome nowhere = place.run({"-n", "1"}, "exit 7");
+  INFO(nowhere);
+  CHECK(nowhere.status == 1);
+  CHECK(has(nowhere.out, "glibc failed: exit status 7"));
+  CHECK(has(nowhere.out, "mine failed: exit status 7"));
+}
+
+TEST_CASE("outputs that differ between allocators are told, but not those that always differ") {
+  Workplace place;
+  const auto findings = [&](const std::string& script) {
+    return Json::parse(place.run({"-n", "1", "--json"}, script).out);
+  };
+  CHECK(any_finding(findings(under_mine("echo more") + "; echo same"),
+                    "What it writes to stdout is not glibc's under mine."));
+  CHECK(!any_finding(findings("echo same"), "stdout"));
+  CHECK(any_finding(findings("echo $$; sleep 0.01"), "not write the same"));
+  CHECK(!any_finding(findings("echo $$ >&2"), "stdout"));
+}
+
+TEST_CASE("the page of a comparison is whole and fits its window") {
+  Workplace place;
+  const Outcome outcome =
+      place.run({"-n", "2", "--html", place / "page.html"}, "echo '<b>&\"' > /dev/null");
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  check_page(place / "page.html");
+  check_widths(place / "page.html");
+  const std::string page = place.read("page.html");
+  CHECK(has(page, "mine: median"));
+  CHECK(has(page, "&lt;b&gt;&amp;"));
+}
+
+TEST_CASE("its help has an example and tells how noise is judged") {
+  const Outcome outcome = Program({build_path("pktmalloc"), "compare", "--help"}).run();
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, "Example:"));
+  CHECK(has(outcome.out, "Mann and Whitney"));
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// What helps with the command's words: bash completion and man pages.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/program.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+using Words = std::set<std::string>;
+
+Words words_of(const std::string& text) {
+  std::istringstream stream(text);
+  Words words;
+  for (std::string word; stream >> word;) words.insert(word);
+  return words;
+}
+
+// What bash would offer for the line, of which the last word is being typed.
+Words offered(const std::string& line) {
+  const std::string script =
+      ". tools/install/pktmalloc.bash; read -ra COMP_WORDS <<< \"$LINE\"; "
+      "[[ $LINE == *' ' ]] && COMP_WORDS+=(''); COMP_WORDS[0]=$PKTMALLOC; "
+      "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pktmalloc; printf '%s\\n' \"${COMPREPLY[@]}\"";
+  const Outcome outcome = Program({"bash", "--norc", "-c", script})
+                              .with("LINE", line)
+                              .with("PKTMALLOC", build_path("pktmalloc"))
+                              .run();
+  INFO(line << ": " << outcome);
+  CHECK(outcome.err.empty());
+  return words_of(outcome.out);
+}
+
+Words options_of(const std::string& subcommand) {
+  std::istringstream help(Program({build_path("pktmalloc"), subcommand, "--help"}).run().out);
+  Words options;
+  for (std::string line; std::getline(help, line);) {
+    const size_t at = line.find("--");
+    if (line.rfind("  -", 0) != 0 || at == std::string::npos || at > 5) continue;
+    options.insert(line.substr(at, line.find_first_not_of("-abcdefghijklmnopqrstuvwxyz", at) - at));
+  }
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("bash completes subcommands, their options, and what they are about") {
+  CHECK(offered("pktmalloc do") == Words{"doctor"});
+  CHECK(offered("pktmalloc ").count("run") == 1);
+  CHECK(offered("pktmalloc run --c") == Words{"--classes", "--check", "--checked"});
+  CHECK(offered("pktmalloc run --age 1s --only") == Words{"--only-this"});
+  CHECK(offered("pktmalloc run --stats --only") == Words{"--only-this"});
+  CHECK(offered("pktmalloc run --background ") == Words{"auto", "0", "1"});
+  CHECK(offered("pktmalloc run --background = a") == Words{"auto"});
+  CHECK(offered("pktmalloc run --signal US") == Words{"USR1", "USR2"});
+  CHECK(offered("pktmalloc run --library tools/inst") == Words{"tools/install"});
+  CHECK(offered("pktmalloc run --age 1s setpr").count("setpriv") == 1);
+  CHECK(offered("pktmalloc run -- setpr").count("setpriv") == 1);
+  CHECK(offered("pktmalloc run ls tools/inst") == Words{"tools/install"});
+  CHECK(offered("pktmalloc run ls --only").empty());
+  CHECK(offered("pktmalloc doctor --js") == Words{"--json"});
+  CHECK(offered("pktmalloc doctor setpr").count("setpriv") == 1);
+  CHECK(offered("pktmalloc stat READ").count("README.md") == 1);
+}
+
+TEST_CASE("every option has its line in the man page of its subcommand") {
+  for (const auto& entry : std::filesystem::directory_iterator("docs/man")) {
+    const std::string page = entry.path().filename();
+    if (page.rfind("pktmalloc-", 0) != 0) continue;
+    const std::string subcommand = page.substr(10, page.size() - 12);
+    const std::string text = Program({"cat", entry.path()}).run().out;
+    const Words options = options_of(subcommand);
+    CHECK(options.count("--help") == 1);
+    for (const std::string& option : options) {
+      INFO(page << " " << option);
+      CHECK(words_of(text).count(option.substr(1)) == 1);  // as mdoc's Fl writes it
+    }
+  }
+}
+
+TEST_CASE("man finds nothing wrong with the man pages") {
+  if (!installed("groff")) {
+    WARN("groff is not installed");
+    return;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator("docs/man")) {
+    const Outcome outcome =
+        Program({"groff", "-man", "-mdoc", "-ww", "-z", "-Tutf8", "-Kutf8", entry.path()}).run();
+    INFO(entry.path() << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc doctor CMD: the real command looks at real programs.
+#include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/diagnosis.h"
+#include "tests/setuid.h"
+
+TEST_CASE("an ordinary program is well") {
+  for (const std::string name : {"sleep", "redis-server"}) {
+    if (!installed(name)) continue;
+    const Diagnosis report(doctor(name));
+    INFO(report);
+    CHECK(report.consistent());
+    CHECK(report.level("library") == "ok");
+    CHECK(report.level("program") == "ok");
+    for (const std::string topic : {"RLIMIT_AS", "RLIMIT_DATA", "RLIMIT_MEMLOCK", "overcommit",
+                                    "THP", "seccomp", "container", "max_map_count"}) {
+      CHECK(!report.level(topic).empty());
+    }
+    CHECK(report.outcome.status == 0);
+    const Outcome text = Program({build_path("pktmalloc"), "doctor", name}).run();
+    CHECK(text.out.find("All is well.\n") != std::string::npos);
+    for (size_t at = 0, end; (end = text.out.find('\n', at)) != std::string::npos; at = end + 1) {
+      CHECK(end - at <= 80 + build_path("").size());  // a path is not broken
+    }
+  }
+}
+
+TEST_CASE("programs that a preload does not reach, or that it breaks") {
+  TemporaryFolder folder;
+  const struct {
+    std::string name, options, topic, says;
+  } programs[] = {
+      {"static", "-static", "loader", "is linked statically"},
+      {"static-pie", "-static-pie", "loader", "is linked statically"},
+      {"asan", "-fsanitize=address", "sanitizer", "address sanitizer"},
+      {"tsan", "-fsanitize=thread", "sanitizer", "thread sanitizer"},
+      {"musl", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1", "loader", "built for musl"},
+      {"elsewhere", "-Wl,--dynamic-linker=/opt/no/ld-linux.so.9", "loader",
+       "is not on this machine"},
+  };
+  for (const auto& p : programs) {
+    if (!compile(folder, kWaiting, p.options, p.name)) continue;
+    const Diagnosis report(doctor(folder / p.name));
+    INFO(p.name << ": " << report);
+    CHECK(report.consistent());
+    CHECK(report.level(p.topic) == "problem");
+    CHECK(report.says(p.says));
+  }
+  const Diagnosis php(doctor("php"));
+  if (installed("php")) CHECK(php.level("runtime") == "problem");
+}
+
+TEST_CASE("a program for another machine") {
+  TemporaryFolder folder;
+  std::filesystem::copy_file(program_path("hello"), folder / "arm");
+  std::fstream file(folder / "arm", std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(18);  // e_machine
+  file.put(static_cast<char>(183));
+  file.close();
+  const Diagnosis report(doctor(folder / "arm"));
+  INFO(report);
+  CHECK(report.level("machine") == "problem");
+  CHECK(report.says("64-bit ARM"));
+}
+
+TEST_CASE("allocators that a program brings along") {
+  TemporaryFolder folder;
+  const std::string own =
+      "static char pool[1 << 20]; static unsigned long at;\n"
+      "void* malloc(unsigned long n) { void* p = pool + at; at += (n + 15) & -16UL; return p; }\n"
+      "void free(void* p) {}\nint mi_malloc_small(void) { return 0; }\nint main(void) {}\n";
+  REQUIRE(compile(folder, own, "-rdynamic", "own"));
+  const Diagnosis built_in(doctor(folder / "own"));
+  INFO(built_in);
+  CHECK(built_in.consistent());
+  CHECK(built_in.level("allocator") == "problem");
+  CHECK(built_in.says("has mimalloc built in"));
+
+  REQUIRE(compile(folder, own, "-fvisibility=hidden", "hidden"));
+  CHECK(Diagnosis(doctor(folder / "hidden")).level("allocator") == "warning");
+  REQUIRE(compile(folder, "void _rjem_malloc(void) {}\nint main(void) {}\n", "", "rust"));
+  const Diagnosis prefixed(doctor(folder / "rust"));
+  CHECK(prefixed.level("allocator") == "warning");
+  CHECK(prefixed.says("jemalloc"));
+  if (compile(folder, kWaiting, "-Wl,--no-as-needed -l:libjemalloc.so.2", "linked")) {
+    const Diagnosis linked(doctor(folder / "linked"));
+    INFO(linked);
+    CHECK(linked.level("allocator") == "ok");
+    CHECK(linked.says("jemalloc stands behind pktmalloc"));
+  }
+  CHECK(Diagnosis(doctor(program_path("hello", "static"))).says("pktmalloc is linked into it"));
+  CHECK(Diagnosis(doctor(program_path("hello", "shared"))).says("linked with libpktmalloc.so"));
+}
+
+TEST_CASE("Python's own pools, and how to do without them") {
+  const Diagnosis pools(doctor("/usr/bin/python3"));
+  INFO(pools);
+  CHECK(pools.consistent());
+  CHECK(pools.level("runtime") == "warning");
+  CHECK(pools.says("PYTHONMALLOC=malloc"));
+  const Diagnosis malloc(doctor("/usr/bin/python3").with("PYTHONMALLOC", "malloc"));
+  CHECK(malloc.level("runtime") == "ok");
+}
+
+TEST_CASE("a script is judged by its interpreter") {
+  TemporaryFolder folder;
+  folder.write("script", "#!/usr/bin/env python3\n");
+  REQUIRE(chmod((folder / "script").c_str(), 0755) == 0);
+  const Diagnosis report(doctor(folder / "script").with("PATH", "/usr/bin:/bin"));
+  INFO(report);
+  CHECK(report.level("script") == "ok");
+  CHECK(report.level("runtime") == "warning");
+}
+
+TEST_CASE("setuid programs, for another than their owner") {
+  TemporaryFolder folder;
+  const std::string copy = setuid_copy(program_path("hello"), folder);
+  if (copy.empty()) return;
+  CHECK(Diagnosis(doctor(copy)).level("privilege").empty());
+  const Diagnosis report(
+      Program({"sh", "-c", kNobody + build_path("pktmalloc") + " doctor --json " + copy}));
+  if (report.outcome.status == 126 || report.outcome.status == 127) {
+    WARN("others cannot read the build");
+    return;
+  }
+  INFO(report);
+  CHECK(report.level("privilege") == "problem");
+  CHECK(report.consistent());
+}
+
+TEST_CASE("limits") {
+  const Diagnosis none(doctor("sleep").limit(RLIMIT_AS, rlim_t{4} << 30));
+  INFO(none);
+  CHECK(none.level("RLIMIT_AS") == "problem");
+  CHECK(none.consistent());
+  const Diagnosis little(doctor("sleep").limit(RLIMIT_AS, rlim_t{16} << 30));
+  CHECK(little.level("RLIMIT_AS") == "warning");
+  CHECK(little.says("a class holds up to 64.0 MiB"));
+  CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_AS, rlim_t{1} << 40)).level("RLIMIT_AS") == "ok");
+  CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_DATA, 1 << 30)).level("RLIMIT_DATA") == "warning");
+
+  TemporaryFolder folder;
+  REQUIRE(
+      compile(folder, "int mlockall(int);\nint main(void) { return mlockall(2); }\n", "", "locks"));
+  const std::string look = build_path("pktmalloc") + " doctor --json " + (folder / "locks");
+  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
+  const Diagnosis locks(
+      Program({"sh", "-c", (geteuid() == 0 ? kNobody : "") + look}).limit(RLIMIT_MEMLOCK, 1 << 20));
+  INFO(locks);
+  if (locks.json.is_object()) CHECK(locks.level("RLIMIT_MEMLOCK") == "warning");
+}

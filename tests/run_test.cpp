@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc run: the real command, before real programs.
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/program.h"
+#include "tests/setuid.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+Program command(Words words) {
+  words.insert(words.begin(), build_path("pktmalloc"));
+  return Program(words);
+}
+
+Program run(Words words) {
+  words.insert(words.begin(), "run");
+  return command(words);
+}
+
+Program shell(const std::string& script) {
+  return Program({"sh", "-c", script}).with("PKTMALLOC", build_path("pktmalloc"));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// One line, from us, and nothing was started.
+void check_refused(const Outcome& outcome, const std::string& part) {
+  INFO(outcome);
+  CHECK(outcome.status == 2);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.find("pktmalloc: ") == 0);
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  CHECK(has(outcome.err, part));
+}
+
+// Does the library have it? Other options are of a later one.
+bool has_option(const std::string& name) {
+  const std::string names[] = {
+#define OPTION(NAME, default_value, accepted, help) #NAME,
+#include "preload/options.def"
+#undef OPTION
+  };
+  const bool found = std::find(std::begin(names), std::end(names), name) != std::end(names);
+  if (!found) WARN("the library has no PKTMALLOC_" << name);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the words of a command reach it as they are") {
+  const Words words[] = {{"-l", "--color", "--stats"},
+                         {"[a,b]", "", "--", "-h"},
+                         {"--", "--help", "run"},
+                         {"{x}", "a b", "=", "\"'\\"}};
+  const std::string program = "for w in \"$@\"; do printf '%s\\n' \"$w\"; done";
+  for (const Words& some : words) {
+    std::string lines;
+    for (const std::string& word : some) lines += word + "\n";
+    for (const Words& before :
+         {Words{}, Words{"--"}, Words{"--age", "2s", "--"}, Words{"--age=2s"}}) {
+      Words all = before;
+      all.insert(all.end(), {"sh", "-c", program, "sh"});
+      all.insert(all.end(), some.begin(), some.end());
+      const Outcome outcome = run(all).run();
+      INFO(outcome);
+      CHECK(outcome.status == 0);
+      CHECK(outcome.out == lines);
+      CHECK(outcome.err.empty());
+    }
+  }
+  CHECK(run({"stat", "-c", "%F", "/"}).run().out == "directory\n");
+}
+
+TEST_CASE("the command is this process: its pid, status, signals and streams") {
+  const Outcome pids = shell("$PKTMALLOC run sh -c 'echo $$' & echo $!; wait").run();
+  INFO(pids);
+  const size_t end = pids.out.find('\n');
+  CHECK(pids.out.substr(0, end) == pids.out.substr(end + 1, end));
+  CHECK(run({"sh", "-c", "exit 42"}).run().status == 42);
+  CHECK(run({"sh", "-c", "kill -TERM $$"}).run().signal == SIGTERM);
+  CHECK(shell("echo hello | $PKTMALLOC run cat").run().out == "hello\n");
+  const Outcome ignored = shell("trap '' USR1; $PKTMALLOC run sh -c 'kill -USR1 $$; exit 3'").run();
+  CHECK(ignored.status == 3);
+}
+
+TEST_CASE("the library serves the command, first of what is preloaded, and once") {
+  const Outcome told = run({"--verbose", program_path("hello")}).run();
+  INFO(told);
+  CHECK(told.status == 7);
+  CHECK(told.out == "hello\n");
+  CHECK(told.err.find("pktmalloc: version") == 0);
+
+  const std::string ours = "LD_PRELOAD=" + library_path();
+  CHECK(run({"--dry-run", "true"}).run().out == ours + " \\\ntrue\n");
+  const std::string both[] = {"libm.so.6 " + library_path(), library_path() + ":libm.so.6",
+                              build_path("libpktmalloc-checked.so") + " libm.so.6", " :libm.so.6:"};
+  for (const std::string& before : both) {
+    const Outcome outcome = run({"--dry-run", "true"}).with("LD_PRELOAD", before).run();
+    INFO(before << ": " << outcome);
+    CHECK(outcome.out == "LD_PRELOAD='" + library_path() + " libm.so.6' \\\ntrue\n");
+  }
+}
+
+TEST_CASE("statistics go to stderr, or to the file that was named from here") {
+  const Outcome text = run({"--stats", program_path("hello")}).run();
+  INFO(text);
+  CHECK(text.out == "hello\n");
+  CHECK(text.err.find("---- pktmalloc") == 0);
+
+  TemporaryFolder folder;
+  const Outcome outcome =
+      run({"--stats=of %e.json", "sh", "-c", "cd / && exec " + program_path("hello")})
+          .in(folder.path())
+          .run();
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(has(folder.read("of hello-plain.json"), "\"program\":"));
+  const Outcome pid =
+      run({"--stats=pid.json", "sh", "-c", "echo $PKTMALLOC_TELL $$"}).in(folder.path()).run();
+  const size_t space = pid.out.find(' ');
+  CHECK(pid.out.substr(0, space) + "\n" == pid.out.substr(space + 1));
+  if (has_option("TELL")) {
+    CHECK(has(outcome.err, "pktmalloc: statistics are in " + (folder / "of hello-plain.json") +
+                               "; read them with: pktmalloc report "));
+  }
+}
+
+TEST_CASE("options become those of the library, for a shell to read") {
+  TemporaryFolder folder;
+  const Outcome dry = run({"--dry-run", "--classes", "64,1536", "--age=250ms", "--background=0",
+                           "--verbose", "--stats=/tmp/%p.prom", "echo", "it's", "a b"})
+                          .run();
+  INFO(dry);
+  CHECK(dry.out == "LD_PRELOAD=" + library_path() +
+                       " \\\nPKTMALLOC_AGE=250ms \\\nPKTMALLOC_BACKGROUND=0 \\\n"
+                       "PKTMALLOC_CLASSES=64,1536 \\\nPKTMALLOC_STATS=/tmp/%p.prom \\\n"
+                       "PKTMALLOC_VERBOSE=1 \\\necho 'it'\\''s' 'a b'\n");
+  const Outcome done =
+      shell(
+          "eval \"$($PKTMALLOC run --dry-run --verbose /usr/bin/printf '%s|' \"it's\" \"a  b\")\"")
+          .run();
+  INFO(done);
+  CHECK(done.out == "it's|a  b|");
+  CHECK(done.err.find("pktmalloc: version") == 0);
+
+  CHECK(has(run({"--dry-run", "--check=report", "true"}).run().out, "/libpktmalloc-checked.so"));
+  CHECK(has(run({"--dry-run", "--checked", "true"}).run().out, "/libpktmalloc-checked.so"));
+  CHECK(has(run({"--dry-run", "--library", build_path("libpktmalloc.so.0"), "true"}).run().out,
+            "LD_PRELOAD=" + build_path("libpktmalloc.so.0")));
+  if (has_option("STATS_INTERVAL") && has_option("STATS_SIGNAL")) {
+    const Outcome while_running =
+        run({"--dry-run", "--interval=10s", "--signal=USR2", "true"}).run();
+    CHECK(has(while_running.out,
+              "PKTMALLOC_STATS=1 \\\nPKTMALLOC_STATS_INTERVAL=10s \\\n"
+              "PKTMALLOC_STATS_SIGNAL=USR2 \\\n"));
+  }
+}
+
+TEST_CASE("the next allocator is a mimalloc that the library loads, or is preloaded behind it") {
+  CHECK(has(run({"--dry-run", "--next=default", "true"}).run().out, "PKTMALLOC_NEXT=default"));
+  const std::string jemalloc = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+  const std::string mimalloc = "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2";
+  if (access(jemalloc.c_str(), R_OK) != 0 || access(mimalloc.c_str(), R_OK) != 0) {
+    WARN("libjemalloc2 and libmimalloc2.0 are not installed");
+    return;
+  }
+  for (const std::string name : {"jemalloc", jemalloc.c_str()}) {
+    const Outcome outcome =
+        run({"--next", name, "--dry-run", "true"}).with("LD_PRELOAD", jemalloc).run();
+    INFO(outcome);
+    CHECK(outcome.out == "LD_PRELOAD='" + library_path() + " " + jemalloc + "' \\\ntrue\n");
+  }
+  CHECK(has(run({"--next", mimalloc, "--dry-run", "true"}).run().out,
+            "PKTMALLOC_NEXT=" + mimalloc + " \\\n"));
+  const Outcome served =
+      run({"--next=mimalloc", program_path("large_blocks_come_from_mimalloc")}).run();
+  INFO(served);
+  CHECK(served.clean());
+}
+
+TEST_CASE("only this program: its interpreter is started without env in between") {
+  if (!has_option("CHILDREN")) return;
+  TemporaryFolder folder;
+  folder.write("script", "#!/usr/bin/env sh\necho $0 \"$@\"\n");
+  REQUIRE(chmod((folder / "script").c_str(), 0755) == 0);
+  const Outcome dry = run({"--dry-run", "--only-this", folder / "script", "a"}).run();
+  INFO(dry);
+  CHECK(has(dry.out, "PKTMALLOC_CHILDREN=0 \\\nsh " + (folder / "script") + " a\n"));
+  const Outcome outcome = run({"--only-this", folder / "script", "a"}).run();
+  INFO(outcome);
+  CHECK(outcome.out == (folder / "script") + " a\n");
+}
+
+TEST_CASE("what cannot be done is told in one line, and nothing is started") {
+  TemporaryFolder folder;
+  folder.write("text", "echo started\n");
+  folder.write("script", "#!/no/interpreter\n");
+  REQUIRE(chmod((folder / "script").c_str(), 0755) == 0);
+  const std::string text = folder / "text";
+  const struct {
+    Words words;
+    std::string part;
+  } faults[] = {
+      {{"run"}, "a command is missing"},
+      {{"run", "--"}, "a command is missing"},
+      {{"run", "no-such-command"}, "there is no command no-such-command"},
+      {{"run", "/no/such"}, "/no/such"},
+      {{"run", "/"}, "/ is not a program"},
+      {{"run", text}, "cannot execute " + text},
+      {{"run", folder / "script"}, "needs the interpreter /no/interpreter"},
+      {{"run", "--colour", "echo", "started"}, "run has no option --colour; its options are"},
+      {{"run", "--age"}, "--age"},
+      {{"run", "--age", "soon", "echo", "started"},
+       "PKTMALLOC_AGE=soon is not understood; accepted"},
+      {{"run", "--classes=1,x", "echo", "started"}, "PKTMALLOC_CLASSES=1,x"},
+      {{"run", "--background=2", "echo", "started"}, "accepted: auto, 0 or 1"},
+      {{"run", "--check=perhaps", "echo", "started"}, "accepted: abort or report"},
+      {{"run", "--library=/no/such.so", "echo", "started"}, "/no/such.so"},
+      {{"run", "--library=" + text, "echo", "started"}, text + " is not a library of pktmalloc"},
+      {{"run", "--library=/bin/sh", "echo", "started"}, "is not a library of pktmalloc"},
+      {{"run", "--library=x", "--checked", "echo", "started"}, "excludes"},
+      {{"run", "--next=yesalloc", "echo", "started"}, "accepted: default, mimalloc, jemalloc"},
+      {{"run", "--next=" + text, "echo", "started"}, "is not an allocator"},
+      {{"run", "--next=/no/such.so", "echo", "started"}, "/no/such.so"},
+      {{"run", "--stats=/no/such/a.json", "echo", "started"}, "cannot write /no/such/a.json"},
+      {{"run", "--stats=/", "echo", "started"}, "cannot write /"},
+      {{"fly"}, "there is no subcommand fly; the subcommands are run, "},
+      {{"--fly"}, "there is no option --fly; the options are --help, --version"},
+      {{}, "a subcommand is missing: run, "},
+  };
+  for (const auto& fault : faults) check_refused(command(fault.words).run(), fault.part);
+  CHECK(folder.read("a.json").empty());
+}
+
+TEST_CASE("a program that no preload reaches is refused, unless it is forced") {
+  TemporaryFolder folder;
+  folder.write("a.c", "int main(void) { return 7; }\n");
+  const std::string program = folder / "a";
+  if (Program({"gcc", "-static", folder / "a.c", "-o", program}).run().status != 0) {
+    WARN("there is no static libc");
+    return;
+  }
+  check_refused(run({program}).run(), "is linked statically");
+  const Outcome forced = run({"--force", program}).run();
+  INFO(forced);
+  CHECK(forced.status == 7);
+  CHECK(forced.err.empty());
+}
+
+TEST_CASE("a setuid program is refused, and one that its owner runs is not") {
+  TemporaryFolder folder;
+  const std::string copy = setuid_copy(program_path("hello"), folder);
+  if (copy.empty()) return;
+  CHECK(run({copy}).run().status == 7);
+  const std::string nobody = "setpriv --reuid=65534 --clear-groups ";
+  if (shell(nobody + "$PKTMALLOC --version").run().status != 0) {
+    WARN("others cannot read the build");
+    return;
+  }
+  check_refused(shell(nobody + "$PKTMALLOC run " + copy).run(), "is setuid");
+}
+
+TEST_CASE("help shows an example, and the version") {
+  for (const Words& words : {Words{"run", "--help"}, Words{"doctor", "--help"}, Words{"--help"}}) {
+    const Outcome outcome = command(words).run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err.empty());
+    CHECK(has(outcome.out, words.size() == 2 ? "Example: pktmalloc " + words[0] : "Subcommands:"));
+  }
+  CHECK(command({"--version"}).run().out.find("pktmalloc ") == 0);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc compare [-n 5] [--with a,b] [--html FILE] [--json] -- CMD ARGS...: the user's own
+// command under each allocator of this machine.
+//
+// Interleaved: in every round each allocator runs once, in another order, so that what changes on
+// the machine meanwhile touches all alike. One run under glibc before warms the caches and is not
+// counted. Exit status 1 when a command failed, 130 when interrupted.
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "tools/command/comparison.h"
+#include "tools/command/elf_file.h"
+#include "tools/command/failure.h"
+#include "tools/command/output_file.h"
+#include "tools/command/quantity.h"
+#include "tools/command/shell_words.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/target.h"
+
+namespace pktmalloc {
+namespace {
+
+struct Request {
+  int rounds = 5;
+  std::vector<std::string> with;
+  std::string html;
+  bool json = false, show = false;
+};
+
+// A line on a terminal that is written over and over; nothing elsewhere.
+class Progress {
+ public:
+  explicit Progress(size_t runs) : runs_(runs), is_shown_(isatty(STDERR_FILENO)) {}
+  ~Progress() {
+    if (is_shown_) fmt::print(stderr, "\r\033[K");
+  }
+  // `run` counts from 0; the first is not counted.
+  void tell(size_t run, const std::string& allocator, double last_ms) {
+    spent_ms_ += last_ms;
+    if (!is_shown_) return;
+    std::string left;
+    if (run > 0) {
+      const double each_ms = spent_ms_ / static_cast<double>(run);
+      left = fmt::format(", about {} left",
+                         seconds_text(each_ms * static_cast<double>(runs_ - run + 1) / 1e3));
+    }
+    fmt::print(stderr, "\r\033[Krun {} of {}: {}{}", run, runs_, allocator, left);
+    fflush(stderr);
+  }
+
+ private:
+  size_t runs_;
+  double spent_ms_ = 0;
+  bool is_shown_;
+};
+
+void refuse_static(const std::string& command) {
+  const ElfFile file(find_target(command).file);
+  if (file.is_elf() && !file.has_interpreter()) {
+    throw Failure("{} is linked statically: no allocator can be put under it", command);
+  }
+}
+
+void add(std::vector<Execution>& runs, Contender& contender, const Execution& run) {
+  if (!run.succeeded()) {
+    contender.failure = run.failure();
+    return;
+  }
+  runs.push_back(run);
+  contender.outputs.insert(run.output);
+}
+
+void fill_figures(Contender& contender, const std::vector<Execution>& runs) {
+  const auto fill = [&](Figure figure, double Execution::*value) {
+    std::vector<double> values;
+    for (const Execution& run : runs) values.push_back(run.*value);
+    contender.figures[figure] = Samples(values);
+  };
+  if (!contender.failure.empty()) return;
+  fill(kTime, &Execution::wall_ms);
+  fill(kCpu, &Execution::cpu_ms);
+  fill(kPeak, &Execution::peak_bytes);
+  fill(kFaults, &Execution::faults);
+}
+
+void run_all(Comparison& c, bool show) {
+  std::vector<std::vector<Execution>> runs(c.contenders.size());
+  std::vector<size_t> order(c.contenders.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 random(std::random_device{}());
+  Progress progress(order.size() * static_cast<size_t>(c.rounds));
+  size_t run = 0;
+  progress.tell(run, "glibc, not counted", 0);
+  Execution last = execute(c.words, "", false);
+  if (last.succeeded()) c.contenders.front().outputs.insert(last.output);
+  for (int round = 1; round <= c.rounds && !is_interrupted(); ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (const size_t i : order) {
+      Contender& contender = c.contenders[i];
+      ++run;
+      if (!contender.failure.empty() || is_interrupted()) continue;
+      progress.tell(run, contender.allocator.name, last.wall_ms);
+      last = execute(c.words, contender.allocator.library, show);
+      if (!is_interrupted()) add(runs[i], contender, last);
+    }
+  }
+  c.interrupted = is_interrupted();
+  for (size_t i = 0; i < runs.size(); ++i) fill_figures(c.contenders[i], runs[i]);
+}
+
+void compare(const Request& request, const UserCommand& words) {
+  if (words.empty()) {
+    throw Failure("compare: a command is missing, such as: pktmalloc compare -- sort file");
+  }
+  refuse_static(words[0]);
+  Comparison c;
+  c.words = words;
+  c.rounds = request.rounds;
+  const char* const behind = getenv("LD_PRELOAD");
+  if (behind != nullptr) c.behind = behind;
+  for (const Allocator& each : find_allocators(request.with))
+    c.contenders.push_back({each, {}, "", {}});
+  std::unique_ptr<OutputFile> page;
+  if (!request.html.empty()) page = std::make_unique<OutputFile>(request.html);
+  expect_interruption();
+  run_all(c, request.show);
+  const bool is_page_alone = page && page->is_stdout();
+  if (c.interrupted) fmt::print(stderr, "pktmalloc: interrupted; this is of the runs before\n");
+  if (!is_page_alone) fmt::print("{}", request.json ? json_of(c) : table_of(c));
+  if (page) page->write(page_of(c));
+  if (c.interrupted) throw CLI::RuntimeError(128 + SIGINT);
+  if (c.any_failed()) throw CLI::RuntimeError(1);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& command, const UserCommand& words) {
+  CLI::App* const sub =
+      command.add_subcommand("compare", "Your own command under every allocator of this machine.");
+  const auto request = std::make_shared<Request>();
+  sub->add_option("-n,--rounds", request->rounds, "runs under each allocator; 5 unless given")
+      ->check(CLI::Range(1, 1000));
+  sub->add_option("--with", request->with,
+                  "only these beside glibc, such as jemalloc,mine=/p/lib.so")
+      ->delimiter(',');
+  sub->add_option("--html", request->html, "write a page of charts, too; - is stdout, if piped");
+  sub->add_flag("--json", request->json, "print JSON in place of tables");
+  sub->add_flag("--show", request->show, "let what the command writes pass, to stderr");
+  sub->footer(
+      "Runs CMD under glibc, jemalloc, mimalloc, tcmalloc and pktmalloc, those that\n"
+      "are installed, in turn and in shuffled order, and prints medians of time,\n"
+      "CPU, peak RSS and page faults. stdin is /dev/null, output is discarded.\n\n"
+      "\"best\" has the least median; \"as best\" and \"as glibc\" are not told from it,\n"
+      "or from glibc: by the rank sum test of Mann and Whitney, two-sided, at 1 in\n"
+      "100. With 5 runs each, every run of one must be below every run of the other;\n"
+      "with fewer nothing is told.\n\n"
+      "Exit status: 0 if all ran, 1 if some failed, 2 for what cannot be done,\n"
+      "130 when interrupted (what there is by then is printed).\n\n"
+      "Example:\n"
+      "  pktmalloc compare -n 10 --html sort.html -- sort big.txt");
+  sub->callback([request, &words] { compare(*request, words); });
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc doctor CMD|PID: will the library take effect there, or did it?
+//
+// Exit status 0: all is well. 1: a warning or problem. 2: it could not look.
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "preload/pktmalloc.h"
+#include "tools/command/elf_file.h"
+#include "tools/command/executable.h"
+#include "tools/command/failure.h"
+#include "tools/command/library.h"
+#include "tools/command/printable.h"
+#include "tools/command/running.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/surroundings.h"
+#include "tools/command/target.h"
+
+namespace pktmalloc {
+namespace {
+
+struct Examination {
+  std::string of;  // "redis-server (/usr/bin/redis-server)", "process 77 (redis-server)"
+  Findings findings;
+};
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+bool can_lock_memory(const std::string& program) {
+  const ElfFile file(program);
+  return file.is_elf() && file.imports("mlockall");
+}
+
+Finding library_finding(const Library& library) {
+  const std::string objection = library.objection({});
+  if (objection.empty()) {
+    return {Level::kOk, "library",
+            fmt::format("pktmalloc {} loads on this machine, from {}.", PKTMALLOC_VERSION,
+                        library.path()),
+            ""};
+  }
+  return {Level::kProblem, "library", fmt::format("The library does not load: {}.", objection),
+          "Build or install it for this machine."};
+}
+
+Finding script_finding(const Target& target) {
+  return {Level::kOk, "script",
+          fmt::format("It is a script; {} runs it and is looked at here, not what it starts.",
+                      target.file),
+          ""};
+}
+
+Examination examine_command(const std::string& command) {
+  const Target target = find_target(command);
+  const Library library = Library::find(false);
+  const Environment environment = own_environment();
+  const std::string file = target.file == command ? "" : fmt::format(" ({})", target.file);
+  Examination e{command + file, {library_finding(library)}};
+  if (!target.scripts.empty()) e.findings.push_back(script_finding(target));
+  append(e.findings, examine_executable(target.file, target.file, library, environment));
+  append(e.findings,
+         examine_surroundings(Process(getpid()), environment, can_lock_memory(target.file)));
+  return e;
+}
+
+Examination examine_process(const std::string& number) {
+  pid_t pid = 0;
+  const char* const end = number.data() + number.size();
+  if (std::from_chars(number.data(), end, pid).ec != std::errc{}) {
+    throw Failure("there is no process {}", number);
+  }
+  const Process process(pid);
+  const Environment environment = environment_of(process);
+  Examination e{fmt::format("process {} ({})", pid, process.name()),
+                examine_running(process, environment)};
+  append(e.findings,
+         examine_surroundings(process, environment, can_lock_memory(process.executable())));
+  return e;
+}
+
+bool well(const Findings& findings) {
+  return std::all_of(findings.begin(), findings.end(),
+                     [](const Finding& f) { return f.level == Level::kOk; });
+}
+
+// Broken into lines of 80 columns, each after the first indented by `indent`.
+std::string wrapped(const std::string& text, size_t indent) {
+  constexpr size_t kColumns = 80;
+  std::string result;
+  size_t column = indent;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const size_t length = end - at;
+    if (column > indent && column + 1 + length > kColumns) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += text.substr(at, length);
+    column += length;
+    at = end + 1;
+  }
+  return result;
+}
+
+const char* colour(Level level) {
+  const bool plain = isatty(STDOUT_FILENO) == 0 || getenv("NO_COLOR") != nullptr;
+  if (plain) return "";
+  return level == Level::kOk ? "\033[32m" : level == Level::kWarning ? "\033[33m" : "\033[31m";
+}
+
+void print_text(const Examination& e) {
+  constexpr size_t kIndent = 24;
+  fmt::print("{}\n", printable(e.of));
+  for (const Finding& f : e.findings) {
+    const char* const start = colour(f.level);
+    fmt::print("{}{:<9}{}{:<15}{}\n", start, name_of(f.level), *start != '\0' ? "\033[0m" : "",
+               f.topic, wrapped(printable(f.says), kIndent));
+    if (!f.advice.empty()) {
+      fmt::print("{}{}\n", std::string(kIndent, ' '), wrapped("-> " + f.advice, kIndent));
+    }
+  }
+  const auto count = [&e](Level level) {
+    return std::count_if(e.findings.begin(), e.findings.end(),
+                         [level](const Finding& f) { return f.level == level; });
+  };
+  if (well(e.findings)) {
+    fmt::print("All is well.\n");
+  } else {
+    fmt::print("Problems: {}, warnings: {}.\n", count(Level::kProblem), count(Level::kWarning));
+  }
+}
+
+void print_json(const Examination& e) {
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  for (const Finding& f : e.findings) {
+    findings.push_back(
+        {{"level", name_of(f.level)}, {"topic", f.topic}, {"says", f.says}, {"advice", f.advice}});
+  }
+  const nlohmann::ordered_json all = {
+      {"of", e.of}, {"well", well(e.findings)}, {"findings", findings}};
+  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& command) {
+  CLI::App* const doctor =
+      command.add_subcommand("doctor", "Will the library take effect there, or did it?");
+  static std::string what;
+  static bool json = false;
+  doctor->add_option("CMD|PID", what, "a command, or the process id of a running one")->required();
+  doctor->add_flag("--json", json, "as JSON");
+  doctor->footer(
+      "Exit status: 0 all is well, 1 a warning or problem, 2 it could not look.\n"
+      "Example: pktmalloc doctor redis-server; pktmalloc doctor $(pidof redis-server)");
+  doctor->callback([] {
+    const Examination e = is_number(what) ? examine_process(what) : examine_command(what);
+    json ? print_json(e) : print_text(e);
+    if (!well(e.findings)) throw CLI::RuntimeError(1);
+  });
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc report FILE... [--html OUT]: statistics files as tables and as a page.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/command/failure.h"
+#include "tools/command/output_file.h"
+#include "tools/command/printable.h"
+#include "tools/command/report_page.h"
+#include "tools/command/report_table.h"
+#include "tools/command/subcommands.h"
+
+namespace pktmalloc {
+namespace {
+
+struct Request {
+  std::vector<std::string> files;
+  std::string html;
+  int pid = 0;
+};
+
+// Of two files the order is the user's.
+std::string table_of(std::vector<Reading> readings) {
+  if (readings.size() == 1) return table_of(readings.front());
+  if (readings.size() == 2) return table_of_change(readings.front(), readings.back());
+  const std::vector<Series> all = series_of(std::move(readings));
+  return all.size() == 1 ? table_of_series(all.front()) : table_of_processes(all);
+}
+
+void report(const Request& request) {
+  std::vector<Reading> readings;
+  for (const std::string& file : request.files) {
+    Reading r = read_statistics(file);
+    r.program = printable(r.program);
+    r.version = printable(r.version);
+    if (request.pid == 0 || r.pid == request.pid) readings.push_back(std::move(r));
+  }
+  if (readings.empty()) throw Failure("none of these files is of process {}", request.pid);
+  if (!request.html.empty()) {
+    OutputFile page(request.html);
+    page.write(page_of(series_of(readings)));
+    if (page.is_stdout()) return;
+  }
+  fmt::print("{}", table_of(std::move(readings)));
+}
+
+}  // namespace
+
+void add_report(CLI::App& command) {
+  CLI::App* const sub =
+      command.add_subcommand("report", "Statistics files as tables, and as a page of charts.");
+  const auto request = std::make_shared<Request>();
+  sub->add_option("FILE", request->files, "JSON files of statistics (PKTMALLOC_STATS=FILE.json)")
+      ->required();
+  sub->add_option("--html", request->html, "write a page of charts, too; - is stdout, if piped");
+  sub->add_option("--pid", request->pid, "only the files of this process")
+      ->check(CLI::PositiveNumber);
+  sub->footer(
+      "One file: where the memory is, then the classes by committed bytes.\n"
+      "Two files: what changed from the first to the second, the largest growth\n"
+      "  first; they may be of different processes.\n"
+      "More files of one process: a row for each, sorted by time, then what\n"
+      "  changed from the first to the last.\n"
+      "More files of several processes: a row for each process, as it was last,\n"
+      "  and their sum; --pid N shows one of them over time.\n\n"
+      "Example:\n"
+      "  PKTMALLOC_STATS=/tmp/app.%n.json PKTMALLOC_STATS_INTERVAL=10s \\\n"
+      "    pktmalloc run ./app\n"
+      "  pktmalloc report /tmp/app.*.json --html app.html");
+  sub->callback([request] { report(*request); });
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc run [OPTIONS] [--] CMD ARGS...: becomes CMD, with the library preloaded.
+//
+// exec(3) replaces this process, so pid, parent, signals, standard streams and exit status are the
+// command's own. Whatever can be wrong is told before.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "tools/command/environment.h"
+#include "tools/command/executable.h"
+#include "tools/command/failure.h"
+#include "tools/command/library.h"
+#include "tools/command/next_library.h"
+#include "tools/command/shell_words.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/target.h"
+
+namespace pktmalloc {
+namespace {
+
+// As PKTMALLOC_STATS: text on stderr.
+constexpr const char* kText = "1";
+
+// Options whose value is that of a variable of the library, as it is.
+struct Passed {
+  const char *option, *variable, *help;
+};
+constexpr Passed kPassed[] = {
+    {"--classes", "PKTMALLOC_CLASSES", "pool just these sizes, such as 64,1536,8KiB"},
+    {"--age", "PKTMALLOC_AGE", "memory goes back when unneeded for so long (250ms, 1s, 5m)"},
+    {"--background", "PKTMALLOC_BACKGROUND", "the background thread: auto, 0 or 1"},
+    {"--interval", "PKTMALLOC_STATS_INTERVAL", "write statistics also while running, such as 10s"},
+    {"--signal", "PKTMALLOC_STATS_SIGNAL", "write statistics also at this signal, such as USR2"},
+    {"--check", "PKTMALLOC_CHECK", "of the checked library: abort or report"},
+    {"--quarantine", "PKTMALLOC_QUARANTINE", "of the checked library: bytes of freed objects kept"},
+    {"--guard", "PKTMALLOC_GUARD", "of the checked library: the size that gets guard pages"},
+};
+
+struct RunOptions {
+  std::string library, stats_file, next;
+  Environment passed;
+  bool stats = false, checked = false, only_this = false, verbose = false, force = false,
+       dry_run = false;
+};
+
+Library library_for(const RunOptions& o) {
+  if (!o.library.empty()) return Library(o.library);
+  bool checked = o.checked;
+  for (const char* name : {"PKTMALLOC_CHECK", "PKTMALLOC_QUARANTINE", "PKTMALLOC_GUARD"}) {
+    checked |= o.passed.contains(name);
+  }
+  return Library::find(checked);
+}
+
+// Absolute, since the program may change its folder; %p, %e and %n in it are the library's.
+std::string statistics_path(const std::string& file) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
+  if (fs::is_directory(file)) throw Failure("cannot write {}: it is a folder", file);
+  const bool known = folder.string().find('%') == std::string::npos;
+  if (known && access(folder.c_str(), W_OK) != 0) {
+    throw Failure("cannot write {}: {}: {}", file, folder.string(), strerror(errno));
+  }
+  if (fs::path(file).is_absolute()) return file;
+  std::string here = fs::current_path();
+  for (size_t at = 0; (at = here.find('%', at)) != std::string::npos; at += 2) here.insert(at, "%");
+  return here + "/" + file;
+}
+
+// The options of the library.
+Environment variables(const RunOptions& o) {
+  Environment all = o.passed;
+  const bool while_running =
+      all.contains("PKTMALLOC_STATS_INTERVAL") || all.contains("PKTMALLOC_STATS_SIGNAL");
+  if (!o.stats_file.empty()) {
+    all["PKTMALLOC_STATS"] = statistics_path(o.stats_file);
+  } else if (o.stats || (while_running && getenv("PKTMALLOC_STATS") == nullptr)) {
+    all["PKTMALLOC_STATS"] = kText;
+  }
+  if (o.verbose) all["PKTMALLOC_VERBOSE"] = "1";
+  if (o.only_this) all["PKTMALLOC_CHILDREN"] = "0";
+  return all;
+}
+
+// What the library would say of its options only when the program is running already.
+void check_options(const Library& library, Environment all) {
+  if (all.contains("PKTMALLOC_STATS")) all["PKTMALLOC_STATS"] = kText;  // writes no file
+  all.erase("PKTMALLOC_VERBOSE");
+  const std::string objection = library.objection(all);
+  if (!objection.empty()) throw Failure("run: {}", objection);
+}
+
+// Ours, the next allocator if it is preloaded, then what is there without any of ours.
+std::string preload_value(const Library& library, const std::string& next) {
+  std::string value = library.path();
+  if (!next.empty()) value += " " + next;
+  for (const std::string& other : preloads(value_of(own_environment(), "LD_PRELOAD"))) {
+    if (!is_our_library(other) && other != next) value += " " + other;
+  }
+  return value;
+}
+
+void refuse_problems(const std::string& command, const Target& target, const Library& library) {
+  const Environment environment = own_environment();
+  for (const Finding& f : examine_executable(target.file, target.file, library, environment)) {
+    if (f.level != Level::kProblem) continue;
+    throw Failure("{} cannot run with the library. {} {} (--force starts it all the same.)",
+                  command, f.says, f.advice);
+  }
+}
+
+void print(const Environment& environment, const UserCommand& words) {
+  for (const auto& [name, value] : environment) {
+    fmt::print("{}={} \\\n", name, shell_word(value));
+  }
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
+  fmt::print("{}\n", line);
+}
+
+[[noreturn]] void become(const UserCommand& words) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  throw Failure("cannot execute {}: {}", words[0], strerror(errno));
+}
+
+void run(const RunOptions& o, UserCommand words) {
+  if (words.empty()) throw Failure("run: a command is missing, such as: pktmalloc run ls -l");
+  const Target target = find_target(words[0]);
+  const Library library = library_for(o);
+  if (!o.force) refuse_problems(words[0], target, library);
+  Environment environment = variables(o);
+  const NextLibrary next = find_next_library(o.next);
+  if (!next.variable.empty()) environment["PKTMALLOC_NEXT"] = next.variable;
+  check_options(library, environment);
+  environment["LD_PRELOAD"] = preload_value(library, next.preload);
+  if (o.only_this && !target.without_env.empty()) {
+    // env would be the one program that the library serves.
+    words.erase(words.begin());
+    words.insert(words.begin(), target.without_env.begin(), target.without_env.end());
+  }
+  if (o.dry_run) return print(environment, words);
+  // exec keeps the pid, so the library can tell this process, not its children, where the file is.
+  if (!o.stats_file.empty()) environment["PKTMALLOC_TELL"] = std::to_string(getpid());
+  for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+  become(words);
+}
+
+}  // namespace
+
+void add_run(CLI::App& command, const UserCommand& words) {
+  CLI::App* const run = command.add_subcommand("run", "Run a command with the library.");
+  static RunOptions o;
+  static UserCommand shown;  // stays empty: main() has cut the command off
+  run->add_option("CMD", shown, "the command with its arguments; -- may stand before it");
+  CLI::Option* const stats = run->add_option("--stats", o.stats_file,
+                                             "statistics at the end, as text on stderr or in FILE: "
+                                             ".json, .prom or text; %p is the process id");
+  stats->expected(0, 1)->type_name("[=FILE]");
+  for (const Passed& p : kPassed) {
+    run->add_option_function<std::string>(
+        p.option, [&p](const std::string& value) { o.passed[p.variable] = value; }, p.help);
+  }
+  run->add_option("--next", o.next,
+                  "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
+  run->add_flag("--only-this", o.only_this, "not the programs that it starts");
+  run->add_flag("--verbose", o.verbose, "the library prints its version and options at start");
+  CLI::Option* const checked =
+      run->add_flag("--checked", o.checked, "the checked library, which finds heap errors");
+  run->add_option("--library", o.library, "this libpktmalloc.so")->excludes(checked);
+  run->add_flag("--force", o.force, "also where preloading is known not to work");
+  run->add_flag("--dry-run", o.dry_run, "print the environment and command instead, for a shell");
+  run->footer("Example: pktmalloc run --stats=/tmp/redis.json -- redis-server --port 7000");
+  run->callback([stats, &words] {
+    o.stats = stats->count() > 0;
+    pktmalloc::run(o, words);
+  });
+}
+
+}  // namespace pktmalloc

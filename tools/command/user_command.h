@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// UserCommand: the words of the command that a subcommand such as `run` is to start. They stand
+// behind its options, or behind "--", and reach the program as they were typed: they are cut off
+// before CLI11, which takes some apart ("[a,b]"), sees them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace pktmalloc {
+
+using UserCommand = std::vector<std::string>;
+
+// Cuts them off `arguments`, the first of which is the name of `subcommand`.
+UserCommand cut_user_command(const CLI::App& subcommand, std::vector<std::string>& arguments);
+
+}  // namespace pktmalloc

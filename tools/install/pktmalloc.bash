@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+# bash completion of pktmalloc: subcommands, their options, then what each is about. What there is
+# to complete is asked of the command itself (--help), so it never differs from it.
+
+# "run", "doctor" ...
+_pktmalloc_subcommands() {
+  "$1" --help 2> /dev/null | sed -n '/^Subcommands:/,/^$/ s/^  \([a-z]*\) .*/\1/p'
+}
+
+# Of a subcommand: "--stats", "--age" ...
+_pktmalloc_options() {
+  "$@" --help 2> /dev/null | sed -nE 's/^  (-[a-z],)?(--[a-z-]+).*/\2/p'
+}
+
+# Those whose value is a word of its own: "--age TEXT".
+_pktmalloc_options_with_value() {
+  "$@" --help 2> /dev/null | sed -nE 's/^  (-[a-z],)?(--[a-z-]+) [A-Z]{2,}.*/\2/p'
+}
+
+# Offers what compgen finds for the word.
+_pktmalloc_offer() {
+  local found
+  mapfile -t found < <(compgen "${@:2}" -- "$1")
+  COMPREPLY+=("${found[@]}")
+}
+
+_pktmalloc_offer_processes() {
+  _pktmalloc_offer "$1" -W "$(ps -u "$UID" -o pid=)"
+}
+
+# The value of an option.
+_pktmalloc_offer_value() {
+  case $1 in
+    --background) _pktmalloc_offer "$2" -W 'auto 0 1' ;;
+    --check) _pktmalloc_offer "$2" -W 'abort report' ;;
+    --signal) _pktmalloc_offer "$2" -W 'USR1 USR2 HUP WINCH' ;;
+    --next)
+      _pktmalloc_offer "$2" -W 'default mimalloc jemalloc tcmalloc'
+      _pktmalloc_offer "$2" -f
+      ;;
+    *) _pktmalloc_offer "$2" -f ;;
+  esac
+}
+
+_pktmalloc() {
+  local command=${COMP_WORDS[0]} subcommand=${COMP_WORDS[1]}
+  local word=${COMP_WORDS[COMP_CWORD]} i=2
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    _pktmalloc_offer "$word" -W "$(_pktmalloc_subcommands "$command") --help --version"
+    return
+  fi
+  # To the first word that is no option, or the value of one, of those before the cursor.
+  local with_value
+  with_value=" $(_pktmalloc_options_with_value "$command" "$subcommand" | tr '\n' ' ')"
+  while ((i < COMP_CWORD)) && [[ ${COMP_WORDS[i]} == -* ]]; do
+    if [[ ${COMP_WORDS[i]} == -- ]]; then
+      ((++i))
+      break
+    elif [[ ${COMP_WORDS[i + 1]} == = ]]; then # --age=1s is three words here
+      if ((i + 2 >= COMP_CWORD)); then
+        _pktmalloc_offer_value "${COMP_WORDS[i]}" "${word#=}"
+        return
+      fi
+      ((i += 3))
+    elif [[ $with_value == *" ${COMP_WORDS[i]} "* ]]; then
+      if ((i + 1 == COMP_CWORD)); then
+        _pktmalloc_offer_value "${COMP_WORDS[i]}" "$word"
+        return
+      fi
+      ((i += 2))
+    else
+      ((++i))
+    fi
+  done
+  local of_user=no # the words of a command that is not ours
+  [[ $subcommand == run || $subcommand == compare ]] && ((i < COMP_CWORD)) && of_user=yes
+  if [[ $word == -* && $of_user == no ]]; then
+    _pktmalloc_offer "$word" -W "$(_pktmalloc_options "$command" "$subcommand")"
+    return
+  fi
+  case $subcommand in
+    run | compare)
+      if [[ $of_user == no ]]; then
+        _pktmalloc_offer "$word" -c
+      elif declare -F _command_offset > /dev/null; then
+        _command_offset "$i"
+      else
+        _pktmalloc_offer "$word" -f
+      fi
+      ;;
+    doctor)
+      _pktmalloc_offer "$word" -c
+      _pktmalloc_offer_processes "$word"
+      ;;
+    stat | top)
+      _pktmalloc_offer "$word" -f
+      _pktmalloc_offer_processes "$word"
+      ;;
+    *) _pktmalloc_offer "$word" -f ;;
+  esac
+}
+
+complete -o filenames -F _pktmalloc pktmalloc
