@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/checked_entry.h"
 
+#include <sys/single_threaded.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -39,34 +41,38 @@ void* no_memory() {
 // The C++ runtime's own operator new asks malloc: when ours has failed and the new-handler found
 // memory, or when the runtime was linked statically. Then its name is in the stack.
 bool allocated_by_runtime(const Header& header) {
-  if (header.family != Family::kMalloc) return false;
+  if (header.family() != Family::kMalloc) return false;
   uintptr_t frames[kStackFrames];
   unsigned count = frames_of(header.allocated_at, frames);
   unsigned i = 0;
   while (i < count && in_this_library(frames[i])) ++i;
-  return i < count && strncmp(function_of(frames[i]), "_Zn", 3) == 0;
+  return i < count && strncmp(function_at(frames[i]).name, "_Zn", 3) == 0;
 }
 
-void inspect_told(const char* call, const Header& header, const Told& told, StackId now) {
-  const bool by_family = header.family != told.family;
-  const bool by_bytes = told.bytes != kUntold && told.bytes != header.bytes;
+// Does what a call says of the object agree with what it was allocated as?
+bool fits(const Header& header, const Told& told) {
+  if (header.family() != told.family) return false;
+  if (told.bytes != kUntold && told.bytes != header.bytes) return false;
   // free() and realloc() take any alignment; the other functions must be told the right one.
-  const bool minds_alignment = told.family != Family::kMalloc || told.bytes != kUntold;
-  const size_t alignment = told.alignment == kUntold ? 0 : told.alignment;
-  const bool by_alignment = minds_alignment && alignment != header.alignment();
-  if (!by_family && !by_bytes && !by_alignment) [[likely]]
-    return;
+  if (told.family == Family::kMalloc && told.bytes == kUntold) return true;
+  return header.alignment() == (told.alignment == kUntold ? 0 : told.alignment);
+}
+
+[[gnu::cold]] void tell_mismatch(const char* call, const Header& header, const Told& told,
+                                 StackId now) {
   if (allocated_by_runtime(header)) return;
   const Facts facts(header);
-  if (by_family) {
+  if (header.family() != told.family) {
     tell(now, facts, "%s of %p, which %s allocated: an object of %zu bytes", call, facts.user,
-         name_of(header.family), facts.bytes);
-  } else if (by_bytes) {
+         name_of(header.family()), facts.bytes);
+  } else if (told.bytes != kUntold && told.bytes != header.bytes) {
     tell(now, facts, "%s of %p with %zu bytes: an object of %zu bytes", call, facts.user,
          told.bytes, facts.bytes);
   } else {
     char claimed[40] = "without alignment";
-    if (alignment != 0) snprintf(claimed, sizeof claimed, "with alignment %zu", alignment);
+    if (told.alignment != kUntold) {
+      snprintf(claimed, sizeof claimed, "with alignment %zu", told.alignment);
+    }
     char real[40] = "without";
     if (header.alignment() != 0) snprintf(real, sizeof real, "with %zu", header.alignment());
     tell(now, facts, "%s of %p %s: an object of %zu bytes, allocated %s", call, facts.user, claimed,
@@ -89,22 +95,31 @@ void tell_inside(const char* call, const void* p, const Header& header, StackId 
 
 // True if the pointer, which no object of ours has, cannot have come from another allocator.
 bool tell_unknown(const char* call, const void* p, StackId now) {
-  const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner) || in_guarded(p)) {
-    const uintptr_t raw =
-        Heap::is_class(owner) ? heap.object_at(static_cast<ClassId>(owner), p) : 0;
-    const bool destroyed = raw != 0 && raw + sizeof(Header) == reinterpret_cast<uintptr_t>(p) &&
-                           first_other(header_of(p), 0, sizeof(Header)) < sizeof(Header);
-    tell(now, Facts{},
-         destroyed ? "%s of %p: the bytes in front of it are destroyed"
-                   : "%s of %p, a heap address that was never handed out",
-         call, p);
+  if (header_destroyed(p)) {
+    tell(now, Facts{}, "%s of %p: the bytes in front of it are destroyed", call, p);
     return true;
   }
+  if (Heap::is_class(heap.owner(p)) || in_guarded(p)) {
+    tell(now, Facts{}, "%s of %p, a heap address that was never handed out", call, p);
+    return true;
+  }
+  const int saved_errno = errno;
   char buffer[120];
   const char* why = why_no_heap(p, buffer, sizeof buffer);
   if (why != nullptr) tell(now, Facts{}, "%s of %p, %s", call, p, why);
+  errno = saved_errno;
   return why != nullptr;
+}
+
+// What is freed is no object's beginning.
+[[gnu::cold, gnu::noinline]] void release_other(const Header* around, void* p, Told told,
+                                                StackId now) {
+  const char* const call = name_of(told);
+  if (around != nullptr) {
+    tell_inside(call, p, *around, now);
+  } else if (!tell_unknown(call, p, now)) {
+    release_slow(p);
+  }
 }
 
 // The live object that begins at p, for a call that will use or free it. nullptr: told, or p is
@@ -125,13 +140,23 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
   return header;
 }
 
-// Marks it as freed; told if somebody else has.
-bool claim(Header& header, StackId now) {
-  StackId live = 0;
-  if (header.freed_at.compare_exchange_strong(live, now, std::memory_order_acq_rel)) return true;
+[[gnu::cold, gnu::noinline]] void tell_double_free(const Header& header, StackId now) {
   const Facts facts(header);
   tell(now, facts, "double free of %p, an object of %zu bytes", facts.user, facts.bytes);
-  return false;
+}
+
+// Marks it as freed; told if somebody else has.
+inline bool claim(Header& header, StackId now) {
+  StackId live = 0;
+  if (__libc_single_threaded != 0) {
+    live = header.freed_at.load(std::memory_order_relaxed);
+    if (live == 0) header.freed_at.store(now, std::memory_order_relaxed);
+  } else {
+    header.freed_at.compare_exchange_strong(live, now, std::memory_order_acq_rel);
+  }
+  if (live != 0) [[unlikely]]
+    tell_double_free(header, now);
+  return live == 0;
 }
 
 // Total size of an object outside the guarded ones; 0 if it is too large.
@@ -141,20 +166,33 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
   return all > PTRDIFF_MAX ? 0 : all;
 }
 
-// What the next allocator gave is ours only if the table has room, and not in fork handlers, whose
-// thread holds its lock: then the program gets it as it is, and it will come back as a foreign one.
-void* dress_and_hand_out(Site site, void* raw, size_t alignment, size_t bytes, Family family) {
+// Of raw memory, for which `all` bytes were asked. What the next allocator gave is ours only if the
+// table has room, and not in fork handlers, whose thread holds its lock: then the program gets it
+// as it is, and it will come back as a foreign one.
+[[gnu::noinline]] void* hand_out(Site site, void* raw, size_t all, size_t alignment, size_t bytes,
+                                 Family family) {
+  const uintptr_t owner = heap.owner(raw);
+  const bool pooled = Heap::is_class(owner);
+  if (raw == nullptr || (!pooled && this_thread.forking)) return raw;
+  const size_t room = pooled ? heap.classes()[static_cast<ClassId>(owner)].object_bytes : all;
+  Header* header = dress(raw, room, alignment, bytes, family, capture(site));
+  if (pooled || add_large(header)) return header->user();
+  header->sum = 0;
+  return raw;
+}
+
+// nullptr: the request is for no guarded object.
+void* hand_out_guarded(Site site, size_t bytes, Family family) {
+  void* raw = allocate_guarded(bytes);
   if (raw == nullptr) return nullptr;
-  const bool pooled = Heap::is_class(heap.owner(raw)) || in_guarded(raw);
-  if (!pooled && this_thread.forking) return raw;
-  const int saved_errno = errno;
-  Header* header = dress(raw, alignment, bytes, family, capture(site));
-  if (!pooled && !add_large(header)) {
-    header->sum = 0;
-    return raw;
-  }
-  errno = saved_errno;
-  return header->user();
+  return dress(raw, guarded_room(raw), 0, bytes, family, capture(site))->user();
+}
+
+[[gnu::noinline]] void* allocate_any(Site site, size_t bytes, Family family) {
+  const size_t all = raw_bytes(0, bytes);
+  if (all == 0) return no_memory();
+  if (void* p = hand_out_guarded(site, bytes, family)) return p;
+  return hand_out(site, pktmalloc::allocate_slow(all), all, 0, bytes, family);
 }
 
 void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
@@ -170,60 +208,64 @@ void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
 
 // While the request fits and fills half of what there is.
 bool resize_in_place(Header& header, size_t bytes) {
-  const size_t room = header.bytes + header.back - kLeastBack;
+  const size_t room = header.bytes + header.back() - kLeastBack;
   if (in_guarded(&header) || bytes > room || bytes * 2 < room) return false;
   header.sum = 0;  // a sweep at exit may be looking
   std::atomic_thread_fence(std::memory_order_release);
-  header.back = static_cast<uint16_t>(std::min(header.bytes + header.back - bytes, kMostBack));
+  const size_t back = std::min(header.bytes + header.back() - bytes, kMostBack);
+  header.set_shape(header.family(), header.alignment(), back);
   header.bytes = bytes;
-  memset(back_of(header), kBackByte, header.back);
+  fill(back_of(header), kBackByte, back);
   header.seal();
   return true;
 }
 
 }  // namespace
 
+// Small and from the thread's magazines, as nearly all: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
-  const size_t all = raw_bytes(0, bytes);
-  if (all == 0) return no_memory();
-  void* raw = allocate_guarded(bytes);
-  if (raw == nullptr) raw = pktmalloc::allocate<pktmalloc::allocate_slow>(all);
-  return dress_and_hand_out(site, raw, 0, bytes, family);
+  constexpr size_t kDress = sizeof(Header) + kLeastBack;
+  if (bytes <= ClassTable::kSmallLimit - kDress && guarded_bytes == 0) [[likely]] {
+    const ClassId id = heap.classes().small(bytes + kDress);
+    if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]] {
+      const size_t room = heap.classes()[id].object_bytes;
+      return dress(raw, room, 0, bytes, family, capture(site))->user();
+    }
+  }
+  return allocate_any(site, bytes, family);
 }
 
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family) {
   const size_t all = raw_bytes(alignment, bytes);
   if (all == 0) return no_memory();
-  return dress_and_hand_out(site, pktmalloc::allocate_aligned(std::max<size_t>(alignment, 16), all),
-                            alignment, bytes, family);
+  void* raw = pktmalloc::allocate_aligned(std::max<size_t>(alignment, 16), all);
+  return hand_out(site, raw, all, alignment, bytes, family);
 }
 
 void* allocate_zeroed_at(Site site, size_t bytes) {
   const size_t all = raw_bytes(0, bytes);
   if (all == 0) return no_memory();
-  if (void* raw = allocate_guarded(bytes)) {
-    return memset(dress_and_hand_out(site, raw, 0, bytes, Family::kMalloc), 0, bytes);
-  }
-  void* raw = pktmalloc::allocate_zeroed(1, all, all);
-  return dress_and_hand_out(site, raw, 0, bytes, Family::kMalloc);
+  if (void* p = hand_out_guarded(site, bytes, Family::kMalloc)) return memset(p, 0, bytes);
+  return hand_out(site, pktmalloc::allocate_zeroed(1, all, all), all, 0, bytes, Family::kMalloc);
 }
 
-void release_at(Site site, void* p, const Told& told) {
+void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
   if (p == nullptr) return;
-  const int saved_errno = errno;
-  const char* const call = name_of(told);
+  // Nobody may have touched the object for long. Its two ends are fetched while the stack is
+  // compared.
+  __builtin_prefetch(header_of(p));
+  __builtin_prefetch(static_cast<char*>(p) + 64);
+  const Told told{family, bytes, alignment};
   const StackId now = capture(site);
   Header* header = find_object(p);
-  if (header == nullptr) {
-    if (!tell_unknown(call, p, now)) release_slow(p);
-  } else if (header->user() != p) {
-    tell_inside(call, p, *header, now);
-  } else if (claim(*header, now)) {
-    inspect_told(call, *header, told, now);
+  if (header == nullptr || header->user() != p) [[unlikely]]
+    return release_other(header, p, told, now);
+  if (claim(*header, now)) [[likely]] {
+    if (!fits(*header, told)) [[unlikely]]
+      tell_mismatch(name_of(told), *header, told, now);
     inspect_edges(*header, now);
     quarantine(*header);
   }
-  errno = saved_errno;
 }
 
 void* reallocate_at(Site site, void* p, size_t bytes) {
@@ -232,7 +274,7 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
   Header* header = live_object("realloc", p, now, unknown);
   if (unknown) return reallocate_unknown(site, p, bytes, now);
   if (header == nullptr) return no_memory();
-  inspect_told("realloc", *header, Told{}, now);
+  if (!fits(*header, Told{})) tell_mismatch("realloc", *header, Told{}, now);
   inspect_edges(*header, now);
   if (resize_in_place(*header, bytes)) return p;
   void* moved = allocate_at(site, bytes, Family::kMalloc);

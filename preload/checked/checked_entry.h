@@ -18,7 +18,8 @@ void* allocate_at(Site site, size_t bytes, Family family);
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family);
 void* allocate_zeroed_at(Site site, size_t bytes);
 void* reallocate_at(Site site, void* p, size_t bytes);
-void release_at(Site site, void* p, const Told& told);
+// Told in parts: then all arguments are in registers.
+void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment);
 size_t usable_size_at(Site site, void* p);
 
 [[gnu::always_inline]] inline void* allocate_slow(size_t bytes, Family family) {
@@ -46,7 +47,7 @@ template <void* (*kSlow)(size_t)>
 }
 
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
-  release_at(this_site(), p, told);
+  release_at(this_site(), p, told.family, told.bytes, told.alignment);
 }
 
 [[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }

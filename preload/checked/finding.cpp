@@ -19,6 +19,8 @@ namespace {
 // In report mode: a fault in a loop should not fill the disk.
 constexpr unsigned kMostFindings = 100;
 constinit std::atomic<unsigned> findings = 0;
+// This thread is telling one: what its report may lead to is not told.
+constinit thread_local bool telling = false;
 
 unsigned frames_outside(StackId id, uintptr_t* frames, unsigned& first) {
   const unsigned count = frames_of(id, frames);
@@ -26,7 +28,7 @@ unsigned frames_outside(StackId id, uintptr_t* frames, unsigned& first) {
   return count;
 }
 
-void write_stack(Writer& out, const char* title, StackId id) {
+void write_stack(Writer& out, const Demangler& demangler, const char* title, StackId id) {
   if (id == 0) return;
   uintptr_t frames[kStackFrames];
   unsigned first;
@@ -34,7 +36,7 @@ void write_stack(Writer& out, const char* title, StackId id) {
   out.print("  %s%s\n", title, count == first ? " an unknown place" : ":");
   for (unsigned i = first; i < count; ++i) {
     char place[400];
-    describe(frames[i], Detail::kOffsets, place, sizeof place);
+    describe(frames[i], Detail::kOffsets, demangler, place, sizeof place);
     out.print("    #%-2u %s\n", i - first, place);
   }
 }
@@ -42,8 +44,10 @@ void write_stack(Writer& out, const char* title, StackId id) {
 }  // namespace
 
 void tell(StackId now, const Facts& object, const char* format, ...) {
+  if (telling) return;
   const unsigned number = findings.fetch_add(1, std::memory_order_relaxed);
   if (number >= kMostFindings) return;
+  telling = true;
   const int saved_errno = errno;
   char what[300];
   va_list arguments;
@@ -52,20 +56,22 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   va_end(arguments);
 
   Writer out(report_descriptor());
+  const Demangler demangler(!options().check_reports);
   uintptr_t frames[kStackFrames];
   unsigned first;
-  char where[160] = "";
+  char where[kNameBytes + 100] = "";
   if (frames_outside(now, frames, first) > first) {
-    describe(frames[first], Detail::kNames, where, sizeof where);
+    describe(frames[first], Detail::kNames, demangler, where, sizeof where);
   }
   out.print("pktmalloc: %s%s%s\n", what, where[0] != '\0' ? ", in " : "", where);
-  write_stack(out, "found in", now);
-  write_stack(out, "allocated in", object.allocated_at);
-  write_stack(out, "first freed in", object.freed_at);
+  write_stack(out, demangler, "found in", now);
+  write_stack(out, demangler, "allocated in", object.allocated_at);
+  write_stack(out, demangler, "first freed in", object.freed_at);
   if (number + 1 == kMostFindings) out.print("pktmalloc: further findings are not told\n");
   out.finish();
   if (!options().check_reports) abort();
   errno = saved_errno;
+  telling = false;
 }
 
 }  // namespace pktmalloc::checked

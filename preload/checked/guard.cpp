@@ -22,9 +22,7 @@ constexpr uint32_t kSlots = 16384;
 constexpr size_t kAlignment = 16;
 
 constinit Mutex mutex{LockRank::kGuard};
-uintptr_t base = 0;
-uintptr_t region_bytes = 0;  // 0: no guards
-size_t slot_bytes = 0;       // with the guard page
+size_t slot_bytes = 0;  // with the guard page
 size_t page = 0;
 ClassId guarded_class = kNoClass;
 uint32_t fresh = 0;  // slots below have been used; guarded by mutex, as the ring
@@ -33,21 +31,21 @@ uint32_t released_first = 0, released_count = 0;
 struct sigaction former;
 
 uintptr_t slot_of(const void* p) {
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - base;
-  return base + offset / slot_bytes * slot_bytes;
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - guarded_begin;
+  return guarded_begin + offset / slot_bytes * slot_bytes;
 }
 
 Header*& header_in(uintptr_t slot) { return *reinterpret_cast<Header**>(slot); }
 
 uintptr_t guard_of(uintptr_t slot) { return slot + slot_bytes - page; }
 
-bool used(uintptr_t slot) { return slot < base + fresh * slot_bytes; }
+bool used(uintptr_t slot) { return slot < guarded_begin + fresh * slot_bytes; }
 
 // 0: none.
 uintptr_t take_slot() {
   const Lock lock(mutex);
   if (fresh < kSlots) {
-    const uintptr_t slot = base + fresh * slot_bytes;
+    const uintptr_t slot = guarded_begin + fresh * slot_bytes;
     if (mprotect(reinterpret_cast<void*>(slot), slot_bytes - page, PROT_READ | PROT_WRITE) == 0) {
       ++fresh;
       return slot;
@@ -57,7 +55,7 @@ uintptr_t take_slot() {
   const uint32_t slot = released[released_first];
   released_first = (released_first + 1) % kSlots;
   --released_count;
-  return base + slot * slot_bytes;
+  return guarded_begin + slot * slot_bytes;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -97,8 +95,8 @@ void start_guard(size_t size) {
   released = static_cast<uint32_t*>(map_lazily(kSlots * sizeof *released));
   void* region = memory::reserve(kSlots * slot_bytes, page);
   if (released == nullptr || region == nullptr) return;
-  base = reinterpret_cast<uintptr_t>(region);
-  region_bytes = kSlots * slot_bytes;
+  guarded_begin = reinterpret_cast<uintptr_t>(region);
+  guarded_bytes = kSlots * slot_bytes;
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -106,12 +104,8 @@ void start_guard(size_t size) {
   sigaction(SIGSEGV, &action, &former);
 }
 
-bool in_guarded(const void* p) { return reinterpret_cast<uintptr_t>(p) - base < region_bytes; }
-
-void* allocate_guarded(size_t bytes) {
-  if (region_bytes == 0 || heap.classes().find(bytes) != guarded_class || this_thread.forking) {
-    return nullptr;
-  }
+void* take_guarded(size_t bytes) {
+  if (heap.classes().find(bytes) != guarded_class || this_thread.forking) return nullptr;
   const uintptr_t slot = take_slot();
   if (slot == 0) return nullptr;
   char* raw =
@@ -122,28 +116,25 @@ void* allocate_guarded(size_t bytes) {
 
 void release_guarded(const Header& header) {
   const uintptr_t slot = slot_of(&header);
-  header_in(slot) = nullptr;
   if (this_thread.forking) return;  // holds the lock for good: the slot is lost
   const Lock lock(mutex);
   released[(released_first + released_count) % kSlots] =
-      static_cast<uint32_t>((slot - base) / slot_bytes);
+      static_cast<uint32_t>((slot - guarded_begin) / slot_bytes);
   ++released_count;
 }
 
-size_t guard_back_bytes(const Header& header) {
-  return guard_of(slot_of(&header)) - reinterpret_cast<uintptr_t>(back_of(header));
+size_t guarded_room(const void* raw) {
+  return guard_of(slot_of(raw)) - reinterpret_cast<uintptr_t>(raw);
 }
 
 Header* find_guarded(const void* p) {
   const uintptr_t slot = slot_of(p);
-  if (!used(slot)) return nullptr;
-  Header* header = header_in(slot);
-  return header != nullptr && header->sealed() ? header : nullptr;
+  return used(slot) ? header_in(slot) : nullptr;
 }
 
 Header* next_guarded(size_t& n) {
   while (n < fresh) {
-    if (Header* header = header_in(base + n++ * slot_bytes)) return header;
+    if (Header* header = header_in(guarded_begin + n++ * slot_bytes)) return header;
   }
   return nullptr;
 }

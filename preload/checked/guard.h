@@ -18,16 +18,25 @@ namespace pktmalloc::checked {
 // A size of 0: no guards.
 void start_guard(size_t size);
 
-bool in_guarded(const void* p);
+inline constinit uintptr_t guarded_begin = 0;
+inline constinit uintptr_t guarded_bytes = 0;  // 0: no guards
+inline bool in_guarded(const void* p) {
+  return reinterpret_cast<uintptr_t>(p) - guarded_begin < guarded_bytes;
+}
 
 // Raw memory for a request, as for dress(); nullptr: not of the chosen class, or no slot is free.
-void* allocate_guarded(size_t bytes);
+void* take_guarded(size_t bytes);
+inline void* allocate_guarded(size_t bytes) {
+  return guarded_bytes == 0 ? nullptr : take_guarded(bytes);
+}
 void release_guarded(const Header& header);
-size_t guard_back_bytes(const Header& header);
+// From there to the guard page.
+size_t guarded_room(const void* raw);
 
+// The object in whose slot p lies, its header destroyed or not; nullptr: there was none.
 Header* find_guarded(const void* p);
 
-// As next_large().
+// For a sweep: the first object from slot n on, and n behind it; nullptr: no more.
 Header* next_guarded(size_t& n);
 
 Mutex& guard_mutex();

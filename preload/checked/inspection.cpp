@@ -9,64 +9,54 @@
 namespace pktmalloc::checked {
 namespace {
 
-struct Damage {
-  bool front = false;
-  size_t back = 0;  // position behind the end
-  uint8_t found = 0;
-  bool any = false;
-};
-
-Damage damage_of(const Header& header) {
-  Damage damage;
-  damage.front = header.canary != header.expected_canary();
-  const size_t length = header.back;
-  damage.back = first_other(back_of(header), kBackByte, length);
-  const bool behind = damage.back < length;
-  if (behind) damage.found = back_of(header)[damage.back];
-  damage.any = damage.front || behind;
-  return damage;
-}
-
-void tell_damage(const Header& header, const Damage& damage, StackId now) {
+void tell_damage(const Header& header, StackId now) {
   const Facts facts(header);
-  if (damage.front) {
+  if (header.canary != header.expected_canary()) {
     tell(now, facts, "write before the start of %p, an object of %zu bytes", facts.user,
          facts.bytes);
-  } else {
-    tell(now, facts, "write past the end of %p, an object of %zu bytes: byte %zu is %#x",
-         facts.user, facts.bytes, facts.bytes + damage.back, damage.found);
+    return;
   }
+  const size_t at = first_other(back_of(header), kBackByte, header.back());
+  tell(now, facts, "write past the end of %p, an object of %zu bytes: byte %zu is %#x", facts.user,
+       facts.bytes, facts.bytes + at, back_of(header)[at]);
 }
 
-// Other threads may be at work: an object counts only if it was the same before and after.
-void inspect_live(const Header& header) {
-  if (!header.sealed() || header.freed_at.load(std::memory_order_acquire) != 0) return;
-  const Damage damage = damage_of(header);
-  if (!damage.any) return;
+// Other threads may be at work: what counts is read once, and an object only if it was the same
+// before and after.
+bool live_and_damaged(const Header& header) {
+  const uint32_t sum = __atomic_load_n(&header.sum, __ATOMIC_ACQUIRE);
+  const uint64_t bytes = __atomic_load_n(&header.bytes, __ATOMIC_RELAXED);
+  const uint32_t shape = __atomic_load_n(&header.shape, __ATOMIC_RELAXED);
+  if (sum != header.sum_of(bytes, shape) || header.freed_at.load(std::memory_order_acquire) != 0 ||
+      (header.canary == header.expected_canary() &&
+       filled(static_cast<char*>(header.user()) + bytes, kBackByte, shape >> 16))) {
+    return false;
+  }
   std::atomic_thread_fence(std::memory_order_acquire);
-  if (!header.sealed() || header.freed_at.load(std::memory_order_acquire) != 0) return;
-  tell_damage(header, damage, 0);
+  return __atomic_load_n(&header.sum, __ATOMIC_RELAXED) == sum &&
+         header.freed_at.load(std::memory_order_relaxed) == 0;
+}
+
+void inspect_live(const Header& header) {
+  if (live_and_damaged(header)) tell_damage(header, 0);
 }
 
 }  // namespace
 
-void inspect_edges(Header& header, StackId now) {
-  const Damage damage = damage_of(header);
-  if (!damage.any) [[likely]]
-    return;
-  tell_damage(header, damage, now);
+void mend_edges(Header& header, StackId now) {
+  tell_damage(header, now);
   header.canary = header.expected_canary();
-  memset(back_of(header), kBackByte, header.back);
+  fill(back_of(header), kBackByte, header.back());
 }
 
-bool inspect_freed(Header& header) {
+bool inspect_damaged(Header& header) {
   if (!header.sealed()) {
     tell(0, Facts{}, "write after free: the header of %p is destroyed", header.user());
     return false;
   }
   inspect_edges(header, 0);
   const size_t at = first_other(header.user(), kFreedByte, header.bytes);
-  if (at < header.bytes) [[unlikely]] {
+  if (at < header.bytes) {
     const Facts facts(header);
     tell(0, facts, "write after free to %p, an object of %zu bytes: byte %zu is %#x", facts.user,
          facts.bytes, at, static_cast<const uint8_t*>(header.user())[at]);
@@ -80,7 +70,9 @@ void inspect_all() {
       if (const Header* header = find_object(reinterpret_cast<void*>(raw))) inspect_live(*header);
     });
   }
-  for (size_t n = 0; const Header* header = next_large(n);) inspect_live(*header);
+  for (size_t n = 0; const Header* header = next_large(n, live_and_damaged);) {
+    tell_damage(*header, 0);
+  }
   for (size_t n = 0; const Header* header = next_guarded(n);) inspect_live(*header);
 }
 

@@ -75,18 +75,19 @@ Header* find_large(const void* p) {
   if (Header* header = table[entry_of(p)]) return header;
   for (size_t i = 0; i <= mask() && count > 0; ++i) {
     Header* header = table[i];
-    if (header == nullptr) continue;
+    if (header == nullptr || !header->sealed()) continue;
     const char* raw = static_cast<const char*>(raw_of(*header));
     if (p >= raw && p < back_of(*header) + kLeastBack) return header;
   }
   return nullptr;
 }
 
-Header* next_large(size_t& n) {
+const Header* next_large(size_t& n, bool (*wanted)(const Header&)) {
   const TableLock lock;
   if (count == 0) return nullptr;
   while (n <= mask()) {
-    if (Header* header = table[n++]) return header;
+    const Header* header = table[n++];
+    if (header != nullptr && wanted(*header)) return header;
   }
   return nullptr;
 }

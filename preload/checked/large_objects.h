@@ -17,12 +17,12 @@ void start_large_objects();
 bool add_large(Header* header);
 void remove_large(Header* header);
 
-// The object that begins at p or has p inside it.
+// The object that begins at p, its header destroyed or not, or has p inside it.
 Header* find_large(const void* p);
 
-// For a sweep: the first object from the n-th entry of the table on, and n behind it; nullptr: no
-// more.
-Header* next_large(size_t& n);
+// For a sweep: the first such object from the n-th entry of the table on, and n behind it; nullptr:
+// no more. `wanted` is asked under the lock, so that nobody gives the memory back meanwhile.
+const Header* next_large(size_t& n, bool (*wanted)(const Header&));
 
 Mutex& large_objects_mutex();
 

@@ -3,25 +3,44 @@
 // the pool the address tells where the object's memory begins; elsewhere tables do.
 #pragma once
 
+#include <algorithm>
+
 #include "preload/checked/object.h"
 #include "preload/process.h"
 
 namespace pktmalloc::checked {
 
-// Makes an object of raw memory; its user bytes are left as they are.
-Header* dress(void* raw, size_t alignment, size_t bytes, Family family, StackId allocated_at);
+// Makes an object of raw memory; its user bytes are left as they are. `raw_bytes`: what there is.
+[[gnu::always_inline]] inline Header* dress(void* raw, size_t raw_bytes, size_t alignment,
+                                            size_t bytes, Family family, StackId allocated_at) {
+  const size_t front = front_bytes(alignment);
+  Header* header = header_of(static_cast<char*>(raw) + front);
+  header->sum = 0;  // before anything changes: a sweep at exit may be looking
+  std::atomic_thread_fence(std::memory_order_release);
+  if (front > sizeof(Header)) memset(raw, 0, sizeof(Header));  // of a former owner
+  header->bytes = bytes;
+  header->allocated_at = allocated_at;
+  header->freed_at.store(0, std::memory_order_relaxed);
+  const size_t back = std::min(raw_bytes - front - bytes, kMostBack);
+  header->set_shape(family, alignment, back);
+  fill(back_of(*header), kBackByte, back);
+  header->seal();
+  return header;
+}
 
 Header* find_object_slow(const void* p);
+
+// Of a pointer that no object has: was one handed out here, and its header overwritten since?
+bool header_destroyed(const void* p);
 
 // The object that begins at p or has p inside it; nullptr: neither. Any thread, any pointer.
 inline Header* find_object(const void* p) {
   const uintptr_t owner = heap.owner(p);
-  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-  if (Heap::is_class(owner) && address % 16 == 0) [[likely]] {
+  if (Heap::is_class(owner)) [[likely]] {
     const uintptr_t raw = heap.object_at(static_cast<ClassId>(owner), p);
-    if (raw != 0 && address - raw >= sizeof(Header)) [[likely]] {
-      Header* header = header_of(const_cast<void*>(p));
-      if (header->sealed() && raw_of(*header) == reinterpret_cast<void*>(raw)) [[likely]]
+    if (raw != 0 && reinterpret_cast<uintptr_t>(p) - raw == sizeof(Header)) [[likely]] {
+      Header* header = reinterpret_cast<Header*>(raw);
+      if (header->sealed()) [[likely]]
         return header;
     }
   }

@@ -35,22 +35,30 @@ struct alignas(16) Header {
   StackId allocated_at;
   std::atomic<StackId> freed_at;
   uint32_t sum;
-  Family family;
-  uint8_t alignment_code;  // 0: none was asked for; else 1 + its logarithm
-  uint16_t back;           // bytes of the back canary
+  // Back canary's bytes (16 bits), alignment code, family (8 bits each): one word, because the sum
+  // is made of it at once, and a load of several stores has to wait for them.
+  uint32_t shape;
   uint64_t canary;
 
   void* user() const { return const_cast<Header*>(this) + 1; }
-  size_t alignment() const { return alignment_code == 0 ? 0 : size_t{1} << (alignment_code - 1); }
+  size_t back() const { return shape >> 16; }
+  Family family() const { return static_cast<Family>(shape & 0xFF); }
+  // 0: none was asked for. The code is 0, or 1 + the logarithm.
+  size_t alignment() const { return size_t{1} << (shape >> 8 & 0xFF) >> 1; }
   uintptr_t address() const { return reinterpret_cast<uintptr_t>(this); }
 
-  uint32_t expected_sum() const {
-    const uint64_t all = bytes ^ secret ^ (uint64_t{alignment_code} << 56) ^
-                         (uint64_t{back} << 32) ^ (uint64_t{static_cast<uint8_t>(family)} << 48);
-    return static_cast<uint32_t>((all ^ address() * 0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93 >>
-                                 32) |
-           1;
+  void set_shape(Family family, size_t alignment, size_t back) {
+    const unsigned code =
+        alignment == 0 ? 0 : 1 + static_cast<unsigned>(std::countr_zero(alignment));
+    shape = static_cast<uint32_t>(back << 16 | code << 8 | static_cast<unsigned>(family));
   }
+
+  // Of all that stays the same while the object lives; never 0.
+  uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape) const {
+    const uint64_t all = its_bytes ^ uint64_t { its_shape } << 32 ^ secret ^ address();
+    return static_cast<uint32_t>(all * 0xD6E8FEB86659FD93 >> 32) | 1;
+  }
+  uint32_t expected_sum() const { return sum_of(bytes, shape); }
   uint64_t expected_canary() const { return ~secret ^ address(); }
   void seal() {
     canary = expected_canary();
@@ -72,6 +80,22 @@ inline void* raw_of(const Header& header) {
   return static_cast<char*>(header.user()) - front_bytes(header.alignment());
 }
 
+// Canaries and poison are one byte many times. Most canaries have 8 to 16 of them: two words, which
+// may overlap, cost less than a call.
+inline constexpr uint64_t kEachByte = 0x0101010101010101;
+
+inline bool fits_two_words(size_t bytes) { return bytes - 8 <= 8; }
+
+inline void fill(void* memory, uint8_t value, size_t bytes) {
+  if (!fits_two_words(bytes)) {
+    memset(memory, value, bytes);
+    return;
+  }
+  const uint64_t word = value * kEachByte;
+  memcpy(memory, &word, sizeof word);
+  memcpy(static_cast<char*>(memory) + bytes - sizeof word, &word, sizeof word);
+}
+
 // Position of the first byte that is not `value`; `bytes` if all are.
 inline size_t first_other(const void* memory, uint8_t value, size_t bytes) {
   const uint8_t* p = static_cast<const uint8_t*>(memory);
@@ -81,8 +105,21 @@ inline size_t first_other(const void* memory, uint8_t value, size_t bytes) {
   return i;
 }
 
+inline bool filled(const void* memory, uint8_t value, size_t bytes) {
+  if (!fits_two_words(bytes)) return first_other(memory, value, bytes) == bytes;
+  uint64_t first, last;
+  memcpy(&first, memory, sizeof first);
+  memcpy(&last, static_cast<const char*>(memory) + bytes - sizeof last, sizeof last);
+  return first == value * kEachByte && last == value * kEachByte;
+}
+
 inline uint8_t* back_of(const Header& header) {
   return static_cast<uint8_t*>(header.user()) + header.bytes;
+}
+
+inline bool edges_intact(const Header& header) {
+  return header.canary == header.expected_canary() &&
+         filled(back_of(header), kBackByte, header.back());
 }
 
 }  // namespace pktmalloc::checked

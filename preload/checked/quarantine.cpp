@@ -18,25 +18,24 @@ struct Entry {
 };
 Entry* ring = nullptr;
 size_t ring_entries = 0;
-size_t limit_bytes = 0;
+size_t limit_bytes = 0;                       // 0: no ring
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, as the ring
 
 size_t raw_bytes(const Header& header) {
-  return front_bytes(header.alignment()) + header.bytes + header.back;
+  return front_bytes(header.alignment()) + header.bytes + header.back();
 }
 
 // The memory goes back to where it came from. The header stays readable as long as nobody gets it,
 // so that late double frees are still told; behind a pad the next owner would not overwrite it.
 void give_back(Header& header) {
   void* raw = raw_of(header);
-  if (in_guarded(&header)) {
+  if (Heap::is_class(heap.owner(raw))) [[likely]] {
+    if (raw != &header) header.sum = 0;
+  } else if (in_guarded(raw)) {
     release_guarded(header);
     return;
-  }
-  if (!Heap::is_class(heap.owner(raw))) {
+  } else {
     remove_large(&header);
-  } else if (front_bytes(header.alignment()) > sizeof(Header)) {
-    header.sum = 0;
   }
   release(raw);
 }
@@ -99,17 +98,17 @@ void start_quarantine(size_t bytes) {
   const size_t entries = bytes / kLeastObject + size_t{2} * kBatch;
   ring = static_cast<Entry*>(map_lazily(entries * sizeof(Entry)));
   ring_entries = entries;
-  limit_bytes = bytes;
+  if (ring != nullptr) limit_bytes = bytes;
 }
 
 void quarantine(Header& header) {
   const size_t bytes = raw_bytes(header);
   // Between our fork handlers this thread holds the lock for good.
-  if (ring == nullptr || bytes > limit_bytes || this_thread.forking) {
+  if (bytes > limit_bytes || this_thread.forking) [[unlikely]] {
     give_back(header);
     return;
   }
-  memset(header.user(), kFreedByte, header.bytes);
+  fill(header.user(), kFreedByte, header.bytes);
   batch.headers[batch.count++] = &header;
   if (batch.count == kBatch || bytes > kAlone || this_thread.direct) exchange(limit_bytes);
 }

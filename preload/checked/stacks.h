@@ -2,57 +2,77 @@
 // Stacks: which calls led to an allocation or a free, as a 32-bit number that an object can carry.
 //
 // A stack is unwound once per place. A place is a return address together with the address of its
-// frame; it remembers where on the stack the outer return addresses lay. At the next call from
-// there those words are compared with the frames that were found: if all are the same, so is the
-// stack, and no unwinder is asked. That costs a few nanoseconds where unwinding costs microseconds.
-//
-// Unwinding is done by libunwind.so.8 if it is there, else by libgcc_s.so.1, through the functions
-// that both have (_Unwind_Backtrace). Until load_unwinder() a stack is its innermost frame. No lock
-// is held meanwhile: the unwinder takes the loader's. Whatever it allocates gets the short stack.
+// frame, and names the stack that was found there last. A stack knows where, counted from the
+// frame, its outer return addresses lay. At the next call from the place those words are compared
+// with the frames that were found, the innermost first: if all are the same, so is the stack, and
+// no unwinder is asked. That costs a few nanoseconds where unwinding costs microseconds. While the
+// words agree, each belongs to a frame of the same function, so none lies beyond the stack's end.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "preload/checked/unwinder.h"
 
 namespace pktmalloc::checked {
 
 using StackId = uint32_t;  // 0: none
 
-inline constexpr unsigned kStackFrames = 32;
-
 struct Stack {
   StackId next;  // with the same hash
   uint32_t count;
-  uintptr_t frames[kStackFrames];  // return addresses, innermost first; `count` are stored
-};
-
-// A call into the library: where it returns to, and the stack pointer once it has.
-struct Site {
-  uintptr_t pc;
-  uintptr_t cfa;  // canonical frame address, as DWARF calls it
+  Frame frames[kStackFrames];  // innermost first; `count` are stored
 };
 
 // Of the exported function into which the caller is inlined.
 [[gnu::always_inline]] inline Site this_site() {
   return {reinterpret_cast<uintptr_t>(__builtin_return_address(0)),
-          reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(uintptr_t)};
+          reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())};
 }
 
 void start_stacks();
-void load_unwinder();
 
-// Never 0.
-StackId capture(Site site);
+// The stacks, one behind the other; an id is the position in units. They never change once an id is
+// known.
+inline constexpr size_t kStackUnit = 8;
+inline constinit char* stack_store = nullptr;
+inline const Stack& stack_of(StackId id) {
+  return *reinterpret_cast<const Stack*>(stack_store + id * kStackUnit);
+}
+
+// By hash of the place: the rest of the hash above, never 0, and the id below. One word, so that a
+// reader never sees two halves of different places.
+inline constexpr unsigned kPlaceBits = 15;
+inline constinit std::atomic<uint64_t> places[size_t{1} << kPlaceBits]{};
+inline std::atomic<uint64_t>& place_of(uint64_t hash) { return places[hash >> (64 - kPlaceBits)]; }
+inline uint32_t rest_of(uint64_t hash) { return static_cast<uint32_t>(hash) | 1; }
+
+StackId capture_slow(Site site);
+
+// Never 0. Keeps errno.
+inline StackId capture(Site site) {
+  const uint64_t hash = hash_of(site);
+  // Pairs with the store in capture_slow().
+  const uint64_t place = place_of(hash).load(std::memory_order_acquire);
+  if (place >> 32 != rest_of(hash)) return capture_slow(site);
+  const StackId id = static_cast<StackId>(place);
+  const Stack& stack = stack_of(id);
+  const Frame* frame = stack.frames;
+  const Frame* const end = frame + stack.count;
+  if (frame->pc != site.pc) return capture_slow(site);
+  while (++frame != end) {
+    if (*reinterpret_cast<const uintptr_t*>(site.cfa + frame->offset) != frame->pc) {
+      return capture_slow(site);
+    }
+  }
+  return id;
+}
 
 // From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.
 StackId capture_interrupted(uintptr_t pc);
 
 // Fewer than asked for if less is known. frames: kStackFrames of them.
 unsigned frames_of(StackId id, uintptr_t* frames);
-
-// Around fork: waits, but not for ever, until nobody is unwinding, and lets nobody begin: the child
-// would find the unwinder's locks held.
-void stop_unwinding();
-void allow_unwinding();
 
 }  // namespace pktmalloc::checked

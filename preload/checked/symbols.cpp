@@ -2,15 +2,14 @@
 #include "preload/checked/symbols.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "preload/checked/address_map.h"
+#include "preload/checked/symbol_table.h"
 #include "preload/options.h"
 
 extern "C" {
@@ -50,41 +49,6 @@ int look_into(dl_phdr_info* info, size_t, void* argument) {
   return 0;
 }
 
-struct Mapping {
-  uintptr_t begin, end;
-  bool main_stack;
-};
-
-// The line of /proc/self/maps that has the address; begin = 0: there is none. False if the file
-// cannot be read.
-bool find_mapping(uintptr_t address, Mapping& found) {
-  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  found = {};
-  char text[2048];
-  size_t held = 0;
-  for (ssize_t got; (got = read(fd, text + held, sizeof text - 1 - held)) > 0;) {
-    held += static_cast<size_t>(got);
-    text[held] = '\0';
-    char* line = text;
-    for (char* end; (end = strchr(line, '\n')) != nullptr; line = end + 1) {
-      *end = '\0';
-      char* rest;
-      const uintptr_t begin = strtoull(line, &rest, 16);
-      const uintptr_t stop = strtoull(rest + 1, nullptr, 16);
-      if (address - begin >= stop - begin) continue;
-      found = {begin, stop, strstr(line, "[stack]") != nullptr};
-      close(fd);
-      return true;
-    }
-    held -= static_cast<size_t>(line - text);
-    memmove(text, line, held);
-    if (held == sizeof text - 1) held = 0;  // a line that long has a path nobody needs
-  }
-  close(fd);
-  return true;
-}
-
 }  // namespace
 
 bool in_this_library(uintptr_t pc) {
@@ -92,28 +56,44 @@ bool in_this_library(uintptr_t pc) {
   return pc - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
 }
 
-const char* function_of(uintptr_t pc) {
+// A return address may already belong to the next function.
+Function function_at(uintptr_t pc) {
+  Function found;
   Dl_info info;
-  const bool found = dladdr(reinterpret_cast<void*>(pc - 1), &info) != 0;
-  return found && info.dli_sname != nullptr ? info.dli_sname : "";
+  link_map* map;
+  if (dladdr1(reinterpret_cast<void*>(pc - 1), &info, reinterpret_cast<void**>(&map),
+              RTLD_DL_LINKMAP) == 0) {
+    return found;
+  }
+  found.module = module_name(map->l_name);
+  found.module_begin = reinterpret_cast<uintptr_t>(info.dli_fbase);
+  if (info.dli_sname != nullptr) {
+    snprintf(found.name, sizeof found.name, "%s", info.dli_sname);
+    found.begin = reinterpret_cast<uintptr_t>(info.dli_saddr);
+  } else {
+    const char* path = *map->l_name == '\0' ? "/proc/self/exe" : map->l_name;
+    found.begin =
+        find_in_file({path, info.dli_fbase, map->l_addr}, pc - 1, found.name, sizeof found.name);
+  }
+  return found;
 }
 
-// A return address may already belong to the next function.
-void describe(uintptr_t pc, Detail detail, char* out, size_t bytes) {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<void*>(pc - 1), &info) == 0) {
+void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes) {
+  const Function function = function_at(pc);
+  if (function.module == nullptr) {
     snprintf(out, bytes, "%#zx", size_t{pc});
     return;
   }
-  const char* module = module_name(info.dli_fname);
-  const size_t in_module = pc - reinterpret_cast<uintptr_t>(info.dli_fbase);
-  if (info.dli_sname == nullptr) {
-    snprintf(out, bytes, "%s+%#zx", module, in_module);
+  const size_t in_module = pc - function.module_begin;
+  char name[kNameBytes];
+  demangler.write(function.name, name, sizeof name);
+  if (function.begin == 0) {
+    snprintf(out, bytes, "%s+%#zx", function.module, in_module);
   } else if (detail == Detail::kNames) {
-    snprintf(out, bytes, "%s of %s", info.dli_sname, module);
+    snprintf(out, bytes, "%s of %s", name, function.module);
   } else {
-    const size_t in_function = pc - reinterpret_cast<uintptr_t>(info.dli_saddr);
-    snprintf(out, bytes, "%s+%#zx (%s+%#zx)", info.dli_sname, in_function, module, in_module);
+    snprintf(out, bytes, "%s+%#zx (%s+%#zx)", name, pc - function.begin, function.module,
+             in_module);
   }
 }
 

@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: MIT
-// Symbols: names for return addresses, as far as the loader knows them.
+// Symbols: names for return addresses: what the loader knows, else what the module's file knows.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "preload/checked/demangler.h"
 
 namespace pktmalloc::checked {
 
 enum class Detail : uint8_t { kNames, kOffsets };
 
 // "main of app", or "app+0x11c5" where no name is known; with offsets "main+0x2a (app+0x11c5)".
-void describe(uintptr_t pc, Detail detail, char* out, size_t bytes);
+void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes);
 
-// The name of the function that the return address lies in; "" if none is known.
-const char* function_of(uintptr_t pc);
+inline constexpr size_t kNameBytes = 256;
+
+struct Function {
+  char name[1024] = "";          // as the linker knows it
+  uintptr_t begin = 0;           // 0: no name is known
+  const char* module = nullptr;  // nullptr: in none
+  uintptr_t module_begin = 0;
+};
+
+// The function that the return address lies in.
+Function function_at(uintptr_t pc);
 
 bool in_this_library(uintptr_t pc);
 

@@ -2,11 +2,13 @@
 // One heap error, chosen by name. Prints the address that the report must name, commits the error
 // in a function of its own, and ends with status 7 if nobody stops it.
 #include <malloc.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <map>
 #include <new>
 #include <string>
@@ -38,8 +40,8 @@ struct Fault {
 
 }  // namespace
 
-// Names for the report: visible, and never inlined.
-#define SITE extern "C" [[gnu::noinline]] __attribute__((visibility("default")))
+// Names for the report, never inlined.
+#define SITE extern "C" [[gnu::noinline]]
 SITE void* allocation() { return shown(malloc(100)); }
 SITE void* large_allocation() { return shown(malloc(1000000)); }
 SITE void* aligned_allocation() { return shown(aligned_alloc(256, 512)); }
@@ -57,6 +59,15 @@ SITE void* large_freed_allocation() {
   return shown(p);
 }
 SITE void* whole_guarded() { return shown(malloc(1472)); }
+SITE void* guarded_freed_long_ago() {
+  void* p = malloc(1472);
+  free(p);
+  for (int i = 0; i < 100000; ++i) {
+    escaped = malloc(1000);
+    free(escaped);
+  }
+  return shown(p);
+}
 SITE void* static_data() { return shown(in_static_data + 16); }
 SITE void* stack_data() {
   void* on_stack = __builtin_frame_address(0);
@@ -136,12 +147,67 @@ SITE void frees_twice(void* p) {
 SITE void frees_often(void* p) {
   for (int i = 0; i < 1000; ++i) free(p);
 }
+extern "C" {
+// No other module can see it.
+[[gnu::noinline]] static void frees_in_secret(void* p) { free(p); }
+}
+SITE void* frees_on_small_stack(void* p) {
+  frees(p);
+  return p;
+}
+SITE void starts_small_thread(void* p) {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
+  pthread_t thread;
+  pthread_create(&thread, &small, frees_on_small_stack, p);
+  pthread_join(thread, nullptr);
+}
+SITE void frees_in_turn(void* p) {
+  std::thread(frees, p).join();
+  frees(p);
+}
+SITE void frees_at_once(void*) {
+  constexpr int kRounds = 90;
+  std::atomic<void*> common = nullptr;
+  std::atomic<int> arrived = 0;  // both threads in each round, and both again once they have freed
+  const auto meet = [&](int number) {
+    ++arrived;
+    while (arrived < number) continue;
+  };
+  const auto rounds = [&](bool allocates) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (allocates) common = malloc(100);
+      meet(4 * round + 2);
+      frees(common);
+      meet(4 * round + 4);
+    }
+  };
+  std::thread other(rounds, false);
+  rounds(true);
+  other.join();
+}
 
 namespace {
+
+class Owner {
+ public:
+  [[gnu::noinline]] static void gives_back(void* p, int times) {
+    while (times-- > 0) free(p);
+  }
+};
+
+void frees_by_method(void* p) { Owner::gives_back(p, 1); }
 
 const std::map<std::string, Fault> kFaults = {
     {"double_free", {freed_allocation, frees}},
     {"double_free_large", {large_freed_allocation, frees}},
+    {"double_free_guarded", {guarded_freed_long_ago, frees}},
+    {"double_free_in_turn", {allocation, frees_in_turn}},
+    {"double_free_in_static", {freed_allocation, frees_in_secret}},
+    {"double_free_in_method", {freed_allocation, frees_by_method}},
+    {"double_free_on_small_stack", {freed_allocation, starts_small_thread}},
+    {"double_free_at_once", {nothing, frees_at_once}},
     {"free_inside", {allocation, frees_inside}},
     {"free_inside_large", {large_allocation, frees_inside}},
     {"free_inside_aligned", {aligned_allocation, frees_inside}},
@@ -173,6 +239,8 @@ const std::map<std::string, Fault> kFaults = {
     {"past_end_realloc", {allocation, writes_behind_and_grows}},
     {"before_start", {allocation, writes_before}},
     {"far_before_start", {allocation, writes_far_before}},
+    {"far_before_start_large", {large_allocation, writes_far_before}},
+    {"far_before_start_guarded", {whole_guarded, writes_far_before}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
     {"after_free_long", {freed_allocation, writes_after_free_and_works}},

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,12 +30,14 @@ struct Load {
 
 Load load;
 thread_local Load load_of_thread;
+std::mutex mutex;
 std::map<int, std::string> map{{1, "one"}, {2, "two"}};
 
 }  // namespace
 
 extern "C" int touch() {
   load_of_thread.grow();
+  const std::lock_guard lock(mutex);
   map[static_cast<int>(map.size())] = std::string(100, 'y');
   return static_cast<int>(load_of_thread.strings.size());
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Address map: which stretch of the address space an address lies in, as /proc/self/maps says.
+// Allocates nothing.
+#pragma once
+
+#include <cstdint>
+
+namespace pktmalloc::checked {
+
+struct Mapping {
+  uintptr_t begin, end;
+  bool main_stack;
+};
+
+// begin = 0: nothing is mapped there. False if the file cannot be read.
+bool find_mapping(uintptr_t address, Mapping& found);
+
+}  // namespace pktmalloc::checked
