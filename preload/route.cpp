@@ -11,6 +11,7 @@
 #include "preload/reporter.h"
 #include "preload/sampler.h"
 #include "preload/thread.h"
+#include "sizeclass/memory.h"
 
 namespace pktmalloc {
 namespace {
@@ -68,26 +69,46 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
   return p;
 }
 
+// Tries once more when the system refuses: by then our free memory no longer counts against the
+// limit. Not for requests beyond all that we ever had, and not in the checked library, which looks
+// into free objects.
+template <typename Attempt>
+void* insist(size_t bytes, Attempt attempt) {
+  void* p = attempt();
+  if (p != nullptr || PKTMALLOC_CHECKED || this_thread.forking ||
+      bytes > memory::committed_bytes()) {
+    return p;
+  }
+  heap.decommit(cache_of_this_thread());
+  this_thread.sampled = false;  // the second attempt may be served by a class
+  return attempt();
+}
+
 }  // namespace
 
 void* allocate_slow(size_t bytes) {
-  void* p = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
-  return allocated(p != nullptr ? p : next_allocator().allocate(bytes), bytes);
+  void* p = insist(bytes, [=] {
+    void* q = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
+    return q != nullptr ? q : next_allocator().allocate(bytes);
+  });
+  return allocated(p, bytes);
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
-  void* p = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
-  return allocated(
-      p != nullptr ? memset(p, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each),
-      bytes);
+  void* p = insist(bytes, [=] {
+    void* q = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
+    return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
+  });
+  return allocated(p, bytes);
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
-  void* p = try_classes(bytes, PassReason::kTooAligned,
-                        [&] { return heap.classes().find_aligned(bytes, alignment); });
-  if (p == nullptr) {
-    p = next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
-  }
+  void* p = insist(bytes, [=] {
+    void* q = try_classes(bytes, PassReason::kTooAligned,
+                          [&] { return heap.classes().find_aligned(bytes, alignment); });
+    if (q != nullptr) return q;
+    return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
+  });
   return allocated(p, bytes, alignment);
 }
 
@@ -125,14 +146,15 @@ size_t usable_size(void* p) {
 void* reallocate_foreign(void* p, size_t bytes) {
   const size_t old_bytes = next_allocator().usable_size(p);
   if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
-    if (!observing && !sampling) return next_allocator().reallocate(p, bytes);
+    const auto attempt = [=] { return next_allocator().reallocate(p, bytes); };
+    if (!observing && !sampling) return insist(bytes, attempt);
     // Before the call: afterwards p may be another thread's already.
     if (observing) tell_released(p);
     if (sampling && !this_thread.forking) {
       sample_released(p);
       this_thread.sampled = sample_due(kNoClass, bytes);
     }
-    void* const moved = next_allocator().reallocate(p, bytes);
+    void* const moved = insist(bytes, attempt);
     return moved != nullptr ? allocated(moved, bytes) : (allocated(p, old_bytes), nullptr);
   }
   void* moved = allocate_slow(bytes);

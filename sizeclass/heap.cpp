@@ -192,6 +192,12 @@ uint64_t Heap::trim(Cache* cache) {
   return ageing_.trim(supply_);
 }
 
+// Not the slabs of magazines: whoever comes late to a depot's head may still read one.
+void Heap::decommit(Cache* cache) {
+  trim(cache);
+  for (unsigned i = 0; i < classes_.count() && started_; ++i) areas_[i].decommit_purged();
+}
+
 // The depots are frozen as well: the system copies a forking process page by page while its other
 // threads run, so a stack that changes meanwhile could show the child one magazine in two places.
 void Heap::lock_all() {

@@ -85,6 +85,10 @@ class Heap {
   // Gives back everything free but what other threads hold. Returns the bytes purged.
   uint64_t trim(Cache* cache);
 
+  // The same, and what the classes gave back counts against limits of data no longer. For when the
+  // system refuses memory: every slab that was purged is committed anew, one by one, from then on.
+  void decommit(Cache* cache);
+
   // For a background thread, see Ageing.
   uint64_t age() { return ageing_.run(supply_); }
   uint64_t waiting_bytes() const { return Ageing::waiting_in_all(supply_); }

@@ -63,6 +63,12 @@ bool purge(void* start, size_t bytes) {
   return madvise(start, bytes, MADV_DONTNEED) == 0;
 }
 
+bool decommit(void* start, size_t bytes) {
+  const KeepErrno keep;
+  return mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+              0) != MAP_FAILED;
+}
+
 size_t resident_bytes(const void* start, size_t bytes) {
   const KeepErrno keep;
   unsigned char pages[1024];

@@ -31,6 +31,11 @@ size_t committed_bytes();
 // the system refuses, as it does for locked pages (mlockall): then they may hold what they held.
 bool purge(void* start, size_t bytes);
 
+// Makes committed pages a mere reservation again: their memory goes back, as by purge, and they no
+// longer count against limits of data (RLIMIT_DATA, strict overcommit). False when the system
+// refuses; then nothing has changed.
+bool decommit(void* start, size_t bytes);
+
 // Of these committed pages, the bytes that are in memory.
 size_t resident_bytes(const void* start, size_t bytes);
 

@@ -136,6 +136,9 @@ uint32_t SlabArea::slab_to_fill() {
   if (const uint32_t slab = partial_.lowest(); slab != SlabSet::kNone) return slab;
   if (empty_.count() == 0) {
     if (const uint32_t slab = purged_.lowest(); slab != SlabSet::kNone) {
+      if (purges_decommitted_ > 0 && !memory::commit(start_of(slab), slab_bytes())) {
+        return SlabSet::kNone;
+      }
       purged_.erase(slab);
       counts_.purged_slabs = purged_.count();
       empty_.insert(slab);
@@ -218,8 +221,7 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   if (count == 0) return 0;
 
   const size_t bytes = size_t{count} << class_.slab_shift;
-  const bool gone =
-      memory::purge(reinterpret_cast<void*>(base_ + (uintptr_t{low} << class_.slab_shift)), bytes);
+  const bool gone = memory::purge(start_of(low), bytes);
 
   const Lock lock(mutex_);
   SlabSet& now_in = gone ? purged_ : empty_;
@@ -233,6 +235,22 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   ++counts_.purges;
   counts_.purged_total_bytes += bytes;
   return count;
+}
+
+void SlabArea::decommit_purged() {
+  const Lock lock(mutex_);
+  const uint32_t fresh = fresh_.load(std::memory_order_relaxed);
+  const size_t used_bytes = size_t{fresh} << class_.slab_shift;
+  if (counts_.committed_bytes > used_bytes &&
+      memory::decommit(start_of(fresh), counts_.committed_bytes - used_bytes)) {
+    counts_.committed_bytes = used_bytes;
+  }
+  if (counts_.purges == purges_decommitted_) return;  // nothing was purged since
+  purges_decommitted_ = counts_.purges;
+  for (uint32_t slab = 0, end; slab < fresh; slab = end + 1) {
+    for (end = slab; end < fresh && purged_.contains(end);) ++end;
+    if (end > slab) memory::decommit(start_of(slab), size_t{end - slab} << class_.slab_shift);
+  }
 }
 
 AreaStatistics SlabArea::statistics() {

@@ -10,7 +10,7 @@
 // A slab is in at most one set:
 //     partial   0 < free < all                        taken first, lowest address first
 //     empty     free == all, memory still resident    then these
-//     purged    free == all, memory given back        then these
+//     purged    free == all, memory given back        then these; committed anew if need be
 //     (none)    no free object; or never used: fresh_ and up, taken last, committed in growing
 //     steps
 //
@@ -81,6 +81,9 @@ class SlabArea {
   // also when the system refuses: then they stay as they were.
   uint32_t purge_some(uint32_t most);
 
+  // Decommits the purged slabs, and what is committed ahead: for when the system refuses memory.
+  void decommit_purged();
+
   uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }
   size_t slab_bytes() const { return size_t{1} << class_.slab_shift; }
   const SizeClass& size_class() const { return class_; }
@@ -99,6 +102,9 @@ class SlabArea {
   static size_t set_bytes(const SizeClass& size_class, size_t area_bytes);
 
   Record& record(uint32_t slab);
+  void* start_of(uint32_t slab) const {
+    return reinterpret_cast<void*>(base_ + (uintptr_t{slab} << class_.slab_shift));
+  }
   uint32_t slab_to_fill();
   bool open_fresh_slab();
   bool commit_slab(uint32_t slab);
@@ -123,7 +129,8 @@ class SlabArea {
   SlabSet partial_, empty_, purged_;
   LowWater empty_low_;
   std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
-  AreaStatistics counts_{};  // committed_bytes from base_, record_bytes from late_sets_
+  AreaStatistics counts_{};          // committed_bytes from base_, record_bytes from late_sets_
+  uint64_t purges_decommitted_ = 0;  // purges at the latest decommit_purged(); 0: none yet
 };
 
 }  // namespace pktmalloc

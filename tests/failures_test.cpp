@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "tests/memory_group.h"
 #include "tests/program.h"
 #include "tests/temporary_folder.h"
 
@@ -96,6 +97,23 @@ TEST_CASE("programs work in a limit of data") {
     INFO((limit / kMiB) << " MiB: " << outcome);
     CHECK(outcome.status == 0);
     CHECK(outcome.out == "done\n");
+  }
+}
+
+TEST_CASE("programs work in a group with a limit of memory") {
+  MemoryGroup group;
+  if (!group) {
+    WARN("no cgroup with a limit of memory can be made here");
+    return;
+  }
+  for (const uint64_t limit : {32 * kMiB, 64 * kMiB, 256 * kMiB}) {
+    REQUIRE(group.limit(limit));
+    const Outcome outcome =
+        Program(group.inside({program_path("work_under_limits")})).preloaded().run();
+    INFO((limit / kMiB) << " MiB: " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == "done\n");
+    CHECK(outcome.err.empty());
   }
 }
 

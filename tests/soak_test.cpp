@@ -40,6 +40,18 @@ TEST_CASE("a program and a server that do the same with the library pass") {
   CHECK(says(outcome.out, "\n2 runs of 2 programs, 0 of them with faults\n"));
 }
 
+TEST_CASE("a server that refuses root runs as its own user") {
+  if (!installed("pgbench")) {
+    WARN("postgres is not installed");
+    return;
+  }
+  const Outcome outcome = soak(library_path(), {"postgres"});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  CHECK(says(outcome.out, "\n1 runs of 1 programs, 0 of them with faults\n"));
+}
+
 TEST_CASE("a program that does otherwise with the library is told, and fails") {
   const Outcome outcome = soak(build_path("tests/plugins/talking.so"), {"perl"});
   INFO(outcome);
@@ -66,6 +78,44 @@ assert growth(10, 20, 30, 30, 30, 31, 30) == ""
 assert growth(10, 20, 30, 60, 30, 60, 30) == ""
 assert growth(30, 30, 30, 60) == ""
 assert growth(30, 30, 30, 40, 50, 60) == "grew from 30.0 to 60.0 MiB", growth(30, 30, 30, 40, 50, 60)
+)PY");
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
+TEST_CASE("a server's own memory is what it and its children do not share, and its death is told") {
+  const Outcome outcome = python(R"PY(
+import server
+server.REST_SECONDS = 0
+SCRIPT = """
+import mmap, os, socket
+shared, own = mmap.mmap(-1, 64 << 20), bytearray(b"x") * (30 << 20)
+for page in range(0, 64 << 20, 4096): shared[page] = 1
+life_of_parent, held = os.pipe()
+if os.fork() == 0:
+    os.close(held)
+    own = bytearray(b"y") * (30 << 20)
+else:
+    place = socket.socket(socket.AF_UNIX)
+    place.bind("socket")
+    place.listen()
+os.read(life_of_parent, 1)
+"""
+class Sharing(server.Server):
+    name = "sharing"
+    def command(self): return [sys.executable, "-c", SCRIPT]
+    def drive(self): return "answer"
+sharing = Sharing(None)
+answer, mib = sharing.turn()
+assert answer == "answer" and 60 < mib < 120, mib
+assert sharing.end() == -15
+try:
+    sharing.turn()
+except server.Failed as failure:
+    assert "sharing" in str(failure)
+else:
+    assert False
+assert sharing.stop() == -15
 )PY");
   INFO(outcome);
   CHECK(outcome.clean());

@@ -20,7 +20,7 @@ using namespace pktmalloc::test;
 
 namespace {
 
-enum Verb { kReserve, kCommit, kPurge, kAnyVerb };
+enum Verb { kReserve, kCommit, kPurge, kDecommit, kAnyVerb };
 
 struct Refusals {
   Verb verb = kAnyVerb;
@@ -43,6 +43,7 @@ extern "C" {
 void* __real__ZN9pktmalloc6memory7reserveEmm(size_t bytes, size_t alignment);
 bool __real__ZN9pktmalloc6memory6commitEPvm(void* start, size_t bytes);
 bool __real__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes);
+bool __real__ZN9pktmalloc6memory8decommitEPvm(void* start, size_t bytes);
 
 void* __wrap__ZN9pktmalloc6memory7reserveEmm(size_t bytes, size_t alignment) {
   if (refusals.refuse(kReserve)) return nullptr;
@@ -53,6 +54,9 @@ bool __wrap__ZN9pktmalloc6memory6commitEPvm(void* start, size_t bytes) {
 }
 bool __wrap__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes) {
   return !refusals.refuse(kPurge) && __real__ZN9pktmalloc6memory5purgeEPvm(start, bytes);
+}
+bool __wrap__ZN9pktmalloc6memory8decommitEPvm(void* start, size_t bytes) {
+  return !refusals.refuse(kDecommit) && __real__ZN9pktmalloc6memory8decommitEPvm(start, bytes);
 }
 }
 
@@ -82,7 +86,8 @@ class Scenario {
       for (int tick = 0; tick < 12; ++tick) heap_->age();
       check();
       grow(caches_[0], 16);
-      if (round == 1) heap_->trim(caches_[0]);
+      if (round == 1) heap_->decommit(caches_[0]);
+      if (round == 2) heap_->trim(caches_[0]);
       check();
       for (Cache* cache : caches_) detach(cache);
     }
@@ -245,5 +250,7 @@ TEST_CASE("a refused commit loses nothing") { refuse("commit", kCommit); }
 TEST_CASE("a refused purge loses nothing, and what was not given back is not counted so") {
   refuse("purge", kPurge);
 }
+
+TEST_CASE("a refused decommit loses nothing") { refuse("decommit", kDecommit); }
 
 TEST_CASE("refusals of all kinds together lose nothing") { refuse("any", kAnyVerb); }

@@ -60,7 +60,7 @@ class HeapDriver {
     kHover,         // cache, class, how often
     kAttach,        // cache
     kDetach,        // cache
-    kTrim,          // cache
+    kTrim,          // cache; every other time decommits as well
     kAge,           // how often
     kLock,          // freeze and thaw
     kCheck,
@@ -149,6 +149,7 @@ class HeapDriver {
         detach(cache_operand());
         break;
       case kTrim:
+        if (instructions_ % 2 == 0) heap_.decommit(caches_[0]);
         trim(caches_[cache_operand()]);
         break;
       case kAge:

@@ -47,10 +47,10 @@ int main(void) {
     limit_data(100 << 20);
     const int got = allocate_until_refused(sizes[i], kMost);
     CHECK(got < kMost || sizes[i] * kMost < 100 << 20);
-    CHECK(calloc(1, 50 << 20) == NULL && errno == ENOMEM);
+    CHECK(calloc(1, 70 << 20) == NULL && errno == ENOMEM);
     void* aligned = NULL;
-    CHECK(posix_memalign(&aligned, 4096, 50 << 20) == ENOMEM);
-    if (got > 0) CHECK(realloc(objects[0], 50 << 20) == NULL && errno == ENOMEM);
+    CHECK(posix_memalign(&aligned, 4096, 70 << 20) == ENOMEM);
+    if (got > 0) CHECK(realloc(objects[0], 70 << 20) == NULL && errno == ENOMEM);
     limit_data(RLIM_INFINITY);
     void* large = malloc(60 << 20);
     CHECK(large != NULL);

@@ -149,6 +149,17 @@ TEST_CASE("trims while threads run lose nothing") {
   shop.check_end();
 }
 
+TEST_CASE("decommits while threads run lose nothing") {
+  Workshop shop(roomy(4));
+  Cache* mine = shop.heap->attach();
+  shop.run(300'000 / kSlower, [&] {
+    shop.heap->decommit(mine);
+    pause_us(200);
+  });
+  shop.heap->detach(mine);
+  shop.check_end();
+}
+
 TEST_CASE("threads wait while all is locked, and go on when it is unlocked") {
   Workshop shop(roomy(4));
   shop.run(300'000 / kSlower, [&] {

@@ -174,7 +174,7 @@ def w6(amounts):
     for experiment in real:
         experiment.same_output = True
     redis = program("/usr/bin/python3 {real}/redis.py", "redis-server", peak="peak_mib")
-    redis.own_preload, redis.needs = True, ["redis-server", "redis-benchmark"]
+    redis.own_preload, redis.needs = True, ["redis-server", "redis-cli", "redis-benchmark"]
     return suite + real + [redis] if amounts.extent else []
 
 

@@ -47,14 +47,18 @@ def run(command, library, timeout_seconds=900):
                                    stdin=subprocess.DEVNULL, stdout=output, stderr=errors,
                                    start_new_session=True)
         deadline = begin + timeout_seconds
-        while True:
-            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
-            if ended:
-                break
-            if time.monotonic() > deadline:
-                os.killpg(process.pid, signal.SIGKILL)
-                deadline += timeout_seconds
-            time.sleep(0.02)
+        try:
+            while True:
+                ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+                if ended:
+                    break
+                if time.monotonic() > deadline:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    deadline += timeout_seconds
+                time.sleep(0.02)
+        except KeyboardInterrupt:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
         process.returncode = os.waitstatus_to_exitcode(status)
         texts = []
         for stream in (output, errors):

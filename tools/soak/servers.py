@@ -1,136 +1,39 @@
 # SPDX-License-Identifier: MIT
 """Servers: programs that live through the whole soak and are driven the same way every turn.
 
-A turn asks for much, checks the answers (what it returns is compared with a server that runs
-without the library), then lets the server rest and looks at its resident memory, children
-included: that must not grow from turn to turn. Clients run without the library.
+What a turn returns is compared with a server that runs without the library.
 """
 import hashlib
 import os
 import pathlib
 import re
-import shutil
 import socket
-import subprocess
-import tempfile
 import time
 
-from run import environment
-
-START_SECONDS, REST_SECONDS = 20, 3.5
-
-
-class Failed(Exception):
-    pass
-
-
-class Server:
-    """One process group; `command(folder)` starts it, `drive()` is a turn."""
-    name, needs = "", []
-
-    def __init__(self, library):
-        self.folder = tempfile.mkdtemp()
-        self.socket_path = os.path.join(self.folder, "socket")
-        self.prepare()
-        with open(os.path.join(self.folder, "log"), "wb") as log:
-            # setpriv: the server dies with the soak, even if that is killed.
-            self.process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *self.command()], cwd=self.folder,
-                env=environment(self.preload(library)), stdin=subprocess.DEVNULL, stdout=log,
-                stderr=log)
-        try:
-            self.wait_until_ready(library)
-        except Failed:
-            self.stop()
-            raise
-
-    def prepare(self):
-        pass
-
-    @staticmethod
-    def preload(library):
-        return library
-
-    def wait_until_ready(self, library):
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                with self.connect():
-                    break
-            except OSError as error:
-                if self.process.poll() is not None or time.monotonic() > deadline:
-                    raise Failed(f"{self.name} does not start: {self.log()}") from error
-                time.sleep(0.02)
-        # The loader goes on without a library that it cannot load.
-        if library and os.path.realpath(library) not in self.read(self.process.pid, "maps"):
-            raise Failed(f"{library} is not in {self.name}")
-
-    def connect(self):
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.settimeout(60)
-            connection.connect(self.socket_path)
-        except OSError:
-            connection.close()
-            raise
-        return connection
-
-    def log(self):
-        return pathlib.Path(self.folder, "log").read_text(errors="replace").strip()[-300:]
-
-    @staticmethod
-    def read(pid, name):
-        return pathlib.Path(f"/proc/{pid}/{name}").read_text()
-
-    def resident_mib(self):
-        pid = self.process.pid
-        total = 0
-        for process in [pid, *self.read(pid, f"task/{pid}/children").split()]:
-            total += int(re.search(r"VmRSS:\s+(\d+)", self.read(process, "status")).group(1))
-        return total / 1024
-
-    def turn(self):
-        """What was answered, and the resident memory after a rest."""
-        try:
-            answered = self.drive()
-            time.sleep(REST_SECONDS)
-            return answered, self.resident_mib()
-        except (OSError, subprocess.SubprocessError) as error:
-            raise Failed(f"{self.name}: {error}; {self.log()}") from error
-
-    def run_client(self, *command):
-        done = subprocess.run(command, env=environment(None), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=300)
-        if done.returncode != 0:
-            raise Failed(f"{command[0]}: {(done.stderr or done.stdout).strip()[-200:]}")
-        return done.stdout
-
-    def stop(self):
-        """How it ended."""
-        if self.process.poll() is None:
-            self.process.terminate()
-        try:
-            status = self.process.wait(START_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        return status
+from databases import Mariadb, Postgres
+from server import Failed, Server
 
 
 class Redis(Server):
+    """Which allocator serves Debian's: it needs libjemalloc.so.2, but imports plain malloc, calloc,
+    realloc, free and malloc_usable_size, so whatever is preloaded comes first; without that it is
+    jemalloc, never glibc. Therefore libc.so.6 is preloaded too, behind the library if there is one:
+    the next allocator is glibc here as everywhere else. LD_DEBUG=bindings shows it for each symbol.
+    Three names that are jemalloc's own still reach it: mallctl and malloc_stats_print, harmless,
+    and nallocx, a question about sizes when a string is shrunk (tcmalloc answers that one itself).
+    """
     name, needs = "redis-server", ["redis-server", "redis-cli", "redis-benchmark"]
+    # Its log keeps up to 128 slow commands, and with each the slab that its words are in.
+    settings = ["--io-threads", "2", "--enable-debug-command", "yes",
+                "--slowlog-log-slower-than", "-1"]
 
     @staticmethod
     def preload(library):
-        # Debian's would otherwise get what we pass on from jemalloc: see tools/bench/real/redis.py.
         return f"{library or ''} libc.so.6".strip()
 
     def command(self):
         return ["redis-server", "--port", "0", "--unixsocket", self.socket_path, "--dir",
-                self.folder, "--save", "", "--io-threads", "2", "--enable-debug-command", "yes",
-                # Its log keeps up to 128 slow commands, and with each the slab that its words are in.
-                "--slowlog-log-slower-than", "-1"]
+                self.folder, "--save", "", *self.settings]
 
     def ask(self, *words):
         return self.run_client("redis-cli", "-s", self.socket_path, *words).strip()
@@ -221,4 +124,4 @@ class Memcached(Server):
             return digest.hexdigest() + answers.readline().decode()
 
 
-SERVERS = [Redis, Nginx, Memcached]
+SERVERS = [Redis, Nginx, Memcached, Postgres, Mariadb]

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 
 from programs import PROGRAMS
 from run import run
-from servers import SERVERS, Failed
+from server import Failed
+from servers import SERVERS
 
 # A server may grow while its tables find their size; from the turn WARM on it has to stay within
 # this share and these MiB of what it had then.
@@ -32,13 +33,13 @@ class Tally:
     runs: int = 0
     seconds: float = 0
     without_mib: float = 0
-    memory: list = field(default_factory=list)  # MiB, a run each: peak; of servers at rest
+    # MiB: the peak of a program's first command, each run; a server's own at rest, each turn.
+    memory: list = field(default_factory=list)
     faults: list = field(default_factory=list)
 
-    def note(self, seconds, mib, fault):
+    def note(self, seconds, fault):
         self.runs += 1
         self.seconds += seconds
-        self.memory.append(mib)
         if fault:
             self.faults.append(fault)
 
@@ -73,7 +74,7 @@ class Soak:
         return time.monotonic() >= self.deadline
 
     def tell(self, name, seconds, mib, fault):
-        self.tally(name).note(seconds, mib, fault)
+        self.tally(name).note(seconds, fault)
         print(f"{time.strftime('%H:%M:%S')}  {name:24}{seconds:8.1f} s{mib:9.1f} MiB   "
               f"{'DIFFERENT' if fault else 'the same'}", flush=True)
         if fault:
@@ -84,11 +85,14 @@ class Soak:
         if number not in program.expected:
             alone = run(program.commands[number], None)
             program.expected[number] = program.behaviour(alone)
-            self.tally(program.name).without_mib = alone.peak_mib
+            if number == 0:
+                self.tally(program.name).without_mib = alone.peak_mib
             if alone.status != 0:
                 print(f"{program.name}: exit status {alone.status} without the library", flush=True)
         done = run(program.commands[number], self.library)
         fault = difference(program.expected[number], program.behaviour(done))
+        if number == 0:
+            self.tally(program.name).memory.append(done.peak_mib)
         self.tell(program.name, done.seconds, done.peak_mib, fault)
 
     def drive(self, server):
@@ -106,6 +110,7 @@ class Soak:
             fault = difference((0, self.answers[server]), (0, answered))
         except Failed as failure:
             mib, fault = 0.0, str(failure)
+        self.tally(server.name).memory.append(mib)
         self.tell(server.name, time.monotonic() - begin, mib, fault)
 
     def stop_servers(self):

@@ -13,25 +13,23 @@ redis-benchmark draws its keys anew:
     peak_mib       the server's largest resident memory
     rss_after_mib  its resident memory two seconds after FLUSHALL
 
-Which allocator serves Debian's redis-server: it needs libjemalloc.so.2, but imports plain malloc,
-calloc, realloc, free and malloc_usable_size, so whatever is preloaded comes first; without that it
-is jemalloc, never glibc. Therefore libc.so.6 is preloaded too, behind the library if there is one.
-Alone it makes the case "glibc"; and for a library that passes large requests on, the next allocator
-is glibc here as everywhere else. LD_DEBUG=bindings shows it for each symbol. Three names that are
-jemalloc's own still reach it: mallctl and malloc_stats_print, harmless, and nallocx, a question
-about sizes when a string is shrunk (tcmalloc answers that one itself). FLUSHALL ends with mallctl's
-purge of all arenas: jemalloc is told to give its memory back at that moment, the others are not.
+The soak's servers.py says which allocator serves Debian's redis-server, and why libc.so.6 is
+preloaded behind the library, and alone for "glibc". FLUSHALL ends with mallctl's purge of all
+arenas: jemalloc is told to give its memory back at that moment, the others are not.
 
 The exit status is 1, with a line on stderr, when anything failed.
 """
 import json
 import os
+import pathlib
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "soak"))
+from server import Failed  # noqa: E402
+from servers import Redis  # noqa: E402
 
 KEYS = 100_000
 BENCHMARKS = [
@@ -42,103 +40,38 @@ BENCHMARKS = [
 ]
 CLIENTS = "-c 20 -P 16 -q"
 LEAST_KEYS = KEYS // 2  # the draws leave about 86 % of the keys in use
-START_SECONDS = STOP_SECONDS = 10
-BENCHMARK_SECONDS = 60
 TICKS_PER_MS = os.sysconf("SC_CLK_TCK") / 1000
 IDLE_SECONDS = 2
 
 
-class Failed(Exception):
-    pass
+class Measured(Redis):
+    settings = ["--appendonly", "no"]
 
-
-def environment(preload=None):
-    variables = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    return {**variables, "LD_PRELOAD": preload} if preload else variables
-
-
-class Server:
-    def __init__(self, folder, library):
-        self.path = os.path.join(folder, "socket")
-        self.library = library
-        # setpriv: the server dies with this script, even if that is killed.
-        self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket",
-             self.path, "--save", "", "--appendonly", "no", "--dir", folder],
-            env=environment(f"{library} libc.so.6".strip()), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL)
-
-    def ask(self, command):
-        """The first line of the answer."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(START_SECONDS)
-            connection.connect(self.path)
-            connection.sendall(f"{command}\r\n".encode())
-            with connection.makefile() as answer:
-                return answer.readline().strip()
-
-    def wait_until_ready(self):
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            if self.process.poll() is not None:
-                raise Failed(f"redis-server ended with status {self.process.returncode}")
-            try:
-                if self.ask("PING") == "+PONG":
-                    break
-            except OSError:
-                pass
-            if time.monotonic() > deadline:
-                raise Failed(f"redis-server did not answer within {START_SECONDS} s")
-            time.sleep(0.01)
-        # The loader goes on without a library that it cannot load.
-        if self.library and os.path.realpath(self.library) not in self.read("maps"):
-            raise Failed(f"{self.library} is not in the server")
-
-    def read(self, name):
-        with open(f"/proc/{self.process.pid}/{name}") as text:
-            return text.read()
-
-    def memory_mib(self, field):
-        for line in self.read("status").splitlines():
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) / 1024
-        raise Failed(f"the server has no {field}")
+    @staticmethod
+    def variables(library):
+        """The caller's own, options of the library among them."""
+        return {**os.environ, "LD_PRELOAD": library}
 
     def processor_ms(self):
         """User and system time so far."""
-        fields = self.read("stat").rpartition(")")[2].split()  # from the third, the state, on
+        fields = self.read(self.process.pid, "stat").rpartition(")")[2].split()  # from the state on
         return [int(ticks) / TICKS_PER_MS for ticks in fields[11:13]]
-
-    def stop(self):
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-def run_benchmark(server, options):
-    command = ["redis-benchmark", "-s", server.path, *CLIENTS.split(), *options.split()]
-    done = subprocess.run(command, env=environment(), stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=BENCHMARK_SECONDS)
-    if done.returncode != 0:
-        raise Failed(f"redis-benchmark {options}: {(done.stderr or done.stdout).strip()[-200:]}")
 
 
 def measure(server):
     user_before, system_before = server.processor_ms()
     begin = time.monotonic()
     for options in BENCHMARKS:
-        run_benchmark(server, options)
+        server.run_client("redis-benchmark", "-s", server.socket_path, *CLIENTS.split(),
+                          *options.split())
     elapsed = time.monotonic() - begin
     user, system = server.processor_ms()
     figures = {"ms": elapsed * 1000, "user_ms": user - user_before,
                "system_ms": system - system_before, "peak_mib": server.memory_mib("VmHWM")}
-    keys = server.ask("DBSIZE")
-    if not keys.startswith(":") or int(keys[1:]) < LEAST_KEYS:
+    keys = int(server.ask("DBSIZE"))
+    if keys < LEAST_KEYS:
         raise Failed(f"the server holds {keys} keys, expected at least {LEAST_KEYS}")
-    if server.ask("FLUSHALL") != "+OK" or server.ask("DBSIZE") != ":0":
+    if server.ask("FLUSHALL") != "OK" or server.ask("DBSIZE") != "0":
         raise Failed("FLUSHALL left something")
     time.sleep(IDLE_SECONDS)
     figures["rss_after_mib"] = server.memory_mib("VmRSS")
@@ -152,13 +85,11 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server is stopped
     library = os.environ.get("BENCH_LIBRARY", "")
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            server = Server(folder, library and os.path.abspath(library))
-            try:
-                server.wait_until_ready()
-                figures = measure(server)
-            finally:
-                server.stop()
+        server = Measured(library and os.path.abspath(library))
+        try:
+            figures = measure(server)
+        finally:
+            server.stop()
     except (Failed, OSError, subprocess.SubprocessError) as failure:
         print(f"redis.py: {failure}", file=sys.stderr)
         return 1
