@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The formats of statistics: text for people, JSON, Prometheus text; a file each, format_NAME.cpp.
-// Allocates nothing.
+//
+// The library writes its own by them (report.h), and the pktmalloc command those of a process that
+// it reads from outside, so the two cannot differ. Allocates nothing.
 #pragma once
 
 #include "preload/statistics.h"
@@ -8,11 +10,20 @@
 
 namespace pktmalloc {
 
+// Whose statistics they are, and of when.
+struct Origin {
+  const char* program;
+  const char* version;  // of the library
+  int pid;
+  int64_t time;        // seconds since the epoch
+  uint64_t rss_bytes;  // of the whole process; 0: not known
+};
+
 // For printf, whose %llu is not uint64_t everywhere.
 inline unsigned long long number(uint64_t n) { return n; }
 
-void write_text(Writer& out, const Snapshot& snapshot);
-void write_json(Writer& out, const Snapshot& snapshot);
+void write_text(Writer& out, const Origin& origin, const Snapshot& snapshot);
+void write_json(Writer& out, const Origin& origin, const Snapshot& snapshot);
 void write_prometheus(Writer& out, const Snapshot& snapshot);
 
 }  // namespace pktmalloc

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Statistics for programs. One object; keys as in statistics.def. A key is never given another
 // meaning: that raises kStatisticsSchema.
-#include <time.h>
-#include <unistd.h>
-
 #include "preload/format.h"
-#include "preload/options.h"
-#include "preload/pktmalloc.h"
 
 namespace pktmalloc {
 namespace {
@@ -28,12 +23,12 @@ void write_string(Writer& out, const char* text) {
 
 }  // namespace
 
-void write_json(Writer& out, const Snapshot& s) {
+void write_json(Writer& out, const Origin& origin, const Snapshot& s) {
   out.print("{\n  \"schema\": %d,\n  \"version\": \"%s\",\n  \"program\": ", kStatisticsSchema,
-            PKTMALLOC_VERSION);
-  write_string(out, program_name());
-  out.print(",\n  \"pid\": %d,\n  \"time\": %lld,\n  \"process\": {", getpid(),
-            static_cast<long long>(time(nullptr)));
+            origin.version);
+  write_string(out, origin.program);
+  out.print(",\n  \"pid\": %d,\n  \"time\": %lld,\n  \"process\": {", origin.pid,
+            static_cast<long long>(origin.time));
   const char* separator = "\n";
 #define PROCESS_STATISTIC(key, kind, help)                                 \
   out.print("%s    \"" #key "\": %llu", separator, number(s.process.key)); \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Statistics in Prometheus' text exposition format 0.0.4, fit for node_exporter's textfile
 // collector. Counters end in _total, as its naming rules want; a class is the label size="BYTES".
-#include "preload/format.h"
-
 #include <cstring>
+
+#include "preload/format.h"
 
 namespace pktmalloc {
 namespace {

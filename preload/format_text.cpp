@@ -1,43 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Statistics for people: totals, then a row per class that was used. Fits 100 columns.
-#include <unistd.h>
-
-#include <cstdio>
-
+#include "preload/bytes.h"
 #include "preload/format.h"
-#include "preload/options.h"
-#include "preload/pktmalloc.h"
 
 namespace pktmalloc {
-namespace {
-
-// Bytes in the largest unit that leaves at least one digit before the point, such as "12.3 MiB".
-struct Bytes {
-  char text[24];
-  explicit Bytes(uint64_t bytes) {
-    static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    unsigned unit = 0;
-    uint64_t tenths = bytes * 10;
-    if (bytes > UINT64_MAX / 10) tenths = UINT64_MAX;
-    while (tenths >= 10240 && unit + 1 < sizeof kUnits / sizeof *kUnits) {
-      tenths /= 1024;
-      ++unit;
-    }
-    if (unit == 0) {
-      snprintf(text, sizeof text, "%llu B", static_cast<unsigned long long>(bytes));
-    } else {
-      snprintf(text, sizeof text, "%llu.%llu %s", static_cast<unsigned long long>(tenths / 10),
-               static_cast<unsigned long long>(tenths % 10), kUnits[unit]);
-    }
-  }
-};
-
-}  // namespace
-
-void write_text(Writer& out, const Snapshot& s) {
+void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   const ProcessStatistics& p = s.process;
-  out.print("---- pktmalloc %s: %s, process %d ----\n", PKTMALLOC_VERSION, program_name(),
-            getpid());
+  out.print("---- pktmalloc %s: %s, process %d ----\n", origin.version, origin.program, origin.pid);
   if (s.heap.reserved_bytes == 0) {
     out.print(
         "no address space could be reserved (is ulimit -v below 9 GiB?): the next allocator served "
@@ -50,11 +19,17 @@ void write_text(Writer& out, const Snapshot& s) {
             Bytes(p.cached_slabs_bytes).text);
   out.print("committed  %-12s = active %s + free %s; resident %s\n", Bytes(p.committed_bytes).text,
             Bytes(p.active_bytes).text, Bytes(p.free_bytes).text, Bytes(p.resident_bytes).text);
+  if (origin.rss_bytes > 0) {
+    out.print("process    %-12s resident in all, what is not ours included\n",
+              Bytes(origin.rss_bytes).text);
+  }
   out.print("purged     %-12s given back so far; %s waiting to go\n", Bytes(p.purged_bytes).text,
             Bytes(p.waiting_bytes).text);
   out.print("metadata   %s\n", Bytes(p.metadata_bytes).text);
-  out.print("reserved   %-12s of addresses, %s a class\n", Bytes(p.reserved_bytes).text,
-            Bytes(s.heap.area_bytes).text);
+  out.print("reserved   %-12s of addresses", Bytes(p.reserved_bytes).text);
+  // A file of statistics does not tell it.
+  if (s.heap.area_bytes > 0) out.print(", %s a class", Bytes(s.heap.area_bytes).text);
+  out.print("\n");
   out.print("threads    %llu seen, %llu alive; %llu forks\n", number(p.threads_seen),
             number(p.threads_alive), number(p.forks));
   out.print("passed on  %llu request%s", number(p.passed), p.passed == 1 ? "" : "s");

@@ -128,7 +128,7 @@ PKTMALLOC_EXPORT size_t pktmalloc_statistics_json(char* buffer, size_t bytes) {
   take_snapshot(s);
   measure_resident(s);
   Writer out(buffer, bytes);
-  write_json(out, s);
+  write_json(out, this_process(), s);
   out.finish();
   return out.length();
 }

@@ -70,7 +70,7 @@ void report(bool at_exit) {
     const int fd = find_stderr();
     if (fd < 0) return;
     Writer out(fd);
-    write_text(out, snapshot);
+    write_text(out, this_process(), snapshot);
     out.finish();
     return;
   }
@@ -115,7 +115,7 @@ void report_now() {
   take_snapshot(snapshot);
   measure_resident(snapshot);
   Writer out(STDERR_FILENO);
-  write_text(out, snapshot);
+  write_text(out, this_process(), snapshot);
   out.finish();
 }
 

@@ -12,6 +12,7 @@
 #include "preload/format.h"
 #include "preload/message.h"
 #include "preload/options.h"
+#include "preload/snapshot.h"
 
 namespace pktmalloc {
 namespace {
@@ -26,11 +27,11 @@ bool ends_with(const char* text, const char* end) {
 bool write_to(int fd, const char* path, const Snapshot& snapshot) {
   Writer out(fd);
   if (ends_with(path, ".json")) {
-    write_json(out, snapshot);
+    write_json(out, this_process(), snapshot);
   } else if (ends_with(path, ".prom")) {
     write_prometheus(out, snapshot);
   } else {
-    write_text(out, snapshot);
+    write_text(out, this_process(), snapshot);
   }
   const bool written = out.finish();
   const int saved_errno = errno;

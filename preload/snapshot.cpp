@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "preload/snapshot.h"
 
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/options.h"
+#include "preload/pktmalloc.h"
 #include "preload/process.h"
 #include "preload/route.h"
 #include "preload/thread.h"
@@ -19,6 +24,8 @@ void take_snapshot(Snapshot& out) {
   }
   sum_up(out);
 }
+
+Origin this_process() { return {program_name(), PKTMALLOC_VERSION, getpid(), time(nullptr), 0}; }
 
 void measure_resident(Snapshot& out) {
   if (!this_thread.forking) out.process.resident_bytes = heap.resident_bytes();

@@ -3,12 +3,16 @@
 // engine's locks, allocates nothing.
 #pragma once
 
+#include "preload/format.h"
 #include "preload/statistics.h"
 
 namespace pktmalloc {
 
 // All but resident_bytes. All zero between the fork handlers, while this thread holds every lock.
 void take_snapshot(Snapshot& out);
+
+// Of the present moment.
+Origin this_process();
 
 // Fills resident_bytes in: a walk over all pages, a millisecond a GiB.
 void measure_resident(Snapshot& out);

@@ -75,12 +75,13 @@ TEST_CASE("every option has its line in the man page of its subcommand") {
     const std::string page = entry.path().filename();
     if (page.rfind("pktmalloc-", 0) != 0) continue;
     const std::string subcommand = page.substr(10, page.size() - 12);
-    const std::string text = Program({"cat", entry.path()}).run().out;
+    const std::string text =
+        Program({"groff", "-mandoc", "-Tascii", "-P-cbou", entry.path()}).run().out;
     const Words options = options_of(subcommand);
     CHECK(options.count("--help") == 1);
     for (const std::string& option : options) {
       INFO(page << " " << option);
-      CHECK(words_of(text).count(option.substr(1)) == 1);  // as mdoc's Fl writes it
+      CHECK(text.find(option) != std::string::npos);
     }
   }
 }

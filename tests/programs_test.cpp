@@ -73,11 +73,13 @@ const std::map<std::string, Needs> kPrograms = {
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},
     {"objects_of_all_sizes_do_not_overlap", {}},
+    {"peaks_of_other_sizes_fit_in_a_limit_of_data", {}},
     {"plugin_bound_deeply_hands_memory_over", {}},
     {"plugin_in_cxx_throws_in_a_c_program", {}},
     {"plugin_loaded_and_unloaded_repeatedly", {}},
     {"posix_memalign_tells_errors_by_result", {}},
     {"producers_and_consumers_stay_bounded", {}},
+    {"producers_and_one_that_only_frees_stay_bounded", {}},
     {"realloc_at_the_border_of_the_pool", {}},
     {"realloc_crosses_between_pool_and_next_allocator", {}},
     {"realloc_in_another_thread", {}},
@@ -110,6 +112,7 @@ const std::set<std::string> kRunElsewhere = {
     "free_inside_an_object_is_told",       // failures_test.cpp
     "work_under_limits",                   // failures_test.cpp
     "hello",                               // options_test.cpp
+    "is_read_from_outside",                // live_test.cpp, top_test.cpp
     "overwrites_its_environment",          // statistics_test.cpp
     "objects_lie_somewhere",               // security_test.cpp
     "pooled_sizes",                        // options_test.cpp

@@ -10,7 +10,8 @@ TESTS := $(BUILD)/tests
 
 ENGINE_SUITES := unit model stress fault
 # tests/fault stands between the engine and its memory verbs, by their mangled names.
-LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory,7reserveEmm 6commitEPvm 5purgeEPvm)
+LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory, \
+  7reserveEmm 6commitEPvm 5purgeEPvm 8decommitEPvm)
 OUTSIDE_SUITES := $(if $(SANITIZER),,$(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp)))
 SUITES := $(ENGINE_SUITES) $(OUTSIDE_SUITES)
 
@@ -64,13 +65,13 @@ $(TESTS)/bin/%-$(1): tests/programs/%.cpp $$(PROGRAM_NEEDS_$(1))
 endef
 $(foreach way,plain shared static,$(eval $(call PROGRAM_RULES,$(way))))
 -include $(PROGRAMS:%=%.d)
-# Programs for the checked library, with their names visible to the loader.
+# Programs for the checked library.
 CHECKED_PROGRAMS := $(patsubst tests/checked/%.cpp,$(TESTS)/bin/%-checked, \
   $(wildcard tests/checked/*.cpp))
 $(TESTS)/bin/%-checked: tests/checked/%.cpp
 	@mkdir -p $(@D)
 	$(call say,TEST)
-	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) -Wno-free-nonheap-object -rdynamic $< -o $@
+	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) -Wno-free-nonheap-object $< -o $@
 -include $(CHECKED_PROGRAMS:%=%.d)
 # Small libraries that programs load.
 PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests/plugins/*.cpp))
@@ -80,7 +81,10 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@
 
 # These run the command.
-$(addprefix $(TESTS)/,report report_page compare comparison): | $(COMMAND) $(LIBRARIES)
+$(addprefix $(TESTS)/,run doctor doctor_process completion report report_page compare comparison \
+  live top window): | $(COMMAND) $(LIBRARIES)
+$(addprefix $(TESTS)/,live top window): | $(TESTS)/plugins/window.so \
+  $(addprefix $(TESTS)/bin/is_read_from_outside-,plain shared static)
 
 .PHONY: tests
 tests: $(ENGINE) $(LIBRARIES) $(if $(filter release,$(VARIANT)),$(COMMAND)) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
@@ -100,6 +104,10 @@ test: deps  ## build and run all tests; closes with "N passed, N failed" (ALSO=f
 	  $(ENGINE_SUITES:%=build/debug/tests/%) build/debug/tests/programs \
 	  $(addprefix build/asan/tests/,unit model fault) $(addprefix build/ubsan/tests/,unit model fault) \
 	  build/tsan/tests/unit build/tsan/tests/stress
+
+.PHONY: test-threads
+test-threads: $(BUILD)/libpktmalloc.so $(TESTS)/bin/thread_churn_is_bounded-plain  ## a million threads come and go
+	LD_PRELOAD=$(BUILD)/libpktmalloc.so $(TESTS)/bin/thread_churn_is_bounded-plain 1000000
 
 .PHONY: test-quick
 test-quick: tests  ## the unit tests and golden files of this VARIANT

@@ -35,13 +35,16 @@ PRELOAD = [
     "finding",
     "object",
     "symbols",
+    "demangler symbol_table",
+    "address_map",
     "stacks",
+    "unwinder",
     "process",  # process.cpp; its header stands at the bottom
     "reporter",
     "report",
     "report_file",
-    "format format_text format_json format_prometheus",
     "snapshot window",
+    "format format_text format_json format_prometheus",
     "route",
     "background",
     "sampler",
@@ -49,7 +52,7 @@ PRELOAD = [
     "next_allocator",
     "options",
     "observer",
-    "thread writer message statistics export environment",
+    "thread writer message statistics export environment bytes",
     "mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write",
 ]
 # Folder -> what its files may include by path.
@@ -60,7 +63,7 @@ FOLDERS = {
     # what it is made of.
     "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "sizeclass/classes.def",
               "preload/pktmalloc.h", "preload/statistics.h", "preload/statistics.def",
-              "preload/options.def", "preload/window.h", "sizeclass/statistics.h",
+              "preload/options.def", "preload/window.h", "preload/format.h", "preload/bytes.h", "sizeclass/statistics.h",
               "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -105,7 +108,7 @@ def main():
 
 
 def same_part(path, other):
-    """report_json.cpp is a part of report.h."""
+    """format_json.cpp is a part of format.h."""
     return path.suffix == ".cpp" and path.stem.startswith(other.stem + "_")
 
 

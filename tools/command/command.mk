@@ -16,7 +16,11 @@ $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp
 	$(call say,CXX)
 	$(Q)$(CXX) $(COMMAND_FLAGS) -c $< -o $@
 
-$(COMMAND): $(COMMAND_OBJECTS)
+# The formats of the statistics are the library's.
+COMMAND_FORMATS := $(patsubst preload/%.cpp,$(BUILD)/obj/preload/%.o, \
+  $(wildcard preload/format_*.cpp) preload/writer.cpp)
+
+$(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS)
 	$(call say,LINK)
 	$(Q)$(CXX) $^ $(COMMAND_LIBRARIES) -o $@
 

@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   pktmalloc::add_compare(command, words);
   pktmalloc::add_report(command);
   pktmalloc::add_stat(command);
+  pktmalloc::add_top(command);
   try {
     std::vector<std::string> arguments(argv + 1, argv + argc);
     for (const char* name : {"run", "compare"}) {

@@ -1,18 +1,85 @@
 // SPDX-License-Identifier: MIT
-// pktmalloc stat FILE: statistics as a table, once.
+// pktmalloc stat: statistics of a process or of a file, once; without either, the processes that
+// have the library.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "preload/format.h"
 #include "tools/command/failure.h"
+#include "tools/command/live.h"
+#include "tools/command/printable.h"
+#include "tools/command/process_table.h"
 #include "tools/command/reading.h"
 #include "tools/command/subcommands.h"
 
 namespace pktmalloc {
+namespace {
+
+struct StatOptions {
+  std::string what;
+  bool json = false;
+  bool prometheus = false;
+};
+
+void print_statistics(const StatOptions& options) {
+  Reading reading;
+  uint64_t rss_bytes = 0;
+  if (const pid_t pid = process_id(options.what); pid != 0) {
+    const LiveProcess process(pid);
+    reading = process.read();
+    reading.snapshot.process.resident_bytes = process.resident_bytes();
+    rss_bytes = process.rss_bytes();
+  } else {
+    reading = read_statistics(options.what);
+  }
+  const std::string program = options.json ? reading.program : printable(reading.program);
+  const Origin origin{program.c_str(), reading.version.c_str(), reading.pid,
+                      static_cast<int64_t>(reading.time), rss_bytes};
+  Writer out(STDOUT_FILENO);
+  if (options.json) {
+    write_json(out, origin, reading.snapshot);
+  } else if (options.prometheus) {
+    write_prometheus(out, reading.snapshot);
+  } else {
+    write_text(out, origin, reading.snapshot);
+  }
+  if (!out.finish()) throw Failure("cannot write: {}", strerror(errno));
+}
+
+void print_processes() {
+  const ProcessTable table = process_table();
+  fmt::print("{}\n", kProcessTableHead);
+  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text);
+  if (table.rows.empty()) fmt::print("no process of this user uses pktmalloc\n");
+  if (fflush(stdout) != 0) throw Failure("cannot write: {}", strerror(errno));
+  for (const std::string& refusal : table.refusals) fmt::print(stderr, "pktmalloc: {}\n", refusal);
+}
+
+}  // namespace
 
 void add_stat(CLI::App& command) {
-  CLI::App* const stat = command.add_subcommand("stat", "Statistics of a process or file, once.");
-  static std::string what;
-  stat->add_option("PID|FILE", what, "process id, or a JSON file of statistics")->required();
+  CLI::App* const stat = command.add_subcommand(
+      "stat", "Statistics of a running process or of a file, once; without either, of all.");
+  static StatOptions options;
+  stat->add_option("PID|FILE", options.what, "process id, or a JSON file of statistics");
+  auto* const json = stat->add_flag("--json", options.json, "as the library writes to FILE.json");
+  stat->add_flag("--prom", options.prometheus, "as the library writes to FILE.prom")
+      ->excludes(json);
+  stat->footer(
+      "The process is not stopped. Example:\n"
+      "  pktmalloc stat $(pidof redis-server)\n"
+      "  pktmalloc stat --json 1234 > a.json; sleep 60\n"
+      "  pktmalloc stat --json 1234 > b.json\n"
+      "  pktmalloc report a.json b.json");
   stat->callback([] {
-    const Reading r = read_statistics(what);
-    fmt::print("{} {}: {} bytes live\n", r.program, r.pid, r.snapshot.process.allocated_bytes);
+    if (!options.what.empty()) {
+      print_statistics(options);
+    } else if (options.json || options.prometheus) {
+      throw Failure("stat --json and --prom need a process id or a file");
+    } else {
+      print_processes();
+    }
   });
 }
 

@@ -16,5 +16,6 @@ void add_doctor(CLI::App& command);
 void add_report(CLI::App& command);
 void add_run(CLI::App& command, const UserCommand& words);
 void add_stat(CLI::App& command);
+void add_top(CLI::App& command);
 
 }  // namespace pktmalloc

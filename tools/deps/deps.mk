@@ -4,7 +4,7 @@
 # To build, to run the tests (peers and real programs among them), and to run the demo.
 DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
   libcli11-dev libfmt-dev nlohmann-json3-dev libncurses-dev libelf-dev \
-  catch2 libunwind8 clang-format clang-tidy valgrind procps spin groff-base \
+  catch2 clang-format clang-tidy valgrind procps spin tmux groff-base \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
   sqlite3 perl redis-server redis-tools libpython3-stdlib python3-matplotlib
 
@@ -13,7 +13,7 @@ FUZZ_PACKAGES := clang libclang-rt-14-dev
 
 # What the soak runs besides; it goes without those that are missing.
 SOAK_PACKAGES := libpython3.11-testsuite ruby lua5.4 nodejs php-cli ghostscript nginx-light wrk \
-  memcached
+  memcached postgresql postgresql-contrib mariadb-server-core mariadb-client chromium
 
 # For the benchmarks besides: libraries that they compare with, real programs.
 BENCH_PACKAGES := libbenchmark-dev libboost-dev libconcurrentqueue-dev \

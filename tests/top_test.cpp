@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+// `pktmalloc top` as a user sees it: on a terminal, which is tmux here, and as text.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/program.h"
+#include "tests/running.h"
+#include "tests/temporary_folder.h"
+#include "tests/terminal.h"
+
+namespace {
+
+// The numbers in the first column of the table, in its order.
+std::vector<int> classes_of(const std::string& screen) {
+  std::vector<int> classes;
+  bool in_table = false;
+  for (const std::string& line : lines_of(screen)) {
+    if (in_table && (line.empty() || line.rfind("by ", 0) == 0)) break;
+    if (in_table) classes.push_back(std::stoi(line.substr(0, 7)));
+    if (line.rfind("    all", 0) == 0) in_table = true;
+  }
+  return classes;
+}
+
+bool ascending(const std::vector<int>& numbers) {
+  return !numbers.empty() && std::is_sorted(numbers.begin(), numbers.end());
+}
+
+bool descending(const std::vector<int>& numbers) {
+  return !numbers.empty() && std::is_sorted(numbers.rbegin(), numbers.rend());
+}
+
+Running::Environment preloaded() { return {{"LD_PRELOAD", library_path()}}; }
+
+// A process to look at.
+struct Target {
+  explicit Target(const std::string& mode)
+      : program({program_path("is_read_from_outside"), mode, folder / "inside.json", "2"},
+                preloaded()),
+        pid(program.line("ready ")) {}
+  std::string top() const { return build_path("pktmalloc") + " top --delay 0.2 " + pid; }
+
+  TemporaryFolder folder;
+  Running program;
+  std::string pid;
+};
+
+bool no_tmux() {
+  if (!installed("tmux")) WARN("tmux is not installed");
+  return !installed("tmux");
+}
+
+// As it was before: the shell answers, its input is echoed, and the old lines are there again.
+void check_restored(Terminal& terminal) {
+  terminal.command("stty -a | grep -c ' echo '; echo over");
+  const std::string screen = terminal.until("\nover");
+  INFO(screen);
+  CHECK(screen.find("\n1\nover") != std::string::npos);
+  CHECK(screen.find("before") != std::string::npos);
+  CHECK(screen.find("committed") == std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("top fits 80 columns and 24 rows, shows rates, and q ends it") {
+  if (no_tmux()) return;
+  const Target target("works");
+  Terminal terminal(80, 24);
+  terminal.command("echo before");
+  terminal.command(target.top() + "; echo status=$?");
+  // With rates: millions a second, which is no "-" and not less than a thousand.
+  const std::string screen = terminal.until([](const std::string& text) {
+    const size_t at = text.find("\n    all");
+    return at != std::string::npos && (text.substr(at, 40).find('k') != std::string::npos ||
+                                       text.substr(at, 40).find('M') != std::string::npos);
+  });
+  INFO(screen);
+  const std::vector<std::string> lines = lines_of(screen);
+  REQUIRE(lines.size() == 24);
+  for (const std::string& line : lines) CHECK(line.size() <= 80);
+  CHECK(lines[0].rfind("is_read_from_outside-pla, process " + target.pid, 0) == 0);
+  CHECK(lines[7] ==
+        "  class    live allocs/s  frees/s threads   depot   slabs  committed     purged");
+  CHECK(lines[8].find(" - ") == std::string::npos);
+  CHECK(lines[23].rfind("by committed; keys ", 0) == 0);
+  CHECK(screen.find("\n   5120 ") != std::string::npos);
+  terminal.press("q");
+  CHECK(terminal.until("\nstatus=").find("\nstatus=0") != std::string::npos);
+  check_restored(terminal);
+}
+
+TEST_CASE("keys sort, turn and scroll the table") {
+  if (no_tmux()) return;
+  const Target target("holds");
+  Terminal terminal(80, 24);
+  terminal.command(target.top());
+  terminal.until("by committed;");
+  terminal.press("c");
+  CHECK(ascending(classes_of(terminal.until("by class;"))));
+  terminal.press("r");
+  CHECK(descending(classes_of(terminal.until("by class, reversed;"))));
+  terminal.press("t");
+  // The class of which the threads hold most.
+  CHECK(classes_of(terminal.until("by threads;")).front() == 64);
+  terminal.press("c");
+  terminal.until("by class;");
+  terminal.resize(80, 13);  // room for three rows
+  const std::string small = terminal.until("; 7 more");
+  INFO(small);
+  CHECK(classes_of(small).front() == 32);
+  terminal.press("Down");
+  CHECK(classes_of(terminal.until("; 6 more")).front() == 48);
+  terminal.press("NPage");
+  const std::string end = terminal.until([](const std::string& text) {
+    return text.find("by class; keys c l a f t d s m p r, q quits\n") != std::string::npos;
+  });
+  INFO(end);
+  CHECK(classes_of(end).back() == 114688);
+}
+
+TEST_CASE("top follows the size of its terminal") {
+  if (no_tmux()) return;
+  const Target target("holds");
+  Terminal terminal(80, 24);
+  terminal.command(target.top() + "; echo status=$?");
+  terminal.until("by committed;");
+  const auto bottom_at = [](size_t row) {
+    return [row](const std::string& text) {
+      const std::vector<std::string> lines = lines_of(text);
+      return lines.size() == row && lines.back().rfind("by committed;", 0) == 0;
+    };
+  };
+  terminal.resize(120, 40);
+  CHECK(bottom_at(40)(terminal.until(bottom_at(40))));
+  terminal.resize(30, 11);
+  CHECK(bottom_at(11)(terminal.until(bottom_at(11))));
+  terminal.resize(10, 2);
+  terminal.until([](const std::string& text) { return lines_of(text).size() == 2; });
+  terminal.resize(80, 24);
+  CHECK(bottom_at(24)(terminal.until(bottom_at(24))));
+  terminal.press("q");
+  CHECK(terminal.until("\nstatus=").find("\nstatus=0") != std::string::npos);
+}
+
+TEST_CASE("a process that ends is reported in the view, with its last values") {
+  if (no_tmux()) return;
+  Target target("holds");
+  Terminal terminal(80, 24);
+  terminal.command(target.top() + "; echo status=$?");
+  terminal.until("by committed;");
+  target.program.end();
+  const std::string screen = terminal.until("has ended");
+  INFO(screen);
+  CHECK(screen.find("process " + target.pid + " has ended; these are its last values") !=
+        std::string::npos);
+  CHECK(screen.find("\n   5120 ") != std::string::npos);
+  terminal.press("c");
+  CHECK(terminal.until("by class;").find("has ended") != std::string::npos);
+  terminal.press("q");
+  CHECK(terminal.until("\nstatus=").find("\nstatus=0") != std::string::npos);
+}
+
+TEST_CASE("a process that becomes another program is followed") {
+  if (no_tmux()) return;
+  TemporaryFolder folder;
+  // A shell, then on a key press, under the same process id, the program.
+  REQUIRE(Program({"mkfifo", folder / "go"}).run().clean());
+  const std::string script = "echo ready $$; read line <" + (folder / "go") + "; exec " +
+                             program_path("is_read_from_outside") + " holds " +
+                             (folder / "inside.json");
+  Running program({"bash", "-c", script}, preloaded());
+  const std::string pid = program.line("ready ");
+  Terminal terminal(80, 24);
+  terminal.command(build_path("pktmalloc") + " top --delay 0.2 " + pid);
+  CHECK(terminal.until("by committed;").rfind("bash, process " + pid, 0) == 0);
+  REQUIRE(Program({"sh", "-c", "echo go >" + (folder / "go")}).run().clean());
+  const std::string now = "is_read_from_outside-pla, process " + pid;
+  CHECK(terminal.until(now).rfind(now, 0) == 0);
+}
+
+TEST_CASE("without a process id the user chooses one") {
+  if (no_tmux()) return;
+  const Target target("holds");
+  const Target other("holds");
+  Terminal terminal(80, 24);
+  terminal.command("echo before");
+  terminal.command(build_path("pktmalloc") + " top --delay 0.2; echo status=$?");
+  terminal.until("Enter shows the process");
+  const auto chosen = [&](const std::string& text) {
+    const std::string mark = "\n>";
+    const size_t at = text.find(mark);
+    return at == std::string::npos ? "" : text.substr(at, text.find('\n', at + 1) - at);
+  };
+  terminal.press("Home");
+  for (int i = 0; i < 200; ++i) {
+    const std::string row = chosen(terminal.screen());
+    if (row.find(" " + target.pid + " ") != std::string::npos) break;
+    terminal.press("Down");
+    terminal.until([&](const std::string& text) { return chosen(text) != row; });
+  }
+  terminal.press("Enter");
+  const std::string screen = terminal.until("by committed;");
+  INFO(screen);
+  CHECK(screen.rfind("is_read_from_outside-pla, process " + target.pid, 0) == 0);
+  terminal.press("Escape");
+  CHECK(terminal.until("Enter shows the process").find(other.pid) != std::string::npos);
+  terminal.press("q");
+  CHECK(terminal.until("\nstatus=").find("\nstatus=0") != std::string::npos);
+  check_restored(terminal);
+}
+
+TEST_CASE("the terminal is restored when a signal ends top") {
+  if (no_tmux()) return;
+  const Target target("holds");
+  for (const auto& [signal, status] : {std::pair{"INT", "130"}, {"TERM", "143"}, {"HUP", "129"}}) {
+    Terminal terminal(80, 24);
+    terminal.command("echo before");
+    // The pid of top is that of the shell that became it.
+    terminal.command("sh -c 'echo $$ >" + (target.folder / "pid") + "; exec " + target.top() + "'");
+    terminal.until("by committed;");
+    Program(
+        {"sh", "-c", "kill -" + std::string(signal) + " $(cat " + (target.folder / "pid") + ")"})
+        .run();
+    terminal.until(
+        [](const std::string& text) { return text.find("by committed;") == std::string::npos; });
+    terminal.command("echo status=$?");
+    const std::string screen = terminal.until("\nstatus=");
+    INFO(signal << "\n" << screen);
+    CHECK(screen.find(std::string("\nstatus=") + status) != std::string::npos);
+    check_restored(terminal);
+  }
+}
+
+TEST_CASE("without a terminal top prints readings and ends") {
+  const Target target("works");
+  const auto titles = [](const std::string& text) {
+    size_t count = 0;
+    for (const std::string& line : lines_of(text)) count += line.find(", process ") < 25 ? 1 : 0;
+    return count;
+  };
+  for (const std::string option : {"--once", "--sort=c", "--batch=3"}) {
+    const Outcome outcome =
+        Program({build_path("pktmalloc"), "top", "--delay=0.2", option, target.pid}).run();
+    INFO(option << ": " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err.empty());
+    CHECK(titles(outcome.out) == (option == "--batch=3" ? 3 : 1));
+    for (const std::string& line : lines_of(outcome.out)) CHECK(line.size() <= 80);
+    const size_t rates = outcome.out.find("/s: too_large 3");
+    CHECK((rates != std::string::npos) == (option == "--batch=3"));
+  }
+  const Outcome all = Program({build_path("pktmalloc"), "top", "--once"}).run();
+  INFO(all);
+  CHECK(all.status == 0);
+  CHECK(all.out.find(" " + target.pid + " ") != std::string::npos);
+}
+
+TEST_CASE("a process that ends ends a batch, which is no error") {
+  Target target("holds");
+  const std::string watch = build_path("pktmalloc") + " top --batch 1000000 --delay 0.1 ";
+  const Outcome outcome =
+      Program({"bash", "-c",
+               watch + target.pid + " | while read line; do case $line in *class*) kill -9 " +
+                   target.pid + " 2>/dev/null;; esac; echo \"$line\"; done; echo ${PIPESTATUS[0]}"})
+          .run();
+  INFO(outcome);
+  CHECK_FALSE(outcome.timed_out);
+  CHECK(outcome.err.empty());
+  CHECK(outcome.out.find("process " + target.pid + " has ended; these are its last values\n0\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("what top cannot do is told in one line") {
+  const Target target("holds");
+  TemporaryFolder folder;
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& text) {
+    std::vector<std::string> argv = {build_path("pktmalloc"), "top"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    const Outcome outcome = Program(argv).run();
+    INFO(outcome);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.rfind("pktmalloc: ", 0) == 0);
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    CHECK(outcome.err.find(text) != std::string::npos);
+  };
+  refused({"99999999"}, "there is no process 99999999");
+  refused({"redis"}, "redis is not a process id");
+  refused({"--sort", "x", target.pid}, "--sort x");
+  refused({"--delay", "0", target.pid}, "--delay");
+  if (no_tmux()) return;
+  Terminal terminal(80, 24);
+  terminal.command("TERM=nothing " + target.top() + "; echo status=$?");
+  const std::string screen = terminal.until("\nstatus=");
+  INFO(screen);
+  CHECK(screen.find("pktmalloc: the terminal \"nothing\" is not known") != std::string::npos);
+  CHECK(screen.find("status=2") != std::string::npos);
+}

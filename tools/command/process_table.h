@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// ProcessTable: the processes of this user that have the library, a row each, as `stat` prints and
+// `top` lets choose from.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace pktmalloc {
+
+struct ProcessRow {
+  pid_t pid;
+  std::string text;
+};
+
+struct ProcessTable {
+  std::vector<ProcessRow> rows;       // ascending by pid
+  std::vector<std::string> refusals;  // a line each: has the library and cannot be read
+};
+
+extern const char* const kProcessTableHead;
+
+ProcessTable process_table();
+
+// What a user typed as a process id; 0: it is none.
+pid_t process_id(const std::string& text);
+
+}  // namespace pktmalloc

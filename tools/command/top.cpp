@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc top: a process's statistics, live.
+#include <unistd.h>
+
+#include <cmath>
+#include <thread>
+
+#include "tools/command/failure.h"
+#include "tools/command/live_table.h"
+#include "tools/command/process_table.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/top_screen.h"
+
+namespace pktmalloc {
+namespace {
+
+struct Options {
+  std::string pid;
+  double delay_seconds = 1;
+  unsigned batch = 0;
+  bool once = false;
+  std::string sort = "m";
+};
+
+void print(const LiveTable& table, const std::string& message) {
+  for (const std::string& line : table.totals) fmt::print("{}\n", line);
+  fmt::print("{}\n{}\n", table.head, table.sum);
+  for (const std::string& row : table.rows) fmt::print("{}\n", row);
+  if (!message.empty()) fmt::print("{}\n", message);
+}
+
+void print_processes() {
+  const ProcessTable table = process_table();
+  fmt::print("{}\n", kProcessTableHead);
+  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text);
+}
+
+// Readings one after the other, as plain text.
+void print_batch(unsigned readings, std::chrono::duration<double> delay, pid_t pid, Order order) {
+  std::optional<Watch> watch;
+  if (pid != 0) watch.emplace(pid);
+  for (unsigned i = 0; i < readings; ++i) {
+    if (i > 0) {
+      std::this_thread::sleep_for(delay);
+      fmt::print("\n");
+      if (watch) watch->update();
+    }
+    if (watch) {
+      print(live_table(*watch, order), watch->message());
+    } else {
+      print_processes();
+    }
+    if (fflush(stdout) != 0) throw Failure("cannot write: {}", strerror(errno));
+    if (watch && watch->ended() && !watch->message().empty()) return;
+  }
+}
+
+void run(const Options& options) {
+  const pid_t pid = process_id(options.pid);
+  if (pid == 0 && !options.pid.empty()) throw Failure("{} is not a process id", options.pid);
+  if (options.sort.size() != 1 || !is_column_key(options.sort[0])) {
+    throw Failure("--sort {} names no column; accepted: c l a f t d s m p", options.sort);
+  }
+  const Order order{options.sort[0]};
+  const std::chrono::duration<double> delay(options.delay_seconds);
+  const bool terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+  if (options.batch > 0 || options.once || !terminal) {
+    print_batch(std::max(options.batch, 1U), delay, pid, order);
+  } else {
+    TopScreen(std::chrono::duration_cast<std::chrono::steady_clock::duration>(delay), order)
+        .run(pid);
+  }
+}
+
+}  // namespace
+
+void add_top(CLI::App& command) {
+  CLI::App* const top = command.add_subcommand(
+      "top", "Statistics of a running process, live; without PID, choose one of all.");
+  static Options options;
+  top->add_option("PID", options.pid, "process id");
+  top->add_option("-d,--delay", options.delay_seconds, "seconds between readings")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  top->add_option("-b,--batch", options.batch, "print so many readings as text, and end")
+      ->check(CLI::Range(1U, 1000000000U));
+  top->add_flag("--once", options.once, "print one reading and end; also where is no terminal");
+  top->add_option("-s,--sort", options.sort, "key of the column to sort by")->capture_default_str();
+  top->footer(
+      "Keys: c class, l live, a allocs/s, f frees/s, t threads, d depot, s slabs,\n"
+      "m committed and p purged sort by that column, r reverses; arrows and Page\n"
+      "Up/Down scroll, Space reads at once, Escape goes back, q quits. Example:\n"
+      "  pktmalloc top $(pidof redis-server)\n"
+      "  pktmalloc top -b 60 1234 > minute.txt");
+  top->callback([] { run(options); });
+}
+
+}  // namespace pktmalloc
