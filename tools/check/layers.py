@@ -66,6 +66,15 @@ FOLDERS = {
               "preload/options.def", "preload/window.h", "preload/format.h", "preload/bytes.h", "sizeclass/statistics.h",
               "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
 }
+# Folders of tools/command, top to bottom; those of one line do not include each other. Above them
+# all are the subcommands, below them the nouns that all share.
+COMMAND = [
+    "doctor compare report",
+    "live",
+    "system page",
+    "text",
+]
+COMMAND_SHARED = ("failure.h", "reading.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -102,9 +111,28 @@ def main():
                     if theirs is None or (theirs <= mine and other.stem != path.stem
                                           and not same_part(path, other)):
                         faults.append(f"{here}: includes {target}, which is not below it")
+    faults += command_faults(root / "tools/command")
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0
+
+
+def command_faults(command):
+    """Includes between the folders of the command that do not point down."""
+    table = ranks(COMMAND)
+    faults = []
+    for path in sorted(command.glob("*/*")):
+        folder = path.parent.name
+        if folder not in table:
+            faults.append(f"tools/command/{folder}: has no place in tools/check/layers.py")
+            continue
+        for target in re.findall(r'"tools/command/([a-z_/.]+)"', path.read_text()):
+            other = target.split("/")[0]
+            if other != folder and target not in COMMAND_SHARED and (
+                    other not in table or table[other] <= table[folder]):
+                faults.append(f"tools/command/{folder}/{path.name}: includes {target}, "
+                              "which is not below it")
+    return faults
 
 
 def same_part(path, other):

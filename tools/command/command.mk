@@ -3,7 +3,7 @@
 # shapes of the statistics and the class table's rows.
 
 COMMAND := $(BUILD)/pktmalloc
-COMMAND_SOURCES := $(wildcard tools/command/*.cpp)
+COMMAND_SOURCES := $(wildcard tools/command/*.cpp tools/command/*/*.cpp)
 COMMAND_OBJECTS := $(COMMAND_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 # The folder below lib where this Debian keeps libraries, such as x86_64-linux-gnu.
 MULTIARCH := $(shell $(CXX) -print-multiarch)

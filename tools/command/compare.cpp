@@ -14,14 +14,14 @@
 #include <numeric>
 #include <random>
 
-#include "tools/command/comparison.h"
-#include "tools/command/elf_file.h"
+#include "tools/command/compare/comparison.h"
 #include "tools/command/failure.h"
-#include "tools/command/output_file.h"
-#include "tools/command/quantity.h"
-#include "tools/command/shell_words.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/target.h"
+#include "tools/command/system/elf_file.h"
+#include "tools/command/system/output_file.h"
+#include "tools/command/system/target.h"
+#include "tools/command/text/quantity.h"
+#include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
 namespace {

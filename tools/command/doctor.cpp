@@ -11,15 +11,15 @@
 #include <nlohmann/json.hpp>
 
 #include "preload/pktmalloc.h"
-#include "tools/command/elf_file.h"
-#include "tools/command/executable.h"
+#include "tools/command/doctor/executable.h"
+#include "tools/command/doctor/running.h"
+#include "tools/command/doctor/surroundings.h"
 #include "tools/command/failure.h"
-#include "tools/command/library.h"
-#include "tools/command/printable.h"
-#include "tools/command/running.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/surroundings.h"
-#include "tools/command/target.h"
+#include "tools/command/system/elf_file.h"
+#include "tools/command/system/library.h"
+#include "tools/command/system/target.h"
+#include "tools/command/text/printable.h"
 
 namespace pktmalloc {
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "tools/command/failure.h"
-#include "tools/command/output_file.h"
-#include "tools/command/printable.h"
-#include "tools/command/report_page.h"
-#include "tools/command/report_table.h"
+#include "tools/command/report/report_page.h"
+#include "tools/command/report/report_table.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/output_file.h"
+#include "tools/command/text/printable.h"
 
 namespace pktmalloc {
 namespace {

@@ -9,14 +9,14 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/command/environment.h"
-#include "tools/command/executable.h"
+#include "tools/command/doctor/executable.h"
 #include "tools/command/failure.h"
-#include "tools/command/library.h"
-#include "tools/command/next_library.h"
-#include "tools/command/shell_words.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/target.h"
+#include "tools/command/system/environment.h"
+#include "tools/command/system/library.h"
+#include "tools/command/system/next_library.h"
+#include "tools/command/system/target.h"
+#include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
 namespace {

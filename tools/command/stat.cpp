@@ -7,11 +7,11 @@
 
 #include "preload/format.h"
 #include "tools/command/failure.h"
-#include "tools/command/live.h"
-#include "tools/command/printable.h"
-#include "tools/command/process_table.h"
+#include "tools/command/live/live.h"
+#include "tools/command/live/process_table.h"
 #include "tools/command/reading.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/text/printable.h"
 
 namespace pktmalloc {
 namespace {

@@ -6,10 +6,10 @@
 #include <thread>
 
 #include "tools/command/failure.h"
-#include "tools/command/live_table.h"
-#include "tools/command/process_table.h"
+#include "tools/command/live/live_table.h"
+#include "tools/command/live/process_table.h"
+#include "tools/command/live/top_screen.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/top_screen.h"
 
 namespace pktmalloc {
 namespace {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/compare/allocator.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "tools/command/compare/execution.h"
+#include "tools/command/failure.h"
+#include "tools/command/system/elf_file.h"
+#include "tools/command/system/library.h"
+
+namespace pktmalloc {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOwn = "pktmalloc";
+constexpr const char* kGlibc = "glibc";
+
+// By the names of Debian's packages and of the projects' own installations; the best first.
+const struct {
+  const char* name;
+  std::vector<const char*> files;
+} kKnown[] = {
+    {"jemalloc", {"libjemalloc.so.2", "libjemalloc.so"}},
+    {"mimalloc", {"libmimalloc.so.3", "libmimalloc.so.2", "libmimalloc.so.2.0", "libmimalloc.so"}},
+    {"tcmalloc",
+     {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libtcmalloc_minimal.so", "libtcmalloc.so"}},
+};
+const char* const kFolders[] = {"/usr/local/lib", "/usr/lib/" PKTMALLOC_MULTIARCH, "/usr/lib64",
+                                "/usr/lib"};
+
+std::optional<Allocator> find_known(const std::string& name) {
+  if (name == kOwn) return Allocator{name, Library::find(false).path()};
+  for (const auto& known : kKnown) {
+    if (name != known.name) continue;
+    for (const char* file : known.files) {
+      for (const char* folder : kFolders) {
+        std::error_code ignored;
+        if (fs::exists(fs::path(folder) / file, ignored))
+          return Allocator{name, fs::path(folder) / file};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::string known_names() {
+  std::string names = kGlibc;
+  for (const auto& known : kKnown) names += std::string(", ") + known.name;
+  return names + ", " + kOwn;
+}
+
+Allocator named(const std::string& name, const std::string& path) {
+  if (path.find_first_of(" :") != std::string::npos) {
+    throw Failure("{} has a space or colon in its path, which LD_PRELOAD cannot express", path);
+  }
+  const ElfFile file(path);
+  if (!file.is_elf()) throw Failure("{} is not a library", path);
+  return {name, fs::absolute(path).lexically_normal()};
+}
+
+Allocator find(const std::string& wanted) {
+  const size_t equals = wanted.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    return named(wanted.substr(0, equals), wanted.substr(equals + 1));
+  }
+  const auto found = find_known(wanted);
+  if (found) return *found;
+  const std::string names = known_names();
+  if ((", " + names + ",").find(", " + wanted + ",") != std::string::npos) {
+    throw Failure("{} is not installed here; {}=/path/lib.so names its library", wanted, wanted);
+  }
+  throw Failure("{} is no allocator that compare knows: {}, or NAME=/path/lib.so", wanted, names);
+}
+
+}  // namespace
+
+std::vector<Allocator> find_allocators(const std::vector<std::string>& wanted) {
+  std::vector<Allocator> all = {{kGlibc, ""}};
+  const auto add = [&](const Allocator& allocator) {
+    if (allocator.name == kGlibc) throw Failure("glibc is what runs without a library");
+    for (const Allocator& other : all) {
+      if (other.name == allocator.name) throw Failure("{} is named twice", other.name);
+    }
+    const std::string objection = objection_to(allocator.library);
+    if (!objection.empty()) throw Failure("{} cannot be preloaded: {}", allocator.name, objection);
+    all.push_back(allocator);
+  };
+  for (const std::string& each : wanted) {
+    if (each != kGlibc) add(find(each));
+  }
+  if (!wanted.empty()) return all;
+  for (const auto& known : kKnown) {
+    if (const auto found = find_known(known.name)) add(*found);
+  }
+  add(*find_known(kOwn));
+  return all;
+}
+
+}  // namespace pktmalloc

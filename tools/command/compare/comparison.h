@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Comparison: the runs of one command under several allocators, and what they tell.
+//
+// Of every figure less is better. "Told apart" is differ() of samples.h.
+#pragma once
+
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tools/command/compare/allocator.h"
+#include "tools/command/compare/execution.h"
+#include "tools/command/compare/samples.h"
+
+namespace pktmalloc {
+
+enum Figure { kTime, kCpu, kPeak, kFaults, kFigures };
+
+inline constexpr const char* kFigureNames[kFigures] = {"time", "CPU", "peak RSS", "page faults"};
+inline constexpr const char* kFigureKeys[kFigures] = {"time_ms", "cpu_ms", "peak_rss_bytes",
+                                                      "page_faults"};
+inline constexpr const char* kFigureMeanings[kFigures] = {
+    "from start to end", "user and system, of all processes",
+    "the most that one process had in memory", "minor and major, of all processes"};
+
+std::string figure_text(Figure figure, double value);
+
+struct Contender {
+  Allocator allocator;
+  std::array<Samples, kFigures> figures;  // empty when it failed, or never ran to its end
+  std::string failure;                    // "exit status 3"; "" of one that did not fail
+  std::set<uint64_t> outputs;             // the different ones
+
+  bool has_figures() const { return !figures[kTime].empty(); }
+};
+
+struct Comparison {
+  std::vector<std::string> words;  // of the command
+  int rounds = 0;                  // that were asked for
+  bool interrupted = false;
+  std::string behind;                 // what LD_PRELOAD named before, and names in every run
+  std::vector<Contender> contenders;  // glibc is the first
+
+  const Contender& glibc() const { return contenders.front(); }
+  bool any_failed() const;
+  // Those that have figures, the best first.
+  std::vector<const Contender*> ranking(Figure figure) const;
+  // "best", or "as best" of one that is not told from it; "" of others, and of too few runs.
+  std::string place(const Contender& contender, Figure figure) const;
+  // To glibc's; 0 when glibc has none, or nothing.
+  double ratio(const Contender& contender, Figure figure) const;
+  bool differs_from_glibc(const Contender& contender, Figure figure) const;
+
+  // Are there as many runs as a difference needs?
+  bool can_tell() const;
+  // What was found, a sentence each: who is best, what failed, outputs that are not the same.
+  std::vector<std::string> findings() const;
+};
+
+std::string table_of(const Comparison& comparison);
+std::string json_of(const Comparison& comparison);
+std::string page_of(const Comparison& comparison);
+
+}  // namespace pktmalloc

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// LiveProcess: the statistics of a running process, read from outside through its Window
+// (preload/window.h).
+//
+// The process is not stopped and executes nothing for it. It works meanwhile, so each number is
+// right by itself and sums may be off by what is under way; they are exact while it is idle. What
+// makes no sense because it changed in between counts as nothing.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "preload/window.h"
+#include "tools/command/failure.h"
+#include "tools/command/reading.h"
+#include "tools/command/system/remote_memory.h"
+
+namespace pktmalloc {
+
+class LiveProcess {
+ public:
+  // Throws Failure: the process is gone, may not be read, has no library or one that has not
+  // started or has another schema.
+  explicit LiveProcess(pid_t pid);
+  ~LiveProcess();
+  LiveProcess(const LiveProcess&) = delete;
+  LiveProcess& operator=(const LiveProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  bool checked() const { return window_.checked != 0; }
+  // All but resident_bytes. Throws Failure when the process ended or became another program.
+  Reading read() const;
+  // Bytes of the classes' slabs that are in memory: a walk over all pages, a millisecond a GiB.
+  uint64_t resident_bytes() const;
+  // Of the whole process; 0 when it ended.
+  uint64_t rss_bytes() const;
+  bool ended() const;
+  // Becomes readable when the process ends; -1 on systems without such descriptors.
+  int end_descriptor() const { return end_; }
+
+ private:
+  Window load_window() const;
+
+  pid_t pid_;
+  int end_;
+  pid_t thread_;  // one that lives
+  RemoteMemory memory_;
+  uint64_t address_ = 0;
+  Window window_{};
+};
+
+// The processes of this user that have the library, without this one. Where one has it and cannot
+// be read, the reason is added to `refusals`.
+std::vector<std::unique_ptr<LiveProcess>> live_processes(std::vector<std::string>& refusals);
+
+}  // namespace pktmalloc

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The sums are those of Heap::statistics(), sizeclass/heap.cpp.
+#include "tools/command/live/live_counters.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "sizeclass/magazine.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr uint32_t kRoundsMost = rounds_of_size(kMagazineSizes - 1);
+constexpr size_t kCachesAtOnce = 128;
+constexpr uint64_t kCachesMost = uint64_t{1} << 17;  // more than the library has room for
+
+// What lies at fixed places.
+struct Counters {
+  AreaStatistics areas[kMaxClasses];
+  AreaStatistics magazine_areas[kMagazineSizes];
+  uint64_t direct_allocs[kMaxClasses], aged[kMaxClasses];
+  uint64_t first_cache, cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;
+};
+
+void copy_counters(const HeapWindow& w, const RemoteMemory& memory, Counters& to) {
+  std::vector<RemoteMemory::Piece> pieces;
+  const auto add = [&](uint64_t address, auto& value, size_t bytes = sizeof value) {
+    pieces.push_back({address, &value, bytes});
+  };
+  const size_t words = w.classes * sizeof(uint64_t);
+  add(w.caches, to.first_cache);
+  add(w.cache_committed_bytes, to.cache_committed_bytes);
+  add(w.waiting_bytes, to.waiting_bytes);
+  add(w.threads_seen, to.threads_seen);
+  add(w.threads_alive, to.threads_alive);
+  add(w.direct_allocs, to.direct_allocs, words);
+  add(w.aged, to.aged, words);
+  for (unsigned i = 0; i < w.classes; ++i) add(w.areas[i], to.areas[i]);
+  for (unsigned i = 0; i < kMagazineSizes; ++i) add(w.magazine_areas[i], to.magazine_areas[i]);
+  memory.copy_all(pieces);
+}
+
+// Sums over the caches of a process, read many at once.
+class CacheSums {
+ public:
+  CacheSums(const HeapWindow& window, const RemoteMemory& memory)
+      : window_(window), memory_(memory), block_(kCachesAtOnce * window.cache_bytes) {}
+
+  // A new cache is put in front of the list and lies behind all older ones: from the first one
+  // downwards is a good guess, and an address that does not fall is none of a list.
+  void read(uint64_t first, uint64_t most) {
+    most = std::min(most, kCachesMost);
+    while (first != 0 && most > 0) {
+      std::vector<RemoteMemory::Piece> pieces;
+      for (size_t i = 0; i < std::min<uint64_t>(kCachesAtOnce, most); ++i) {
+        pieces.push_back({first - i * window_.cache_bytes, block_.data() + i * window_.cache_bytes,
+                          window_.cache_bytes});
+      }
+      const size_t got = memory_.copy(pieces);
+      if (got == 0) return;
+      for (size_t i = 0; i < got && first == pieces[i].address; ++i, --most) {
+        const char* const cache = block_.data() + i * window_.cache_bytes;
+        add(cache);
+        const uint64_t next = word(cache + window_.cache.next);
+        first = next < first ? next : 0;
+      }
+      add_previous();
+    }
+  }
+
+  CacheStatistics of[kMaxClasses]{};
+
+ private:
+  static uint64_t word(const char* at) {
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+  }
+
+  void add(const char* cache) {
+    const Cache::Shape& s = window_.cache;
+    for (unsigned i = 0; i < window_.classes; ++i) {
+      const char* const line = cache + s.lines + i * s.line_bytes;
+      const char* const trips = line + s.trips;
+      CacheStatistics one{word(trips),
+                          word(trips + 8),
+                          word(trips + 16),
+                          word(trips + 24),
+                          word(cache + s.allocated + i * sizeof(uint64_t)),
+                          0};
+      if (const uint64_t loaded = word(line + s.loaded); loaded != 0) {
+        const uint64_t top = word(cache + s.tops + i * sizeof(uint64_t));
+        const uint64_t rounds = (top - (loaded + window_.magazine_slots)) / sizeof(uint64_t);
+        if (rounds <= kRoundsMost) one.held = rounds;
+      }
+      of[i] += one;
+      if (const uint64_t previous = word(line + s.previous); previous != 0) {
+        previous_.push_back({i, previous + window_.magazine_rounds, 0});
+      }
+    }
+  }
+
+  void add_previous() {
+    std::vector<RemoteMemory::Piece> pieces;
+    for (Previous& p : previous_) pieces.push_back({p.address, &p.rounds, sizeof p.rounds});
+    memory_.copy_all(pieces);
+    for (const Previous& p : previous_) of[p.of].held += p.rounds <= kRoundsMost ? p.rounds : 0;
+    previous_.clear();
+  }
+
+  struct Previous {
+    unsigned of;  // the class
+    uint64_t address;
+    uint32_t rounds;
+  };
+
+  const HeapWindow& window_;
+  const RemoteMemory& memory_;
+  std::vector<char> block_;
+  std::vector<Previous> previous_;
+};
+
+void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& out) {
+  Counters counters;
+  copy_counters(w, memory, counters);
+  CacheSums sums(w, memory);
+  sums.read(counters.first_cache, counters.cache_committed_bytes / w.cache_bytes);
+  out.classes = static_cast<unsigned>(w.classes);
+  for (unsigned i = 0; i < w.classes; ++i) {
+    sums.of[i].allocated += counters.direct_allocs[i];
+    out.of[i] = class_statistics(w.object_bytes[i], w.slab_bytes[i], counters.areas[i], sums.of[i],
+                                 counters.aged[i]);
+    out.metadata_bytes += counters.areas[i].record_bytes;
+  }
+  for (const AreaStatistics& area : counters.magazine_areas) {
+    out.metadata_bytes += area.record_bytes + usable_bytes(area, w.magazine_slab_bytes);
+  }
+  out.metadata_bytes += w.early_bytes + counters.cache_committed_bytes;
+  out.area_bytes = w.area_bytes;
+  out.reserved_bytes = w.reserved_bytes;
+  out.waiting_bytes = counters.waiting_bytes;
+  out.threads_seen = counters.threads_seen;
+  out.threads_alive = counters.threads_alive;
+}
+
+}  // namespace
+
+void read_counters(const Window& window, const RemoteMemory& memory, Snapshot& out) {
+  out = Snapshot{};
+  const RemoteMemory::Piece pieces[] = {
+      {window.passed, out.passed, sizeof out.passed},
+      {window.forks, &out.process.forks, sizeof out.process.forks},
+  };
+  memory.copy_all(pieces);
+  if (window.heap.reserved_bytes > 0) read_heap(window.heap, memory, out.heap);
+  sum_up(out);
+}
+
+}  // namespace pktmalloc

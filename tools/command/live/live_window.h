@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Where the library's Window lies in a running process.
+#pragma once
+
+#include <cstdint>
+
+#include "tools/command/system/process.h"
+#include "tools/command/system/remote_memory.h"
+
+namespace pktmalloc {
+
+struct WindowPlace {
+  bool library;      // is mapped, or linked into the executable
+  uint64_t address;  // of the Window; 0: the library has not started
+};
+
+// Looks into a mapped file libpktmalloc*.so, then into the executable, for the symbol
+// pktmalloc_window. What is mapped may be another file than the one that has its name now, or
+// stripped: only an address where the magic stands counts, and else the magic is searched for in
+// the variables of that file.
+// Throws Failure when the process is gone or may not be read.
+WindowPlace find_window(const Process& process, const RemoteMemory& memory);
+
+// Is a file libpktmalloc*.so mapped? False also when that cannot be known.
+bool maps_library(const Process& process);
+
+}  // namespace pktmalloc

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/live/process_table.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "preload/bytes.h"
+#include "tools/command/live/live.h"
+#include "tools/command/text/printable.h"
+
+namespace pktmalloc {
+
+const char* const kProcessTableHead =
+    "    PID PROGRAM             ALLOCATED     CACHED  COMMITTED        RSS  THREADS";
+
+ProcessTable process_table() {
+  ProcessTable table;
+  for (const auto& process : live_processes(table.refusals)) {
+    try {
+      const Reading reading = process->read();
+      const ProcessStatistics& p = reading.snapshot.process;
+      const auto bytes = [](uint64_t n) { return std::string(Bytes(n).text); };
+      table.rows.push_back(
+          {process->pid(),
+           fmt::format("{:7} {:18.18} {:>10} {:>10} {:>10} {:>10} {:8}", process->pid(),
+                       printable(reading.program), bytes(p.allocated_bytes),
+                       bytes(p.cached_threads_bytes + p.cached_depot_bytes + p.cached_slabs_bytes),
+                       bytes(p.committed_bytes), bytes(process->rss_bytes()), p.threads_alive)});
+    } catch (const Failure&) {
+      // It ended since it was found.
+    }
+  }
+  return table;
+}
+
+pid_t process_id(const std::string& text) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  return error == std::errc{} && end == text.data() + text.size() && pid > 0 ? pid : 0;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/system/process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tools/command/failure.h"
+
+namespace pktmalloc {
+namespace {
+
+[[noreturn]] void fail(pid_t pid, int error) {
+  if (error == EACCES || error == EPERM) {
+    throw Failure("process {} belongs to another user", pid);
+  }
+  throw Failure("there is no process {}", pid);
+}
+
+}  // namespace
+
+std::string Process::file(const std::string& name) const {
+  return fmt::format("/proc/{}/{}", pid_, name);
+}
+
+std::string Process::name() const {
+  std::ifstream comm(file("comm"));
+  std::string name;
+  if (!std::getline(comm, name)) fail(pid_, errno);
+  return name;
+}
+
+std::vector<Mapping> Process::mappings() const {
+  std::ifstream maps(file("maps"));
+  if (!maps) fail(pid_, errno);
+  std::vector<Mapping> all;
+  for (std::string line; std::getline(maps, line);) {
+    Mapping m{};
+    int path_at = 0;
+    if (sscanf(line.c_str(), "%lx-%lx %*4s %lx %*s %*d %n", &m.start, &m.end, &m.offset,
+               &path_at) != 3) {
+      continue;
+    }
+    m.path = line.substr(std::min(static_cast<size_t>(path_at), line.size()));
+    all.push_back(std::move(m));
+  }
+  if (all.empty()) fail(pid_, errno == 0 ? ESRCH : errno);
+  return all;
+}
+
+std::vector<pid_t> readable_processes() {
+  std::vector<pid_t> pids;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (error != std::errc{} || end != name.data() + name.size()) continue;
+    if (access((entry.path() / "mem").c_str(), R_OK) == 0) pids.push_back(pid);
+  }
+  return pids;
+}
+
+}  // namespace pktmalloc
