@@ -22,6 +22,9 @@ struct Origin {
 // For printf, whose %llu is not uint64_t everywhere.
 inline unsigned long long number(uint64_t n) { return n; }
 
+// Quoted, as JSON.
+void write_string(Writer& out, const char* text);
+
 void write_text(Writer& out, const Origin& origin, const Snapshot& snapshot);
 void write_json(Writer& out, const Origin& origin, const Snapshot& snapshot);
 void write_prometheus(Writer& out, const Snapshot& snapshot);

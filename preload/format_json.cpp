@@ -4,7 +4,6 @@
 #include "preload/format.h"
 
 namespace pktmalloc {
-namespace {
 
 void write_string(Writer& out, const char* text) {
   out.print("\"");
@@ -20,8 +19,6 @@ void write_string(Writer& out, const char* text) {
   }
   out.print("\"");
 }
-
-}  // namespace
 
 void write_json(Writer& out, const Origin& origin, const Snapshot& s) {
   out.print("{\n  \"schema\": %d,\n  \"version\": \"%s\",\n  \"program\": ", kStatisticsSchema,

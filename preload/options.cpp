@@ -66,6 +66,7 @@ bool parse_number(const char* text, int least, int most, int& out) {
 
 // Paths are copied: programs that set their title (redis, postgres) write over the environment.
 char stats_path[PATH_MAX];
+char sizes_path[PATH_MAX];
 char next_path[PATH_MAX];
 
 char name[NAME_MAX + 1];  // of the program; arguments are written over as well
@@ -76,14 +77,19 @@ const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
   return bytes > sizeof copy ? nullptr : static_cast<const char*>(memcpy(copy, value, bytes));
 }
 
-bool parse_STATS(const char* value) {
-  parsed.stats_path = equal(value, "0")   ? nullptr
-                      : equal(value, "1") ? ""
-                                          : copy_path(value, stats_path);
-  // A mere word is more likely a mistaken switch, such as "off", than a file to write.
-  return equal(value, "0") || equal(value, "1") ||
-         (strpbrk(value, "/.") != nullptr && parsed.stats_path != nullptr);
+// A mere word is more likely a mistaken switch, such as "off", than a file to write.
+bool parse_path(const char* value, char (&copy)[PATH_MAX], const char*& path) {
+  path = equal(value, "0") ? nullptr : copy_path(value, copy);
+  return equal(value, "0") || (strpbrk(value, "/.") != nullptr && path != nullptr);
 }
+
+bool parse_STATS(const char* value) {
+  if (!equal(value, "1")) return parse_path(value, stats_path, parsed.stats_path);
+  parsed.stats_path = "";
+  return true;
+}
+
+bool parse_SIZES(const char* value) { return parse_path(value, sizes_path, parsed.sizes_path); }
 
 constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
 
@@ -175,6 +181,7 @@ struct Option {
   const char* accepted;
   bool (*parse)(const char* value);
   bool checked;       // of the checked library only
+  bool normal;        // of the normal one only
   const char* given;  // in the environment
 };
 
@@ -183,9 +190,11 @@ constexpr size_t kPrefixLength = sizeof kPrefix - 1;
 
 constinit Option table[] = {
 #define OPTION(NAME, default_value, accepted, help) \
-  {#NAME, default_value, accepted, parse_##NAME, false, nullptr},
+  {#NAME, default_value, accepted, parse_##NAME, false, false, nullptr},
 #define CHECKED_OPTION(NAME, default_value, accepted, help) \
-  {#NAME, default_value, accepted, parse_##NAME, true, nullptr},
+  {#NAME, default_value, accepted, parse_##NAME, true, false, nullptr},
+#define NORMAL_OPTION(NAME, default_value, accepted, help) \
+  {#NAME, default_value, accepted, parse_##NAME, false, true, nullptr},
 #include "preload/options.def"
 #undef OPTION
 };
@@ -207,9 +216,9 @@ void read_variable(const char* variable) {
     if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
     option.given = equals + 1;
     if (option.parse(option.given)) {
-      if (option.checked && !PKTMALLOC_CHECKED) {
-        message("PKTMALLOC_%s=%s does nothing here: it is for libpktmalloc-checked.so", option.name,
-                option.given);
+      if (PKTMALLOC_CHECKED ? option.normal : option.checked) {
+        message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, option.given,
+                option.normal ? "libpktmalloc.so" : "libpktmalloc-checked.so");
       }
       return;
     }

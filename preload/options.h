@@ -18,6 +18,7 @@ struct Options {
   const char* stats_path = nullptr;       // nullptr: none; "" : text on stderr
   uint64_t stats_interval_ms = 0;         // 0: none
   int stats_signal = 0;                   // 0: none
+  const char* sizes_path = nullptr;       // nullptr: none
   int tell = 0;                           // the process that names its file; 0: none
   bool children = true;                   // programs that this one starts get the library too
   const char* next_path = nullptr;        // nullptr: whoever is next in the process

@@ -18,6 +18,7 @@
 #include "preload/reporter.h"
 #include "preload/route.h"
 #include "preload/sampler.h"
+#include "preload/sizes.h"
 #include "preload/thread.h"
 #include "preload/window.h"
 #include "sizeclass/misuse.h"
@@ -164,6 +165,7 @@ __attribute__((constructor(101))) void on_load() {
   OwnThread::allow();
   report_start();
   reporter_load();
+  sizes_load();
   if (!options().children) leave_environment();
 }
 

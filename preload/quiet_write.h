@@ -21,7 +21,8 @@ inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
   sigaddset(&raised, SIGPIPE);
   sigaddset(&raised, SIGXFSZ);
   pthread_sigmask(SIG_BLOCK, &raised, &before);
-  const ssize_t written = write(fd, bytes, count);
+  // By number, because libc's function is a cancellation point and malloc is none.
+  const ssize_t written = syscall(SYS_write, fd, bytes, count);
   const int error = errno;
   if (written < 0 && (error == EPIPE || error == EFBIG)) {
     // The signal waits for this thread: take it back, unless the program holds it back itself.

@@ -38,18 +38,11 @@ int find_stderr() {
   return is_our_stderr(stderr_copy) ? stderr_copy : -1;
 }
 
-// For `pktmalloc run`: where the file is and what reads it.
-void tell(const char* path) {
-  const int fd = find_stderr();
-  if (fd < 0) return;
+bool tells() { return options().tell != 0 && options().tell == getpid(); }
+
+bool is_json(const char* path) {
   const size_t length = strlen(path);
-  const bool json = length > 5 && strcmp(path + length - 5, ".json") == 0;
-  Writer out(fd);
-  out.print("pktmalloc: statistics are in ");
-  out.print("%s", path);
-  if (json) out.print("; read them with: pktmalloc report %s", path);
-  out.print("\n");
-  out.finish();
+  return length > 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
 // Whoever is writing a report; and what follows is guarded by it.
@@ -77,8 +70,8 @@ void report(bool at_exit) {
   ReportFile file;
   if (!file.name(pattern, reports)) {
     message("PKTMALLOC_STATS=%s: %s", pattern, strerror(ENAMETOOLONG));
-  } else if (file.write(snapshot) && at_exit && options().tell == getpid()) {
-    tell(file.path);
+  } else if (file.write(snapshot) && at_exit) {
+    report_tell("statistics", file.path, is_json(file.path) ? "report" : nullptr);
   }
 }
 
@@ -86,7 +79,7 @@ void report(bool at_exit) {
 
 void report_start() {
   const char* path = options().stats_path;
-  if (path == nullptr || (*path != '\0' && options().tell != getpid())) return;
+  if ((path == nullptr || *path != '\0') && !tells()) return;
   const int saved_errno = errno;
   if (fstat(STDERR_FILENO, &stderr_identity) == 0) {
     stderr_copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
@@ -108,6 +101,18 @@ void report_forget() { writing.forget_holder(); }
 int report_descriptor() {
   const int fd = find_stderr();
   return fd >= 0 ? fd : STDERR_FILENO;
+}
+
+void report_tell(const char* what, const char* path, const char* command) {
+  if (!tells()) return;
+  const int fd = find_stderr();
+  if (fd < 0) return;
+  Writer out(fd);
+  out.print("pktmalloc: %s are in ", what);
+  out.print("%s", path);
+  if (command != nullptr) out.print("; read them with: pktmalloc %s %s", command, path);
+  out.print("\n");
+  out.finish();
 }
 
 void report_now() {

@@ -22,6 +22,10 @@ void report_forget();
 // stderr at exit, always 2.
 int report_descriptor();
 
+// In the process that PKTMALLOC_TELL names: where a file is and, unless nullptr, the command that
+// reads it.
+void report_tell(const char* what, const char* path, const char* command);
+
 // As text on stderr, now.
 void report_now();
 

@@ -24,15 +24,10 @@ bool ends_with(const char* text, const char* end) {
 }
 
 // False with errno if any of it failed.
-bool write_to(int fd, const char* path, const Snapshot& snapshot) {
+template <typename Print>
+bool write_to(int fd, Print print) {
   Writer out(fd);
-  if (ends_with(path, ".json")) {
-    write_json(out, this_process(), snapshot);
-  } else if (ends_with(path, ".prom")) {
-    write_prometheus(out, snapshot);
-  } else {
-    write_text(out, this_process(), snapshot);
-  }
+  print(out);
   const bool written = out.finish();
   const int saved_errno = errno;
   close(fd);
@@ -47,6 +42,31 @@ int create_new(const char* path) {
   const int fd = open(path, kFlags, 0666);
   if (fd >= 0 || errno != EEXIST || unlink(path) != 0) return fd;
   return open(path, kFlags, 0666);
+}
+
+template <typename Print>
+bool write_whole(const char* path, const char* what, Print print) {
+  char temporary[PATH_MAX + 32];
+  snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, getpid());
+  struct stat found;
+  const bool replaceable = lstat(path, &found) != 0 || S_ISREG(found.st_mode);
+  int fd = replaceable ? create_new(temporary) : -1;
+  bool written = false;
+  if (fd >= 0) {
+    written = write_to(fd, print) && rename(temporary, path) == 0;
+    if (!written) {
+      const int saved_errno = errno;
+      unlink(temporary);
+      errno = saved_errno;
+    }
+  } else {
+    // Also where the folder takes no new files. /dev/stderr may be a log that is not ours to empty.
+    const int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
+    written = fd >= 0 && write_to(fd, print);
+  }
+  if (!written) message("cannot write %s to %s: %s", what, path, strerror(errno));
+  return written;
 }
 
 }  // namespace
@@ -79,27 +99,19 @@ bool ReportFile::name(const char* pattern, unsigned number) {
 }
 
 bool ReportFile::write(const Snapshot& snapshot) const {
-  char temporary[PATH_MAX + 32];
-  snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, getpid());
-  struct stat found;
-  const bool replaceable = lstat(path, &found) != 0 || S_ISREG(found.st_mode);
-  int fd = replaceable ? create_new(temporary) : -1;
-  bool written = false;
-  if (fd >= 0) {
-    written = write_to(fd, path, snapshot) && rename(temporary, path) == 0;
-    if (!written) {
-      const int saved_errno = errno;
-      unlink(temporary);
-      errno = saved_errno;
+  return write_whole(path, "statistics", [&](Writer& out) {
+    if (ends_with(path, ".json")) {
+      write_json(out, this_process(), snapshot);
+    } else if (ends_with(path, ".prom")) {
+      write_prometheus(out, snapshot);
+    } else {
+      write_text(out, this_process(), snapshot);
     }
-  } else {
-    // Also where the folder takes no new files. /dev/stderr may be a log that is not ours to empty.
-    const int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
-    written = fd >= 0 && write_to(fd, path, snapshot);
-  }
-  if (!written) message("cannot write statistics to %s: %s", path, strerror(errno));
-  return written;
+  });
+}
+
+bool ReportFile::write(const char* what, void (*print)(Writer& out)) const {
+  return write_whole(path, what, print);
 }
 
 }  // namespace pktmalloc

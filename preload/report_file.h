@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file that PKTMALLOC_STATS names: its path, and how it is written.
+// A file that an option names, such as PKTMALLOC_STATS: its path, and how it is written.
 //
 // A reader finds the previous report or the new one, never half of one: it is written under a
 // temporary name beside the file and then takes its place. What is no regular file (a pipe, a
@@ -9,6 +9,7 @@
 #include <climits>
 
 #include "preload/statistics.h"
+#include "preload/writer.h"
 
 namespace pktmalloc {
 
@@ -21,6 +22,9 @@ struct ReportFile {
 
   // In the format of the path's ending. What goes wrong is told in one line; then false.
   bool write(const Snapshot& snapshot) const;
+
+  // As `print` prints it; `what` is for the line that says that it cannot be written.
+  bool write(const char* what, void (*print)(Writer& out)) const;
 };
 
 }  // namespace pktmalloc

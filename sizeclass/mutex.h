@@ -15,12 +15,16 @@
 
 namespace pktmalloc {
 
+inline constexpr unsigned kSizesShards = 16;
+
 enum class LockRank : uint8_t {
   kReport,                              // writing statistics
   kStart,                               // starting the process: options, reservation, fork handlers
   kNextAllocator,                       // looking up the next allocator's functions
   kBackground,                          // starting and ending the background thread
   kReporter,                            // starting the thread that writes statistics
+  kSizes,                               // kSizes + n: the sizes of live objects, shard n
+  kSizeRows = kSizes + kSizesShards,    // adding a row to the histogram of sizes
   kLargeObjects,                        // checked: the table of objects outside the slabs
   kQuarantine,                          // checked: the freed objects that wait
   kGuard,                               // checked: objects before guard pages

@@ -84,6 +84,7 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
       {"PKTMALLOC_STATS", {""}},
       {"PKTMALLOC_STATS_INTERVAL", {"", "1", "99ms", "25h", "10", "1s,2s", "-1s"}},
       {"PKTMALLOC_STATS_SIGNAL", {"", "KILL", "SIGUSR1", "usr1", "9", "33", "65", "34s"}},
+      {"PKTMALLOC_SIZES", {"", "1", "on"}},
       {"PKTMALLOC_TELL", {"", "-1", "me", "1 ", "2147483648"}},
       {"PKTMALLOC_CHILDREN", {"", "2", "no"}},
       {"PKTMALLOC_CLASSES",
@@ -137,6 +138,7 @@ TEST_CASE("a good value is taken without a word") {
       {"PKTMALLOC_VERBOSE", "0"},        {"PKTMALLOC_STATS_INTERVAL", "0"},
       {"PKTMALLOC_STATS_SIGNAL", "0"},   {"PKTMALLOC_TELL", "1"},
       {"PKTMALLOC_CHILDREN", "0"},       {"PKTMALLOC_CHILDREN", "1"},
+      {"PKTMALLOC_SIZES", "0"},
   };
   for (const auto& [name, value] : good) {
     const Outcome outcome = hello_with(name, value);

@@ -42,6 +42,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"foreign_pointers_go_to_their_owner", {}},
     {"everything_at_once", {}},
     {"fork_child_works_without_exec", {}},
+    {"fork_handlers_free_large_blocks", {}},
     {"fork_handlers_may_allocate", {}},
     {"fork_in_a_signal_handler", {}},
     {"fork_storm_from_many_threads", {}},
@@ -116,6 +117,8 @@ const std::set<std::string> kRunElsewhere = {
     "overwrites_its_environment",          // statistics_test.cpp
     "objects_lie_somewhere",               // security_test.cpp
     "pooled_sizes",                        // options_test.cpp
+    "sizes_are_recorded",                  // sizes_test.cpp
+    "peak_of_random_sizes",                // sizes_test.cpp
     "statistics_are_exact",                // statistics_test.cpp
     "malloc_stats_tells_on_stderr",        // statistics_test.cpp
     "system_calls",                        // security_test.cpp

@@ -118,6 +118,7 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
        {"PKTMALLOC_BACKGROUND", "1"},
        {"PKTMALLOC_AGE", "8ms"}},
       {{"PKTMALLOC_STATS", folder / "%p.json"}, {kFileLimit, "2000"}},
+      {{"PKTMALLOC_SIZES", folder / "%p.sizes.json"}, {"PKTMALLOC_TELL", "1"}},
       {{"PKTMALLOC_STATS", "1"}, {"PKTMALLOC_BACKGROUND", "0"}, {"PKTMALLOC_AGE", "8ms"}}};
   Calls seen;
   for (const std::string name : {"hello", "everything_at_once"}) {

@@ -12,7 +12,10 @@ ENGINE_SUITES := unit model stress fault
 # tests/fault stands between the engine and its memory verbs, by their mangled names.
 LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory, \
   7reserveEmm 6commitEPvm 5purgeEPvm 8decommitEPvm)
-OUTSIDE_SUITES := $(if $(SANITIZER),,$(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp)))
+# From outside the release is tried; of the debug build, which checks the order of locks, the programs.
+OUTSIDE_SUITES_release := $(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp))
+OUTSIDE_SUITES_debug := programs
+OUTSIDE_SUITES := $(OUTSIDE_SUITES_$(VARIANT))
 SUITES := $(ENGINE_SUITES) $(OUTSIDE_SUITES)
 
 $(TESTS)/obj/%.o: tests/%.cpp
@@ -82,12 +85,12 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 
 # These run the command.
 $(addprefix $(TESTS)/,run doctor doctor_process completion report report_page compare comparison \
-  live top window): | $(COMMAND) $(LIBRARIES)
+  live top window tune tune_output): | $(COMMAND) $(LIBRARIES)
 $(addprefix $(TESTS)/,live top window): | $(TESTS)/plugins/window.so \
   $(addprefix $(TESTS)/bin/is_read_from_outside-,plain shared static)
 
 .PHONY: tests
-tests: $(ENGINE) $(LIBRARIES) $(if $(filter release,$(VARIANT)),$(COMMAND)) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
+tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
 
 # Suites by variant: the engine's under the sanitizers and, with the programs, in the debug build, which
 # checks the order of all locks; everything in the release build.

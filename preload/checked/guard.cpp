@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "preload/checked/finding.h"
-#include "preload/checked/mapping.h"
+#include "preload/mapping.h"
 #include "preload/options.h"
 #include "preload/thread.h"
 #include "sizeclass/memory.h"

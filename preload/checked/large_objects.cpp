@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/large_objects.h"
 
-#include "preload/checked/mapping.h"
+#include "preload/mapping.h"
 #include "preload/thread.h"
 
 namespace pktmalloc::checked {

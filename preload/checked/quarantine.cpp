@@ -5,8 +5,8 @@
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
-#include "preload/checked/mapping.h"
 #include "preload/entry.h"
+#include "preload/mapping.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "preload/checked/mapping.h"
+#include "preload/mapping.h"
 
 namespace pktmalloc::checked {
 namespace {

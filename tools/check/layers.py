@@ -40,6 +40,8 @@ PRELOAD = [
     "stacks",
     "unwinder",
     "process",  # process.cpp; its header stands at the bottom
+    "sizes",
+    "address_table size_histogram",
     "reporter",
     "report",
     "report_file",
@@ -69,7 +71,7 @@ FOLDERS = {
 # Folders of tools/command, top to bottom; those of one line do not include each other. Above them
 # all are the subcommands, below them the nouns that all share.
 COMMAND = [
-    "doctor compare report",
+    "doctor compare report tune",
     "live",
     "system page",
     "text",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The command: build/pktmalloc, all of tools/command. It links none of the engine; it includes the
-# shapes of the statistics and the class table's rows.
+# The command: build/pktmalloc, all of tools/command. It includes the shapes of the statistics and
+# links nothing of the engine but the class table, which `tune` asks.
 
 COMMAND := $(BUILD)/pktmalloc
 COMMAND_SOURCES := $(wildcard tools/command/*.cpp tools/command/*/*.cpp)
@@ -20,7 +20,7 @@ $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp
 COMMAND_FORMATS := $(patsubst preload/%.cpp,$(BUILD)/obj/preload/%.o, \
   $(wildcard preload/format_*.cpp) preload/writer.cpp)
 
-$(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS)
+$(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS) $(ENGINE)
 	$(call say,LINK)
 	$(Q)$(CXX) $^ $(COMMAND_LIBRARIES) -o $@
 

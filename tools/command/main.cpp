@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
   pktmalloc::add_report(command);
   pktmalloc::add_stat(command);
   pktmalloc::add_top(command);
+  pktmalloc::add_tune(command);
   try {
     std::vector<std::string> arguments(argv + 1, argv + argc);
     for (const char* name : {"run", "compare"}) {

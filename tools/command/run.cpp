@@ -39,9 +39,14 @@ constexpr Passed kPassed[] = {
     {"--guard", "PKTMALLOC_GUARD", "of the checked library: the size that gets guard pages"},
 };
 
+// Options whose value is a file that the library writes.
+constexpr Passed kWritten[] = {
+    {"--sizes", "PKTMALLOC_SIZES", "record the sizes asked for in this file, for pktmalloc tune"},
+};
+
 struct RunOptions {
   std::string library, stats_file, next;
-  Environment passed;
+  Environment passed, written;
   bool stats = false, checked = false, only_this = false, verbose = false, force = false,
        dry_run = false;
 };
@@ -56,7 +61,7 @@ Library library_for(const RunOptions& o) {
 }
 
 // Absolute, since the program may change its folder; %p, %e and %n in it are the library's.
-std::string statistics_path(const std::string& file) {
+std::string written_path(const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
   if (fs::is_directory(file)) throw Failure("cannot write {}: it is a folder", file);
@@ -76,10 +81,11 @@ Environment variables(const RunOptions& o) {
   const bool while_running =
       all.contains("PKTMALLOC_STATS_INTERVAL") || all.contains("PKTMALLOC_STATS_SIGNAL");
   if (!o.stats_file.empty()) {
-    all["PKTMALLOC_STATS"] = statistics_path(o.stats_file);
+    all["PKTMALLOC_STATS"] = written_path(o.stats_file);
   } else if (o.stats || (while_running && getenv("PKTMALLOC_STATS") == nullptr)) {
     all["PKTMALLOC_STATS"] = kText;
   }
+  for (const auto& [name, file] : o.written) all[name] = written_path(file);
   if (o.verbose) all["PKTMALLOC_VERBOSE"] = "1";
   if (o.only_this) all["PKTMALLOC_CHILDREN"] = "0";
   return all;
@@ -88,6 +94,7 @@ Environment variables(const RunOptions& o) {
 // What the library would say of its options only when the program is running already.
 void check_options(const Library& library, Environment all) {
   if (all.contains("PKTMALLOC_STATS")) all["PKTMALLOC_STATS"] = kText;  // writes no file
+  for (const Passed& p : kWritten) all.erase(p.variable);
   all.erase("PKTMALLOC_VERBOSE");
   const std::string objection = library.objection(all);
   if (!objection.empty()) throw Failure("run: {}", objection);
@@ -146,7 +153,8 @@ void run(const RunOptions& o, UserCommand words) {
   }
   if (o.dry_run) return print(environment, words);
   // exec keeps the pid, so the library can tell this process, not its children, where the file is.
-  if (!o.stats_file.empty()) environment["PKTMALLOC_TELL"] = std::to_string(getpid());
+  if (!o.stats_file.empty() || !o.written.empty())
+    environment["PKTMALLOC_TELL"] = std::to_string(getpid());
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   become(words);
 }
@@ -165,6 +173,11 @@ void add_run(CLI::App& command, const UserCommand& words) {
   for (const Passed& p : kPassed) {
     run->add_option_function<std::string>(
         p.option, [&p](const std::string& value) { o.passed[p.variable] = value; }, p.help);
+  }
+  for (const Passed& p : kWritten) {
+    run->add_option_function<std::string>(
+           p.option, [&p](const std::string& file) { o.written[p.variable] = file; }, p.help)
+        ->type_name("FILE");
   }
   run->add_option("--next", o.next,
                   "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");

@@ -17,5 +17,6 @@ void add_report(CLI::App& command);
 void add_run(CLI::App& command, const UserCommand& words);
 void add_stat(CLI::App& command);
 void add_top(CLI::App& command);
+void add_tune(CLI::App& command);
 
 }  // namespace pktmalloc

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 // nullptr if the system refuses.
 inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
@@ -14,4 +14,4 @@ inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

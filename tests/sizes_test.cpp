@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// PKTMALLOC_SIZES: what is recorded is what the program asked for, exactly, in threads, children
+// and after memory was refused; and the program is as it is without.
+#include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "tests/program.h"
+#include "tests/setuid.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct Row {
+  uint64_t calls, live_at_peak, threads;
+  bool operator==(const Row& other) const {
+    return calls == other.calls && live_at_peak == other.live_at_peak && threads == other.threads;
+  }
+};
+
+std::ostream& operator<<(std::ostream& stream, const Row& row) {
+  return stream << row.calls << " calls, " << row.live_at_peak << " live, " << row.threads
+                << " threads";
+}
+
+// By size and alignment.
+using Rows = std::map<std::pair<uint64_t, uint64_t>, Row>;
+
+Rows rows_of(const Json& recording) {
+  Rows rows;
+  for (const Json& from : recording.at("sizes")) {
+    const bool fresh =
+        rows.insert({{from.at("bytes"), from.at("alignment")},
+                     {from.at("calls"), from.at("live_at_peak"), from.at("threads")}})
+            .second;
+    CHECK(fresh);
+  }
+  return rows;
+}
+
+uint64_t bytes_at_peak(const Rows& rows) {
+  uint64_t sum = 0;
+  for (const auto& [request, row] : rows) sum += request.first * row.live_at_peak;
+  return sum;
+}
+
+Json read(const std::string& path) {
+  std::ifstream file(path);
+  return Json::parse(file);
+}
+
+// Of what processes with %p in the path wrote, by process id.
+std::map<int, Json> read_all(const TemporaryFolder& folder) {
+  std::map<int, Json> all;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    const Json recording = read(entry.path());
+    CHECK(recording.at("schema") == 1);
+    CHECK(recording.at("content") == "sizes");
+    CHECK(recording.at("missing") == 0);
+    CHECK(entry.path().stem() == std::to_string(int{recording.at("pid")}));
+    all[recording.at("pid")] = recording;
+  }
+  return all;
+}
+
+Program recorded(std::vector<std::string> argv, const std::string& path) {
+  return Program(std::move(argv)).preloaded().with("PKTMALLOC_SIZES", path);
+}
+
+}  // namespace
+
+TEST_CASE("every request is recorded with its size, alignment, calls, peak and threads") {
+  TemporaryFolder folder;
+  const Outcome outcome = recorded({program_path("sizes_are_recorded")}, folder / "%p.json").run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  const std::map<int, Json> all = read_all(folder);
+  REQUIRE(all.size() == 2);
+  const Json& parent = all.begin()->second;
+  const Rows rows = rows_of(parent);
+  CHECK(rows.at({1001, 0}) == Row{1000, 1000, 1});
+  CHECK(rows.at({301, 256}) == Row{10, 10, 1});
+  CHECK(rows.at({0, 0}) == Row{5, 5, 1});
+  CHECK(rows.at({4194305, 0}) == Row{1, 1, 1});
+  CHECK(rows.at({1237, 0}) == Row{300, 0, 3});
+  for (const uint64_t bytes : {777, 5557, 1048583, 2097169}) {  // by realloc
+    INFO(bytes);
+    CHECK(rows.at({bytes, 0}) == Row{1, 0, 1});
+  }
+  CHECK(rows.at({333, 0}) == Row{7, 0, 1});  // by calloc
+  CHECK(rows.count({2003, 0}) == 0);
+  CHECK(parent.at("threads") == 4);
+  CHECK(parent.at("peak_bytes") == bytes_at_peak(rows));
+  CHECK(std::string(parent.at("program")).find("sizes_are_recorded") == 0);
+}
+
+TEST_CASE("a fork's child has its parent's live objects, and calls and a peak of its own") {
+  TemporaryFolder folder;
+  recorded({program_path("sizes_are_recorded")}, folder / "%p.json").run();
+  const std::map<int, Json> all = read_all(folder);
+  REQUIRE(all.size() == 2);
+  const Json& child = all.rbegin()->second;
+  const Rows rows = rows_of(child);
+  CHECK(rows.at({1001, 0}) == Row{0, 500, 0});
+  CHECK(rows.at({2003, 0}) == Row{20, 20, 1});
+  CHECK(rows.count({4194305, 0}) == 0);
+  CHECK(child.at("threads") == 1);
+  CHECK(child.at("peak_bytes") == bytes_at_peak(rows));
+}
+
+TEST_CASE("an object whose release was not seen is gone when its address is handed out again") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      recorded({program_path("fork_handlers_free_large_blocks")}, folder / "s.json").run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  const Row row = rows_of(read(folder / "s.json")).at({300001, 0});
+  CHECK(row.calls == 10);
+  CHECK(row.live_at_peak <= 2);  // glibc's first block of that size has an address of its own
+}
+
+TEST_CASE("the peak of a program with one thread is exact, however it came about") {
+  TemporaryFolder folder;
+  const std::string path = folder / "sizes.json";
+  for (const std::string way : {"plain", "shared", "static"}) {
+    Program program({program_path("peak_of_random_sizes", way)});
+    if (way == "plain") program.preloaded();
+    const Outcome outcome = program.with("PKTMALLOC_SIZES", path).run();
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err.empty());
+    const Json recording = read(path);
+    const Rows rows = rows_of(recording);
+    std::istringstream lines(outcome.out);
+    size_t count = 0;
+    for (uint64_t bytes, calls, live; lines >> bytes >> calls >> live; ++count) {
+      INFO(bytes);
+      CHECK(rows.at({bytes, 0}) == Row{calls, live, 1});
+    }
+    CHECK(count == 500);
+    CHECK(recording.at("peak_bytes") == bytes_at_peak(rows));
+  }
+}
+
+TEST_CASE("programs with threads, forks and signals of their own end as without a record") {
+  for (const std::string name :
+       {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
+        "fork_handlers_may_allocate", "fork_in_a_signal_handler", "signals_interrupt_allocations",
+        "detached_threads_work_while_main_exits", "vfork_and_exec_leave_the_parent_intact",
+        "allocation_in_key_destructors", "allocation_in_thread_local_destructors",
+        "allocation_before_constructors", "realloc_crosses_between_pool_and_next_allocator",
+        "failed_realloc_leaves_the_block", "free_keeps_errno", "threads_with_the_smallest_stacks",
+        "plugin_loaded_and_unloaded_repeatedly", "every_operator_new_and_delete"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = recorded({program_path(name)}, folder / "%p.json").run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+    read_all(folder);  // each is whole
+  }
+}
+
+TEST_CASE("real programs do the same with their sizes recorded") {
+  const std::vector<std::string> programs[] = {
+      {"sqlite3", ":memory:",
+       "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n "
+       "limit 20000) insert into t select i, hex(i * 7919) from n; "
+       "select count(*), max(b) from t where a % 3 = 1;"},
+      {"perl", "-e", "$h{$_ % 5003} .= $_ for 1 .. 100000; print length join '', sort values %h"},
+      {"/usr/bin/python3", "-c",
+       "import json, threading as t\n"
+       "out = []\n"
+       "def work(n): out.append(len(json.dumps({str(i): [i] * (i % 9) for i in range(9000)})))\n"
+       "all = [t.Thread(target=work, args=(n,)) for n in range(4)]\n"
+       "[x.start() for x in all]; [x.join() for x in all]; print(sum(out))"}};
+  for (const std::vector<std::string>& argv : programs) {
+    if (!installed(argv[0])) continue;
+    TemporaryFolder folder;
+    const auto set = [](Program program) -> Program {
+      return program.with("PYTHONMALLOC", "malloc").with("PERL_HASH_SEED", "0");
+    };
+    const Outcome without = set(Program(argv)).run();
+    const Outcome with = set(recorded(argv, folder / "s.json")).run();
+    INFO(argv[0] << ": " << with);
+    CHECK(with.status == 0);
+    CHECK(with.out == without.out);
+    CHECK(with.err == without.err);
+    CHECK(bytes_at_peak(rows_of(read(folder / "s.json"))) > 100000);
+  }
+}
+
+TEST_CASE("a server's sizes are recorded") {
+  if (!installed("redis-server") || !installed("redis-cli")) return;
+  TemporaryFolder folder;
+  const std::string script =
+      "LD_PRELOAD=" + library_path() +
+      " PKTMALLOC_SIZES=%p.json redis-server --port 0 "
+      "--unixsocket socket --save '' --daemonize no >log 2>&1 & "
+      "until [ \"$(redis-cli -s socket ping 2>&1)\" = PONG ]; do sleep 0.02; done; "
+      "redis-cli -s socket eval \"for i = 1, 20000 do redis.call('set', i, string.rep('x', 777)) "
+      "end\" "
+      "0 >/dev/null; "
+      "redis-cli -s socket shutdown nosave; wait $!";
+  const Outcome outcome = Program({"sh", "-c", script}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  uint64_t values = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (entry.path().extension() != ".json") continue;
+    const Json recording = read(entry.path());
+    CHECK(recording.at("program") == "redis-server");
+    for (const auto& [request, row] : rows_of(recording)) {
+      if (request.first > 777 && request.first < 800) values += row.live_at_peak;
+    }
+  }
+  CHECK(values >= 20000);
+}
+
+TEST_CASE("where memory for the record is refused, it ends in one line and the program goes on") {
+  const std::string line =
+      "pktmalloc: PKTMALLOC_SIZES: no memory for the record of sizes, which ends here\n";
+  size_t incomplete = 0;
+  for (int k = 1;; ++k) {
+    TemporaryFolder folder;
+    Outcome outcome =
+        Program({program_path("work_while_memory_is_refused")})
+            .with("LD_PRELOAD", build_path("tests/plugins/refusing.so") + " " + library_path())
+            .with("PKTMALLOC_SIZES", folder / "%p.json")
+            .with("REFUSE", "mmap " + std::to_string(k) + " " + std::to_string(k))
+            .run();
+    INFO(k << ": " << outcome);
+    CHECK(outcome.status == 0);
+    REQUIRE(outcome.out.rfind("refused ", 0) == 0);
+    if (outcome.out == "refused 0\n") break;
+    // A line from each process that was refused, none when it was the heap's own mmap.
+    while (outcome.err.rfind(line, 0) == 0) outcome.err.erase(0, line.size());
+    CHECK(outcome.err.empty());
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      incomplete += read(entry.path()).at("missing") > 0 ? 1 : 0;
+    }
+  }
+  CHECK(incomplete >= 3);
+}
+
+TEST_CASE("a file that cannot be written is told in one line") {
+  const Outcome outcome = recorded({program_path("hello")}, "/nonexistent/s.json").run();
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(outcome.out == "hello\n");
+  CHECK(outcome.err ==
+        "pktmalloc: cannot write sizes to /nonexistent/s.json: No such file or directory\n");
+}
+
+TEST_CASE("the path takes %p, %e and %%, and the file takes its place whole") {
+  TemporaryFolder folder;
+  folder.write("hello-plain.%.json", "old");
+  const Outcome outcome = recorded({program_path("hello")}, folder / "%e.%%.json").run();
+  INFO(outcome);
+  CHECK(outcome.err.empty());
+  CHECK(read(folder / "hello-plain.%.json").at("program") == "hello-plain");
+  size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    ++files;
+  }
+  CHECK(files == 1);
+}
+
+TEST_CASE("PKTMALLOC_TELL: that process says where its sizes are, and what reads them") {
+  TemporaryFolder folder;
+  // ls closes its stderr before libraries end.
+  const Outcome outcome =
+      recorded({"sh", "-c", "PKTMALLOC_TELL=$$ exec ls s.json"}, "s.json").in(folder.path()).run();
+  INFO(outcome);
+  CHECK(
+      outcome.err.find("pktmalloc: sizes are in s.json; read them with: pktmalloc tune s.json\n") !=
+      std::string::npos);
+}
+
+TEST_CASE("the checked library says that it records no sizes, a setuid program does nothing") {
+  TemporaryFolder folder;
+  const Outcome checked = Program({program_path("hello")})
+                              .with("LD_PRELOAD", build_path("libpktmalloc-checked.so"))
+                              .with("PKTMALLOC_SIZES", folder / "s.json")
+                              .run();
+  INFO(checked);
+  CHECK(checked.status == 7);
+  CHECK(checked.err == "pktmalloc: PKTMALLOC_SIZES=" + (folder / "s.json") +
+                           " does nothing here: it is for libpktmalloc.so\n");
+  CHECK_FALSE(std::filesystem::exists(folder / "s.json"));
+  const std::string copy = setuid_copy(program_path("hello", "static"), folder);
+  if (copy.empty()) return;
+  REQUIRE(chmod(folder.path().c_str(), 0777) == 0);
+  const Outcome setuid = Program({"setpriv", "--reuid=65534", "--clear-groups", copy})
+                             .with("PKTMALLOC_SIZES", folder / "s.json")
+                             .run();
+  INFO(setuid);
+  CHECK(setuid.status == 7);
+  CHECK(setuid.err.empty());
+  CHECK_FALSE(std::filesystem::exists(folder / "s.json"));
+}

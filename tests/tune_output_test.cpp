@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc tune: what it reads and refuses to read, and what it writes.
+#include "tests/tune.h"
+
+#include <filesystem>
+#include <utility>
+
+TEST_CASE("--packet keeps the packet sizes") {
+  const std::vector<Request> requests = {{100, 0, 5, 1000}, {1700, 0, 1, 500}, {20000, 0, 1, 1}};
+  CHECK(table_of(tuned(requests, {"--packet", "--classes", "4"})) == Table{112, 1600, 2176, 9216});
+  CHECK(table_of(tuned(requests, {"--packet"})) == Table{112, 1600, 1712, 2176, 9216, 20000});
+  TemporaryFolder folder;
+  folder.write("s.json", recording_of(requests).dump());
+  const Outcome outcome = tune({folder / "s.json", "--packet", "--classes", "2"});
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err == "pktmalloc: --packet keeps 3 classes, and --classes allows 2\n");
+}
+
+TEST_CASE("recordings are merged, in any order") {
+  TemporaryFolder folder;
+  folder.write("a.json", recording_of({{100, 0, 5, 10}, {200, 64, 1, 1}}, "one").dump());
+  folder.write("b.json",
+               recording_of({{200, 64, 2, 2}, {100, 0, 1, 1}, {50, 0, 3, 3}}, "two").dump());
+  const Outcome ab = tune({folder / "a.json", folder / "b.json", "--json"});
+  const Outcome ba = tune({"--json", folder / "b.json", folder / "a.json"});
+  CHECK(ab.status == 0);
+  CHECK(ab.out == ba.out);
+  const Json merged = Json::parse(ab.out);
+  CHECK(merged.at("calls") == 12);
+  CHECK(merged.at("bytes_at_peak") == 100 * 11 + 200 * 3 + 50 * 3);
+  CHECK(merged.at("programs") == Json({"one", "two"}));
+  CHECK(table_of(merged) == Table{64, 112, 256});
+}
+
+TEST_CASE("a file that is none of sizes is named in one line") {
+  TemporaryFolder folder;
+  const std::string good = recording_of({{100, 0, 5, 10}}).dump();
+  folder.write("good.json", good);
+  const auto with = [&](const char* key, const Json& value) {
+    Json json = Json::parse(good);
+    json.at("sizes").at(0)[key] = value;
+    return json.dump();
+  };
+  Json newer = Json::parse(good);
+  newer["schema"] = 2;
+  Json overflowing = Json::parse(with("bytes", uint64_t{1} << 40));
+  overflowing.at("sizes").at(0)["live_at_peak"] = uint64_t{1} << 40;
+  const std::pair<std::string, std::string> bad[] = {
+      {"empty", ""},
+      {"cut", good.substr(0, good.size() / 2)},
+      {"text", "no JSON\n"},
+      {"array", "[1, 2]"},
+      {"statistics", "{\"schema\": 1, \"process\": {}, \"classes\": []}"},
+      {"negative", with("bytes", -1)},
+      {"fraction", with("calls", 1.5)},
+      {"huge", with("live_at_peak", uint64_t{1} << 60)},
+      {"overflow", overflowing.dump()},
+      {"alignment", with("alignment", 48)},
+      {"word", with("bytes", "100")},
+  };
+  for (const auto& [name, text] : bad) {
+    folder.write(name, text);
+    const Outcome outcome = tune({folder / "good.json", folder / name});
+    INFO(name << ": " << outcome);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err == "pktmalloc: " + (folder / name) +
+                             " is not a whole file of sizes (PKTMALLOC_SIZES=FILE writes one)\n");
+  }
+  folder.write("newer", newer.dump());
+  CHECK(tune({folder / "newer"}).err ==
+        "pktmalloc: " + (folder / "newer") + " has schema 2; this pktmalloc reads schema 1\n");
+  CHECK(tune({folder / "absent"}).err ==
+        "pktmalloc: cannot read " + (folder / "absent") + ": No such file or directory\n");
+  CHECK(tune({folder.path()}).err ==
+        "pktmalloc: cannot read " + folder.path() + ": Is a directory\n");
+  folder.write("nothing", recording_of({}).dump());
+  CHECK(tune({folder / "nothing"}).err ==
+        "pktmalloc: nothing was recorded that a class could serve\n");
+  for (const std::string classes : {"0", "64", "x", "-1"}) {
+    CHECK(tune({folder / "good.json", "--classes", classes}).status == 2);
+  }
+}
+
+TEST_CASE("--def writes a table that the engine compiles") {
+  TemporaryFolder folder;
+  REQUIRE(std::filesystem::create_directory(folder / "sizeclass"));
+  folder.write("s.json", recording_of({{100, 0, 5, 10}, {5000, 0, 1, 1}}, "a\nb").dump());
+  const std::string def = folder / "sizeclass/classes.def";
+  const Outcome outcome = tune({folder / "s.json", "--def", def});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  const std::string text = folder.read("sizeclass/classes.def");
+  CHECK(text.find("\nCLASS(112)\nCLASS(5008)\n") != std::string::npos);
+  CHECK(text.find("for a?b.") != std::string::npos);
+  const Outcome compiled = Program({"g++", "-std=c++20", "-fsyntax-only", "-I", folder.path(),
+                                    "-I.", "sizeclass/class_table.cpp"})
+                               .run();
+  INFO(compiled);
+  CHECK(compiled.clean());
+}
+
+TEST_CASE("--picture draws the histogram with every class of both tables") {
+  TemporaryFolder folder;
+  const std::vector<Request> requests = {{100, 0, 5, 10}, {5000, 0, 1, 1}, {262144, 0, 1, 1}};
+  folder.write("s.json", recording_of(requests, "<&>").dump());
+  CHECK(tune({folder / "s.json", "--picture", folder / "p.svg"}).status == 0);
+  CHECK(tune({folder / "s.json", "--picture", folder / "p.html"}).status == 0);
+  const std::string svg = folder.read("p.svg");
+  const Outcome parsed = Program({"/usr/bin/python3", "-c",
+                                  "import sys, xml.etree.ElementTree as e\n"
+                                  "all = e.parse(sys.argv[1]).getroot().iter()\n"
+                                  "print(sum(x.get('class') == 'border' for x in all))",
+                                  folder / "p.svg"})
+                             .run();
+  INFO(parsed);
+  CHECK(parsed.out == std::to_string(63 + 3) + "\n");
+  const std::string page = folder.read("p.html");
+  CHECK(page.find("PKTMALLOC_CLASSES=112,5008,262144") != std::string::npos);
+  CHECK(page.find("Size classes for &lt;&amp;&gt;") != std::string::npos);
+  const Outcome wrong = tune({folder / "s.json", "--picture", folder / "p.png"});
+  CHECK(wrong.status == 2);
+  CHECK(wrong.err ==
+        "pktmalloc: --picture " + (folder / "p.png") + ": the name must end in .svg or .html\n");
+  CHECK(tune({folder / "s.json", "--picture", "/nonexistent/p.svg"}).err ==
+        "pktmalloc: cannot write /nonexistent/p.svg: No such file or directory\n");
+}

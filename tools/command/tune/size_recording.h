@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// SizeRecording: what programs asked for, from files that PKTMALLOC_SIZES wrote; any number of
+// files are one recording, as if their processes' peaks had been at the same moment.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pktmalloc {
+
+struct SizeRecord {
+  uint64_t bytes = 0;
+  uint64_t alignment = 0;     // as asked for; 0: none
+  uint64_t calls = 0;         // that allocated
+  uint64_t live_at_peak = 0;  // objects
+  uint64_t threads = 0;       // that made calls, of all processes
+};
+
+struct SizeRecording {
+  std::vector<SizeRecord> sizes;  // ascending by bytes, then alignment; each pair once
+  std::set<std::string> programs;
+  uint64_t files = 0;
+  uint64_t threads = 0;
+  uint64_t missing = 0;  // allocations that are not recorded
+
+  uint64_t calls() const;
+  uint64_t objects_at_peak() const;
+  uint64_t bytes_at_peak() const;
+};
+
+// Throws Failure with the path of the first file that cannot be read or is none of sizes.
+SizeRecording read_sizes(const std::vector<std::string>& paths);
+
+}  // namespace pktmalloc

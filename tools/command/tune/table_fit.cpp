@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/tune/table_fit.h"
+
+#include <algorithm>
+
+namespace pktmalloc {
+
+TableFit fit(const ClassTable& table, const SizeRecording& recording) {
+  TableFit all;
+  all.classes.resize(table.count());
+  for (const SizeRecord& record : recording.sizes) {
+    const ClassId id = record.alignment == 0 ? table.find(record.bytes)
+                                             : table.find_aligned(record.bytes, record.alignment);
+    const uint64_t requested = record.bytes * record.live_at_peak;
+    all.class_of.push_back(id == kNoClass ? 0 : table[id].object_bytes);
+    if (id == kNoClass) {
+      all.passed_calls += record.calls;
+      all.passed_objects += record.live_at_peak;
+      all.passed_bytes += requested;
+      continue;
+    }
+    ClassFit& c = all.classes[index(id)];
+    if (c.calls == 0 && c.objects == 0) c.smallest = record.bytes;  // they ascend
+    c.largest = std::max(record.bytes, c.largest);
+    c.calls += record.calls;
+    c.objects += record.live_at_peak;
+    c.requested += requested;
+    c.threads = std::max(record.threads, c.threads);
+  }
+  for (unsigned i = 0; i < table.count(); ++i) {
+    const SizeClass& geometry = table[static_cast<ClassId>(i)];
+    ClassFit& c = all.classes[i];
+    c.bytes = geometry.object_bytes;
+    const uint64_t per_slab = geometry.objects_per_slab;
+    const uint64_t end = (uint64_t{1} << geometry.slab_shift) - per_slab * c.bytes;
+    c.slab_ends = (c.objects + per_slab - 1) / per_slab * end;
+    all.requested += c.requested;
+    all.lost += c.lost();
+    all.slab_ends += c.slab_ends;
+  }
+  return all;
+}
+
+}  // namespace pktmalloc

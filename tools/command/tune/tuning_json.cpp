@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include <nlohmann/json.hpp>
+
+#include "tools/command/tune/tuning.h"
+
+namespace pktmalloc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json table_json(const TableFit& fit) {
+  Json classes = Json::array();
+  for (const ClassFit& c : fit.classes) {
+    classes.push_back({{"bytes", c.bytes},
+                       {"calls", c.calls},
+                       {"objects_at_peak", c.objects},
+                       {"requested_bytes_at_peak", c.requested},
+                       {"rounding_bytes_at_peak", c.lost()},
+                       {"slab_end_bytes", c.slab_ends},
+                       {"threads", c.threads}});
+  }
+  return {{"requested_bytes_at_peak", fit.requested},
+          {"rounding_bytes_at_peak", fit.lost},
+          {"slab_end_bytes", fit.slab_ends},
+          {"passed_calls", fit.passed_calls},
+          {"passed_objects_at_peak", fit.passed_objects},
+          {"passed_bytes_at_peak", fit.passed_bytes},
+          {"classes", classes}};
+}
+
+}  // namespace
+
+std::string tuning_json(const Tuning& tuning) {
+  const SizeRecording& r = tuning.recording;
+  const Json json = {{"schema", 1},
+                     {"content", "tuning"},
+                     {"programs", r.programs},
+                     {"recordings", r.files},
+                     {"calls", r.calls()},
+                     {"objects_at_peak", r.objects_at_peak()},
+                     {"bytes_at_peak", r.bytes_at_peak()},
+                     {"missing", r.missing},
+                     {"PKTMALLOC_CLASSES", classes_value(tuning)},
+                     {"least_rounding_bytes_at_peak", tuning.least},
+                     {"default", table_json(tuning.before)},
+                     {"tuned", table_json(tuning.after)}};
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace pktmalloc
