@@ -68,6 +68,7 @@ bool parse_number(const char* text, int least, int most, int& out) {
 char stats_path[PATH_MAX];
 char sizes_path[PATH_MAX];
 char next_path[PATH_MAX];
+char trace_path[PATH_MAX];
 
 char name[NAME_MAX + 1];  // of the program; arguments are written over as well
 
@@ -154,6 +155,11 @@ bool parse_BACKGROUND(const char* value) {
                       : equal(value, "1") ? Switch::kOn
                                           : Switch::kAuto;
   return equal(value, "auto") || equal(value, "0") || equal(value, "1");
+}
+
+bool parse_TRACE(const char* value) {
+  parsed.trace_path = equal(value, "0") ? nullptr : copy_path(value, trace_path);
+  return equal(value, "0") || (strpbrk(value, "/.") != nullptr && parsed.trace_path != nullptr);
 }
 
 bool parse_VERBOSE(const char* value) {

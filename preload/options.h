@@ -26,6 +26,7 @@ struct Options {
   unsigned class_count = 0;               // 0: the default table
   uint64_t age_ms = 1000;
   Switch background = Switch::kAuto;
+  const char* trace_path = nullptr;  // nullptr: none
   bool verbose = false;
   // Of the checked library.
   bool check_reports = false;  // and goes on, instead of abort

@@ -20,6 +20,7 @@
 #include "preload/sampler.h"
 #include "preload/sizes.h"
 #include "preload/thread.h"
+#include "preload/trace.h"
 #include "preload/window.h"
 #include "sizeclass/misuse.h"
 
@@ -166,6 +167,7 @@ __attribute__((constructor(101))) void on_load() {
   report_start();
   reporter_load();
   sizes_load();
+  trace_load();
   if (!options().children) leave_environment();
 }
 

@@ -25,6 +25,13 @@ inline uint64_t clock_us() {
   return static_cast<uint64_t>(t.tv_sec) * 1000000 + static_cast<uint64_t>(t.tv_nsec) / 1000;
 }
 
+// Nanoseconds of the same clock: no thread sees it go back, also not from what another saw.
+inline uint64_t clock_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<uint64_t>(t.tv_sec) * 1000000000 + static_cast<uint64_t>(t.tv_nsec);
+}
+
 // Or until a signal; keeps errno. By number, because libc's functions are cancellation points: a
 // thread would be cancelled inside malloc or free and lose what it was about to exchange.
 inline void sleep_us(long us) {

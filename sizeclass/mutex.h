@@ -28,6 +28,8 @@ enum class LockRank : uint8_t {
   kLargeObjects,                        // checked: the table of objects outside the slabs
   kQuarantine,                          // checked: the freed objects that wait
   kGuard,                               // checked: objects before guard pages
+  kTraceShared,                         // the trace's buffer that all threads share
+  kTraceFile,                           // the trace's file, and which buffers are written to it
   kAgeing,                              // who gives memory back just now
   kCaches,                              // the list of thread caches
   kArea,                                // kArea + n: slabs of class n

@@ -98,6 +98,7 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
        {"", "0", "1", "s", "3ms", "0s", "61m", "2h", "3601s", "1 s", "1s ", "1s,2s", "-1s", "1.5s",
         "18446744073709551617s", "99999999999999999999ms"}},
       {"PKTMALLOC_BACKGROUND", {"", "2", "yes", "AUTO", "01"}},
+      {"PKTMALLOC_TRACE", {"", "1", "on"}},
       {"PKTMALLOC_VERBOSE", {"", "2", "yes", "on"}},
       {"PKTMALLOC_CHECK", {"", "0", "1", "warn"}},
       {"PKTMALLOC_QUARANTINE", {"", "-1", "1T", "17GiB", "1 MiB"}},
@@ -137,6 +138,7 @@ TEST_CASE("a good value is taken without a word") {
       {"PKTMALLOC_BACKGROUND", "0"},     {"PKTMALLOC_BACKGROUND", "1"},
       {"PKTMALLOC_VERBOSE", "0"},        {"PKTMALLOC_STATS_INTERVAL", "0"},
       {"PKTMALLOC_STATS_SIGNAL", "0"},   {"PKTMALLOC_TELL", "1"},
+      {"PKTMALLOC_TRACE", "0"},          {"PKTMALLOC_TRACE", "/dev/null"},
       {"PKTMALLOC_CHILDREN", "0"},       {"PKTMALLOC_CHILDREN", "1"},
       {"PKTMALLOC_SIZES", "0"},
   };

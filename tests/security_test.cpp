@@ -34,6 +34,7 @@ const std::map<std::string, long> kNumbers = {
     CALL(clone3),
     CALL(close),
     CALL(fcntl),
+    CALL(ftruncate),
     CALL(futex),
     CALL(getpid),
     CALL(madvise),
@@ -45,6 +46,7 @@ const std::map<std::string, long> kNumbers = {
     CALL(openat),
     CALL(prctl),
     CALL(prlimit64),
+    CALL(pwrite64),
     CALL(rename),
     CALL(rseq),
     CALL(rt_sigaction),
@@ -119,6 +121,8 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
        {"PKTMALLOC_AGE", "8ms"}},
       {{"PKTMALLOC_STATS", folder / "%p.json"}, {kFileLimit, "2000"}},
       {{"PKTMALLOC_SIZES", folder / "%p.sizes.json"}, {"PKTMALLOC_TELL", "1"}},
+      {{"PKTMALLOC_TRACE", folder / "%p.trace"}},
+      {{"PKTMALLOC_TRACE", folder / "%p.trace"}, {kFileLimit, "100000"}},
       {{"PKTMALLOC_STATS", "1"}, {"PKTMALLOC_BACKGROUND", "0"}, {"PKTMALLOC_AGE", "8ms"}}};
   Calls seen;
   for (const std::string name : {"hello", "everything_at_once"}) {

@@ -36,8 +36,13 @@ $(foreach suite,$(ENGINE_SUITES),$(eval $(call ENGINE_SUITE,$(suite))))
 
 $(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/program.o $(TESTS)/obj/main.o
 	$(call say,TEST)
-	$(Q)$(CXX) -pthread $^ -o $@
+	$(Q)$(CXX) -pthread $^ $(LINK_$*) -o $@
 -include $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.d) $(TESTS)/obj/main.d $(TESTS)/obj/program.d
+# Those of traces read them as the command does.
+$(TESTS)/trace $(TESTS)/trace_file $(TESTS)/replay: $(BUILD)/obj/tools/command/replay/trace.o
+LINK_trace := -lfmt
+LINK_trace_file := -lfmt
+LINK_replay := -lfmt
 # The tests of the benchmarks run these; tools/bench/bench.mk has the rules.
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
@@ -85,7 +90,7 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 
 # These run the command.
 $(addprefix $(TESTS)/,run doctor doctor_process completion report report_page compare comparison \
-  live top window tune tune_output): | $(COMMAND) $(LIBRARIES)
+  live top window tune tune_output replay): | $(COMMAND) $(LIBRARIES)
 $(addprefix $(TESTS)/,live top window): | $(TESTS)/plugins/window.so \
   $(addprefix $(TESTS)/bin/is_read_from_outside-,plain shared static)
 

@@ -40,8 +40,8 @@ PRELOAD = [
     "stacks",
     "unwinder",
     "process",  # process.cpp; its header stands at the bottom
-    "sizes",
-    "address_table size_histogram",
+    "sizes trace",
+    "address_table size_histogram trace_buffer trace_file",
     "reporter",
     "report",
     "report_file",
@@ -55,7 +55,8 @@ PRELOAD = [
     "options",
     "observer",
     "thread writer message statistics export environment bytes",
-    "mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write",
+    "mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write "
+    "trace_format",
 ]
 # Folder -> what its files may include by path.
 FOLDERS = {
@@ -65,13 +66,14 @@ FOLDERS = {
     # what it is made of.
     "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "sizeclass/classes.def",
               "preload/pktmalloc.h", "preload/statistics.h", "preload/statistics.def",
-              "preload/options.def", "preload/window.h", "preload/format.h", "preload/bytes.h", "sizeclass/statistics.h",
+              "preload/options.def", "preload/window.h", "preload/format.h", "preload/bytes.h",
+              "preload/trace_format.h", "sizeclass/statistics.h",
               "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
 }
 # Folders of tools/command, top to bottom; those of one line do not include each other. Above them
 # all are the subcommands, below them the nouns that all share.
 COMMAND = [
-    "doctor compare report tune",
+    "doctor compare report tune replay",
     "live",
     "system page",
     "text",

@@ -15,6 +15,7 @@ void add_compare(CLI::App& command, const UserCommand& words);
 void add_doctor(CLI::App& command);
 void add_report(CLI::App& command);
 void add_run(CLI::App& command, const UserCommand& words);
+void add_replay(CLI::App& command);
 void add_stat(CLI::App& command);
 void add_top(CLI::App& command);
 void add_tune(CLI::App& command);

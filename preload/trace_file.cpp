@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "preload/trace_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "preload/message.h"
+#include "preload/options.h"
+#include "preload/quiet_write.h"
+#include "sizeclass/clock.h"
+
+namespace pktmalloc {
+namespace {
+
+// Programs that look for their own descriptors, and shells that number theirs, stay below.
+constexpr int kLowestDescriptor = 200;
+
+int move_up(int descriptor) {
+  const int high = fcntl(descriptor, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  if (high < 0) return descriptor;
+  ::close(descriptor);
+  return high;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+bool TraceFile::name() {
+  if (name_.name(options().trace_path, 1)) return true;
+  message("the name of the trace is too long: %s", options().trace_path);
+  return false;
+}
+
+bool TraceFile::open(int forked_from) {
+  struct stat found;
+  if (lstat(path(), &found) == 0 && S_ISREG(found.st_mode)) unlink(path());
+  const int low = ::open(path(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  descriptor_ = low < 0 ? low : move_up(low);
+  if (descriptor_ < 0 || fstat(descriptor_, &identity_) != 0) {
+    message("cannot write the trace %s: %s", path(), strerror(errno));
+    return false;
+  }
+  trace::Header header{};
+  memcpy(header.magic, trace::kMagic, sizeof header.magic);
+  header.version = trace::kVersion;
+  header.start_ns = clock_ns();
+  header.start_epoch = static_cast<uint64_t>(time(nullptr));
+  header.pid = getpid();
+  header.forked_from = forked_from;
+  strncpy(header.program, program_name(), sizeof header.program - 1);
+  header.checksum = trace::checksum_of(header);
+  length_ = 0;
+  blocks_ = 0;
+  return write(&header, sizeof header);
+}
+
+bool TraceFile::append(trace::Block& block) {
+  block.number = blocks_++;
+  block.checksum = trace::checksum_of(block, &block + 1);
+  struct stat now;
+  const bool ours = fstat(descriptor_, &now) == 0 && same_file(now, identity_);
+  if (!ours && !reopen()) {
+    message("the trace %s ends early: the program closed its descriptor", path());
+    return false;
+  }
+  return write(&block, sizeof block + block.bytes);
+}
+
+bool TraceFile::reopen() {
+  descriptor_ = ::open(path(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  struct stat now;
+  if (descriptor_ < 0) return false;
+  descriptor_ = move_up(descriptor_);
+  if (fstat(descriptor_, &now) == 0 && same_file(now, identity_)) return true;
+  ::close(descriptor_);
+  descriptor_ = -1;
+  return false;
+}
+
+bool TraceFile::write(const void* bytes, size_t count) {
+  const char* at = static_cast<const char*>(bytes);
+  for (size_t left = count; left > 0;) {
+    const ssize_t written = quiet_write(descriptor_, at, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      message("the trace %s ends early: %s", path(), strerror(errno));
+      // The rest of a block helps nobody; a pipe keeps it.
+      const int ignored = ftruncate(descriptor_, length_);
+      static_cast<void>(ignored);
+      return false;
+    }
+    at += written;
+    left -= static_cast<size_t>(written);
+  }
+  length_ += static_cast<off_t>(count);
+  return true;
+}
+
+void TraceFile::close(trace::State state) {
+  struct stat now;
+  if (descriptor_ < 0 || fstat(descriptor_, &now) != 0 || !same_file(now, identity_)) return;
+  // A pipe cannot be written at an offset and does without.
+  if (S_ISREG(now.st_mode) && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
+    const ssize_t ignored =
+        pwrite(descriptor_, &state, sizeof state, offsetof(trace::Header, state));
+    static_cast<void>(ignored);
+  }
+  ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void TraceFile::forget() {
+  struct stat now;
+  if (descriptor_ >= 0 && fstat(descriptor_, &now) == 0 && same_file(now, identity_)) {
+    ::close(descriptor_);
+  }
+  descriptor_ = -1;
+}
+
+}  // namespace pktmalloc

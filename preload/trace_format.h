@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The trace's format, shared by the library, which writes it, and `pktmalloc replay`, which reads.
+//
+// A Header, then blocks, each of one thread and readable by itself, then a block of kind kEnd. Of a
+// thread's blocks the order is that of the file; between threads it is that of the times, where a
+// release comes before an allocation of the same nanosecond. A record in a block:
+//
+//   byte     its kind (2 bits), and which of the 64 latest addresses its address is told from
+//   varint   ns since the record before
+//   varint   address / 8 less the latest one / 8, zigzag
+//   varint   bytes asked for; allocations only
+//   byte     log2 of the alignment asked for; kAlignedAllocation only
+//
+// An object is told by its address: the reader finds the allocation of each release, because in
+// order of time an address is somebody's from its allocation to its release. All numbers have the
+// bytes of the machine. Who changes any of this raises kVersion.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace pktmalloc::trace {
+
+inline constexpr char kMagic[8] = {'p', 'k', 't', 't', 'r', 'a', 'c', 'e'};
+inline constexpr uint32_t kVersion = 1;
+
+enum class State : uint32_t {
+  kRunning,  // or killed
+  kEnded,
+  kStopped,  // before its process, because memory or the file was refused
+};
+
+struct Header {
+  char magic[8];
+  uint32_t version;
+  State state;           // the only field that is written again later
+  uint64_t start_ns;     // monotonic clock, as the records
+  uint64_t start_epoch;  // seconds
+  int32_t pid;
+  int32_t forked_from;  // process that the objects of before belong to; 0: traced from its load
+  char program[64];     // ends with a zero
+  uint64_t checksum;    // of all before it, with state 0
+};
+
+enum class BlockKind : uint32_t { kRecords = 0x4b4c4250, kEnd = 0x444e4550 };
+
+struct Block {
+  BlockKind kind;
+  uint32_t bytes;     // of its records, which follow
+  uint32_t thread;    // from 1; 0: threads that had ended or were not there yet, mixed
+  uint32_t number;    // of the block in the file, from 0
+  uint64_t start_ns;  // the first record's time is told from
+  uint64_t checksum;  // of the fields before it and of the records
+};
+
+inline constexpr size_t kMostBlockBytes = size_t{64} << 10;
+inline constexpr size_t kMostRecordBytes = 1 + 10 + 10 + 10 + 1;
+
+enum RecordKind : unsigned { kAllocation, kAlignedAllocation, kRelease };
+
+// What a record is told from.
+struct Position {
+  uint64_t time_ns;
+  uint64_t latest[64];  // address / 8, by bits of the address: a size class's are one entry's
+
+  static unsigned entry_of(uint64_t address) { return (address >> 37) & 63; }
+};
+
+inline unsigned char* put_varint(unsigned char* out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<unsigned char>(value | 0x80);
+  *out++ = static_cast<unsigned char>(value);
+  return out;
+}
+
+// nullptr when it is cut off at `end` or too long.
+inline const unsigned char* get_varint(const unsigned char* in, const unsigned char* end,
+                                       uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; in < end && shift < 64; shift += 7) {
+    value |= uint64_t{*in & 0x7fu} << shift;
+    if ((*in++ & 0x80) == 0) return in;
+  }
+  return nullptr;
+}
+
+constexpr uint64_t zigzag(uint64_t difference) {
+  return difference << 1 ^ (0 - (difference >> 63));
+}
+constexpr uint64_t unzigzag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
+
+// Every step can be undone, so no change within one word goes unseen.
+inline uint64_t checksum(const void* bytes, size_t count, uint64_t sum = 0) {
+  const char* at = static_cast<const char*>(bytes);
+  for (size_t done = 0; done < count; done += 8) {
+    uint64_t word = 0;
+    memcpy(&word, at + done, count - done < 8 ? count - done : 8);
+    sum = (sum ^ word) * 0x9e3779b97f4a7c15;
+    sum ^= sum >> 32;
+  }
+  return sum;
+}
+
+inline uint64_t checksum_of(Header header) {
+  header.state = State::kRunning;
+  return checksum(&header, offsetof(Header, checksum));
+}
+
+inline uint64_t checksum_of(const Block& block, const void* records) {
+  return checksum(records, block.bytes, checksum(&block, offsetof(Block, checksum)));
+}
+
+static_assert(sizeof(Header) == 112 && sizeof(Block) == 32, "no padding: all bytes are checked");
+
+}  // namespace pktmalloc::trace

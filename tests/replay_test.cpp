@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc replay: traces of real programs are played, damaged ones are read up to the damage.
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/program.h"
+#include "tests/temporary_folder.h"
+#include "tools/command/failure.h"
+#include "tools/command/replay/trace.h"
+
+using nlohmann::json;
+using pktmalloc::read_trace;
+using pktmalloc::Trace;
+
+namespace {
+
+Program replay(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {build_path("pktmalloc"), "replay"});
+  return Program(arguments).timeout(300);
+}
+
+Outcome record(std::vector<std::string> argv, const std::string& path,
+               const std::string& folder = "/") {
+  return Program(std::move(argv))
+      .preloaded()
+      .with("PKTMALLOC_TRACE", path)
+      .with("PYTHONMALLOC", "malloc")
+      .in(folder)
+      .run();
+}
+
+// Every allocation and every release is played, under every allocator.
+void check_played_whole(const std::string& path) {
+  const Trace trace = read_trace(path);
+  CHECK(trace.warning.empty());
+  CHECK(trace.unseen_releases == 0);
+  REQUIRE(trace.objects > 0);
+  const Outcome outcome = replay({path, "--json", "-n", "1", "--with", "glibc,pktmalloc"}).run();
+  INFO(outcome);
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  const json told = json::parse(outcome.out);
+  CHECK(told["whole"] == true);
+  REQUIRE(told["allocators"].size() == 3);
+  for (const json& allocator : told["allocators"]) {
+    CHECK(allocator["allocations"] == trace.objects);
+    CHECK(allocator["releases"] == trace.calls.size() - trace.objects);
+    CHECK(allocator["time_ms"] > 0);
+    if (allocator["name"] == "nothing") continue;
+    CHECK(allocator["refused"] == 0);
+    CHECK(allocator["peak_rss_bytes"] >= allocator["end_rss_bytes"]);
+    CHECK(allocator["malloc_p50_ns"] <= allocator["malloc_p99_ns"]);
+    CHECK(allocator["free_p99_ns"] <= allocator["free_p99_9_ns"]);
+  }
+}
+
+// Reads it as a file. "": whole; otherwise what is told.
+std::string told_of(const std::string& bytes, const TemporaryFolder& folder) {
+  folder.write("changed", bytes);
+  try {
+    return read_trace(folder / "changed").warning;
+  } catch (const pktmalloc::Failure& failure) {
+    return failure.what();
+  }
+}
+
+std::string small_trace(const TemporaryFolder& folder) {
+  REQUIRE(record({program_path("known_calls")}, folder / "small").clean());
+  return folder.read("small");
+}
+
+}  // namespace
+
+TEST_CASE("what threads do is played whole") {
+  for (const std::string name :
+       {"known_calls", "everything_at_once", "fork_storm_from_many_threads",
+        "cancelled_threads_free_in_their_handlers", "free_in_another_thread",
+        "thread_churn_is_bounded", "statistics_are_exact"}) {
+    TemporaryFolder folder;
+    INFO(name);
+    CHECK(record({program_path(name)}, folder / "t").clean());
+    check_played_whole(folder / "t");
+  }
+}
+
+TEST_CASE("python3 and sqlite3 are played whole") {
+  const std::string sql =
+      "CREATE TABLE t(a, b); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE "
+      "i<20000) INSERT INTO t SELECT i, printf('%050d', i) FROM n; SELECT count(*) FROM t ORDER BY "
+      "b;";
+  const std::string python =
+      "import json, threading\n"
+      "def work(): json.loads(json.dumps([{'a': i} for i in range(3000)]))\n"
+      "threads = [threading.Thread(target=work) for i in range(4)]\n"
+      "for t in threads: t.start()\n"
+      "for t in threads: t.join()";
+  for (const auto& argv : std::vector<std::vector<std::string>>{{"/usr/bin/python3", "-c", python},
+                                                                {"sqlite3", ":memory:", sql}}) {
+    if (!installed(argv[0])) continue;
+    TemporaryFolder folder;
+    INFO(argv[0]);
+    CHECK(record(argv, folder / "t", folder.path()).status == 0);
+    check_played_whole(folder / "t");
+  }
+}
+
+TEST_CASE("redis-server under redis-benchmark is played whole") {
+  if (!installed("redis-server") || !installed("redis-benchmark")) return;
+  TemporaryFolder folder;
+  const std::string script =
+      "LD_PRELOAD=" + library_path() +
+      " PKTMALLOC_TRACE=./t redis-server --port 0 --unixsocket $PWD/socket --save '' "
+      "--io-threads 2 > log 2>&1 & until [ -S socket ]; do sleep 0.05; done; "
+      "redis-benchmark -s socket -q -n 3000 -c 20 -P 5 -t set,lpush,hset > /dev/null; "
+      "redis-cli -s socket shutdown nosave; wait";
+  const Outcome outcome = Program({"sh", "-c", script}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  check_played_whole(folder / "t");
+}
+
+TEST_CASE("every single changed byte and every cut is told, and none crashes or hangs") {
+  TemporaryFolder folder;
+  const std::string bytes = small_trace(folder);
+  REQUIRE(bytes.size() < 20000);
+  REQUIRE(told_of(bytes, folder).empty());
+  const size_t state = offsetof(pktmalloc::trace::Header, state);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (const int flip : {1, 0x80, 0xff}) {
+      std::string changed = bytes;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      INFO("byte " << at << " ^ " << flip);
+      // The state may be that of a trace that still grows, whose end is there.
+      if (told_of(changed, folder).empty() != (at == state && flip == 1)) FAIL("not told");
+    }
+  }
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    INFO("the first " << length << " bytes");
+    if (told_of(bytes.substr(0, length), folder).empty()) FAIL("not told");
+  }
+}
+
+// The checksum is right: written so, not damaged.
+TEST_CASE("records that are none, with a good checksum, crash nothing") {
+  TemporaryFolder folder;
+  const std::string bytes = small_trace(folder);
+  pktmalloc::trace::Block block;
+  const size_t at = sizeof(pktmalloc::trace::Header);
+  memcpy(&block, bytes.data() + at, sizeof block);
+  size_t told = 0;
+  for (size_t i = 0; i < block.bytes; ++i) {
+    for (int value = 0; value < 256; value += 5) {
+      std::string changed = bytes;
+      char* const records = changed.data() + at + sizeof block;
+      records[i] = static_cast<char>(value);
+      block.checksum = pktmalloc::trace::checksum_of(block, records);
+      memcpy(changed.data() + at, &block, sizeof block);
+      told += told_of(changed, folder).empty() ? 0 : 1;
+    }
+  }
+  CHECK(told > 0);
+}
+
+TEST_CASE("a cut trace is played as far as it goes, after a line that says where it ends") {
+  TemporaryFolder folder;
+  REQUIRE(record({program_path("free_in_another_thread")}, folder / "t").clean());
+  const std::string bytes = folder.read("t");
+  folder.write("cut", bytes.substr(0, bytes.size() / 2));
+  const Outcome outcome = replay({folder / "cut", "-n", "1", "--with", "glibc"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.find("pktmalloc: " + folder / "cut" + ": it is cut off in a block at byte ") ==
+        0);
+  CHECK(outcome.out.find("\nglibc ") != std::string::npos);
+}
+
+TEST_CASE("what is no trace is told in one line, with status 2") {
+  TemporaryFolder folder;
+  const std::string small = small_trace(folder);
+  std::string version = small;
+  version[8] = 9;
+  const std::pair<std::string, std::string> rows[] = {
+      {"", " is not a trace of pktmalloc (PKTMALLOC_TRACE=FILE writes one)\n"},
+      {"{\"schema\": 1}", " is not a trace of pktmalloc (PKTMALLOC_TRACE=FILE writes one)\n"},
+      {small.substr(0, 50), " ends in the header of its trace\n"},
+      {small.substr(0, 112), " holds no calls to play\n"},
+      {version, " is a trace of version 9; this pktmalloc reads version 1\n"}};
+  for (const auto& [bytes, line] : rows) {
+    folder.write("t", bytes);
+    const Outcome outcome = replay({folder / "t", "--with", "glibc"}).run();
+    INFO(outcome);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.find("pktmalloc: " + folder / "t" + line) != std::string::npos);
+  }
+  for (const auto& arguments :
+       std::vector<std::vector<std::string>>{{folder / "none"},
+                                             {folder.path()},
+                                             {folder / "small", "--with", "nosuch"},
+                                             {folder / "small", "--with", "mine=/none.so"},
+                                             {folder / "small", "--speed", "half"},
+                                             {folder / "small", "-n", "0"},
+                                             {}}) {
+    const Outcome outcome = replay(arguments).run();
+    INFO(outcome);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.err.find("pktmalloc: ") == 0);
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  }
+}
+
+TEST_CASE("a library that cannot be preloaded is told, not glibc measured in its name") {
+  TemporaryFolder folder;
+  small_trace(folder);
+  folder.write("no.so", "text");
+  const Outcome outcome =
+      replay({folder / "small", "-n", "1", "--with", "mine=" + folder / "no.so"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 2);
+  CHECK(outcome.err.find("pktmalloc: the replay under mine failed\n") != std::string::npos);
+}
+
+TEST_CASE("any library by name, from stdin, at the speed of the program") {
+  TemporaryFolder folder;
+  REQUIRE(record({"perl", "-e",
+                  "for (1 .. 20) { $a{$_} = 'x' x 30000; select undef, undef, undef, "
+                  ".02 }"},
+                 folder / "t")
+              .clean());
+  const Trace trace = read_trace(folder / "t");
+  const double ms = static_cast<double>(trace.calls.back().time_ns - trace.calls[0].time_ns) / 1e6;
+  REQUIRE(ms >= 400);
+  const std::string command = build_path("pktmalloc") +
+                              " replay - --json -n 1 --speed real --with " +
+                              "ours=" + library_path() + " < t";
+  const Outcome outcome = Program({"sh", "-c", command}).in(folder.path()).run();
+  INFO(outcome);
+  REQUIRE(outcome.status == 0);
+  const json told = json::parse(outcome.out);
+  REQUIRE(told["allocators"].size() == 1);
+  CHECK(told["allocators"][0]["name"] == "ours");
+  CHECK(told["allocators"][0]["time_ms"] > ms * 0.9);
+}
+
+TEST_CASE("--info tells what the trace holds") {
+  TemporaryFolder folder;
+  REQUIRE(record({program_path("statistics_are_exact")}, folder / "t").clean());
+  const Outcome text = replay({folder / "t", "--info"}).run();
+  INFO(text);
+  CHECK(text.status == 0);
+  CHECK(text.out.find("statistics_are_exact") == 0);
+  CHECK(text.out.find("most bytes at once") != std::string::npos);
+  const Outcome outcome = replay({folder / "t", "--info", "--json"}).run();
+  const json told = json::parse(outcome.out);
+  const Trace trace = read_trace(folder / "t");
+  CHECK(told["threads"] == trace.threads);
+  CHECK(told["allocations"] == trace.objects);
+  CHECK(told["allocations"].get<int>() - told["releases"].get<int>() == told["live_objects"]);
+  CHECK(told["live_bytes"] >= 1234 * 640 + 77 * 49152 + 5 * (4 << 20));
+  CHECK(told["peak_bytes"] >= told["live_bytes"]);
+  CHECK(told["file_bytes"] < 8 * trace.calls.size());
+  for (const json& size : told["sizes"]) {
+    if (size["bytes"] == 4 << 20) CHECK(size["allocations"] == 5);
+  }
+}
+
+TEST_CASE("touched pages are in the peak, and given back memory is not in the end") {
+  TemporaryFolder folder;
+  REQUIRE(
+      record({"/usr/bin/python3", "-c", "x = bytearray(100 << 20); del x"}, folder / "t").clean());
+  const Outcome outcome = replay({folder / "t", "--json", "-n", "1", "--with", "glibc"}).run();
+  INFO(outcome);
+  const json told = json::parse(outcome.out)["allocators"][0];
+  CHECK(told["peak_rss_bytes"] > 100 << 20);
+  CHECK(told["end_rss_bytes"] < 50 << 20);
+  const Outcome untouched =
+      replay({folder / "t", "--json", "--untouched", "-n", "1", "--with", "glibc"}).run();
+  CHECK(json::parse(untouched.out)["allocators"][0]["peak_rss_bytes"] < 50 << 20);
+}

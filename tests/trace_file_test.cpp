@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// The file of a trace: whose it is, how it ends, and what happens when it cannot be written.
+#include <catch2/catch.hpp>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/program.h"
+#include "tests/setuid.h"
+#include "tests/temporary_folder.h"
+#include "tools/command/replay/trace.h"
+
+using pktmalloc::read_trace;
+using pktmalloc::Trace;
+
+namespace {
+
+Program traced(std::vector<std::string> argv, const std::string& path) {
+  return Program(std::move(argv)).preloaded().with("PKTMALLOC_TRACE", path);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "programs that _exit or are killed leave all full buffers, and a reader says what is not") {
+  for (const std::string end : {"os._exit(3)", "os.kill(os.getpid(), 9)"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = traced({"/usr/bin/python3", "-c",
+                                    "import os\nx = [bytes(1000) for i in range(100000)]\n" + end},
+                                   folder / "t")
+                                .run();
+    INFO(outcome);
+    CHECK(outcome.err.empty());
+    const Trace trace = read_trace(folder / "t");
+    CHECK(trace.warning.find("it has no end at byte ") != std::string::npos);
+    CHECK(trace.warning.find("was killed, ended by _exit or is still running") !=
+          std::string::npos);
+    CHECK(trace.calls.size() > 90000);
+  }
+}
+
+TEST_CASE("a file that takes no more ends the trace in one line, and the program goes on") {
+  TemporaryFolder folder;
+  const Outcome limited = traced({program_path("free_in_another_thread")}, folder / "t")
+                              .limit(RLIMIT_FSIZE, 200000)
+                              .run();
+  INFO(limited);
+  CHECK(limited.status == 0);
+  CHECK(limited.err == "pktmalloc: the trace " + folder / "t" + " ends early: File too large\n");
+  const Trace trace = read_trace(folder / "t");
+  CHECK(trace.warning == folder / "t" + ": the trace ended before its program, which said why");
+  CHECK(trace.calls.size() > 10000);
+
+  const Outcome nowhere = traced({program_path("hello")}, folder / "none/t").run();
+  INFO(nowhere);
+  CHECK(nowhere.status == 7);
+  CHECK(nowhere.err ==
+        "pktmalloc: cannot write the trace " + folder / "none/t" + ": No such file or directory\n");
+  const Outcome full = traced({program_path("free_in_another_thread")}, "/dev/full").run();
+  INFO(full);
+  CHECK(full.status == 0);
+  CHECK(full.err == "pktmalloc: the trace /dev/full ends early: No space left on device\n");
+}
+
+TEST_CASE("a trace goes through a pipe, and its reader may leave") {
+  TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const std::string program =
+      "LD_PRELOAD=" + library_path() + " PKTMALLOC_TRACE=./pipe " + program_path("known_calls");
+  const Outcome outcome =
+      Program({"sh", "-c", "cat pipe > t & " + program + "; wait"}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  CHECK(read_trace(folder / "t").warning.empty());
+  const Outcome left =
+      Program({"sh", "-c", "head -c 10 pipe > t & " + program}).in(folder.path()).run();
+  INFO(left);
+  CHECK(left.status == 0);
+}
+
+TEST_CASE("a program may close the trace's descriptor or put its own file there") {
+  for (const std::string change :
+       {"os.closerange(3, 5000)",
+        "f = os.open('mine', os.O_CREAT | os.O_WRONLY)\nfor i in range(3, 1000): os.dup2(f, i)"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = traced({"/usr/bin/python3", "-c",
+                                    "import os\nx = [bytes(i) for i in range(20000)]\n" + change +
+                                        "\nx = [bytes(i) for i in range(20000)]"},
+                                   folder / "t")
+                                .in(folder.path())
+                                .run();
+    INFO(outcome);
+    CHECK(outcome.clean());
+    CHECK(read_trace(folder / "t").warning.empty());
+    CHECK(folder.read("mine").empty());
+  }
+}
+
+TEST_CASE("a file of that name is replaced, a symbolic link is followed") {
+  TemporaryFolder folder;
+  folder.write("t", std::string(100000, 'x'));
+  std::filesystem::create_hard_link(folder / "t", folder / "other");
+  folder.write("target", "old");
+  REQUIRE(symlink("target", (folder / "link").c_str()) == 0);
+  for (const std::string name : {"t", "link"}) {
+    CHECK(traced({program_path("known_calls")}, folder / name).run().clean());
+    CHECK(read_trace(folder / name).warning.empty());
+  }
+  CHECK(folder.read("other") == std::string(100000, 'x'));
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  CHECK(read_trace(folder / "target").warning.empty());
+}
+
+TEST_CASE("without memory for a thread's buffer the trace ends in one line, the program goes on") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      traced({program_path("thread_starts_without_address_space")}, folder / "t").run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err ==
+        "pktmalloc: the trace " + folder / "t" + " ends early: no memory for a thread's buffer\n");
+  const Trace trace = read_trace(folder / "t");
+  CHECK(trace.warning == folder / "t" + ": the trace ended before its program, which said why");
+  CHECK(trace.objects > 0);
+}
+
+TEST_CASE("the checked library records nothing and says so in one line") {
+  TemporaryFolder folder;
+  const Outcome outcome = Program({program_path("hello")})
+                              .with("LD_PRELOAD", build_path("libpktmalloc-checked.so"))
+                              .with("PKTMALLOC_TRACE", folder / "t")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(outcome.err == "pktmalloc: PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so\n");
+  CHECK(!std::filesystem::exists(folder / "t"));
+}
+
+TEST_CASE("a setuid program is not traced") {
+  TemporaryFolder folder;
+  const std::string copy = setuid_copy(program_path("hello", "static"), folder);
+  if (copy.empty()) return;
+  REQUIRE(chmod(folder.path().c_str(), 0777) == 0);
+  Program({"setpriv", "--reuid=65534", "--clear-groups", copy})
+      .with("PKTMALLOC_TRACE", folder / "t")
+      .run();
+  CHECK(!std::filesystem::exists(folder / "t"));
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc replay TRACE: plays a trace under each allocator of this machine and compares them.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tools/command/failure.h"
+#include "tools/command/replay/contestant.h"
+#include "tools/command/replay/plan.h"
+#include "tools/command/replay/player.h"
+#include "tools/command/replay/trace_text.h"
+#include "tools/command/subcommands.h"
+
+namespace pktmalloc {
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::string speed = "full";
+  std::vector<std::string> with;
+  unsigned runs = 5;
+  bool untouched = false;
+  bool json = false;
+  bool info = false;
+};
+Arguments arguments;
+int plan_descriptor;
+
+constexpr const char* kPlay = "play-trace";
+constexpr const char* kNothing = "(no calls)";
+
+struct Row {
+  Contestant contestant;
+  std::vector<Playing> plain, timed;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+template <typename Value>
+double median_of(const std::vector<Playing>& all, Value value) {
+  std::vector<double> values;
+  for (const Playing& p : all) values.push_back(static_cast<double>(value(p)));
+  return values.empty() ? 0 : median(values);
+}
+
+// The environment with `library` preloaded. PKTMALLOC_ options hold for a replay as for a program,
+// but it is not traced itself.
+std::vector<std::string> environment_with(const std::string& library) {
+  std::vector<std::string> variables;
+  for (char** v = environ; *v != nullptr; ++v) {
+    const std::string variable = *v;
+    if (variable.compare(0, 11, "LD_PRELOAD=") == 0) continue;
+    if (variable.compare(0, 16, "PKTMALLOC_TRACE=") == 0) continue;
+    if (variable.compare(0, 10, "PKTMALLOC_") == 0 && library.empty()) continue;
+    variables.push_back(variable);
+  }
+  if (!library.empty()) variables.push_back("LD_PRELOAD=" + library);
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> all;
+  for (std::string& s : strings) all.push_back(s.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+Playing play_once(Plan& plan, const Contestant& contestant, bool latencies) {
+  PlanHeader& header = plan.header();
+  header.latencies = latencies;
+  header.real_time = arguments.speed == "real";
+  header.touch = !arguments.untouched;
+  header.nothing = contestant.name == kNothing;
+  header.playing = {};
+  snprintf(header.library, sizeof header.library, "%s", contestant.library.c_str());
+  std::vector<std::string> words = {"pktmalloc", kPlay, std::to_string(plan.descriptor())};
+  std::vector<std::string> variables = environment_with(contestant.library);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, pointers(words).data(),
+                                pointers(variables).data());
+  if (error != 0) throw Failure("cannot start the replay: {}", strerror(error));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    throw Failure("the replay under {} ended by signal {}", contestant.name, WTERMSIG(status));
+  }
+  if (WEXITSTATUS(status) != 0 || !header.playing.finished) {
+    throw Failure("the replay under {} failed", contestant.name);
+  }
+  return header.playing;
+}
+
+std::vector<Row> measure(Plan& plan, const std::vector<Contestant>& all) {
+  std::vector<Row> rows;
+  for (const Contestant& contestant : all) rows.push_back({contestant, {}, {}});
+  if (arguments.speed == "full") rows.push_back({{kNothing, ""}, {}, {}});
+  for (unsigned run = 0; run < arguments.runs; ++run) {
+    for (Row& row : rows) {
+      row.plain.push_back(play_once(plan, row.contestant, false));
+      if (row.contestant.name == kNothing) continue;
+      row.timed.push_back(play_once(plan, row.contestant, true));
+    }
+  }
+  return rows;
+}
+
+constexpr auto kTime = [](const Playing& p) { return static_cast<double>(p.time_ns) / 1e6; };
+constexpr auto kPeak = [](const Playing& p) { return static_cast<double>(p.peak_bytes); };
+constexpr auto kEnd = [](const Playing& p) { return static_cast<double>(p.end_bytes); };
+
+const struct {
+  const char* key;
+  double (*value)(const Playing&);
+} kLatencies[] = {
+    {"malloc_p50_ns", [](const Playing& p) { return p.allocation.p50; }},
+    {"malloc_p99_ns", [](const Playing& p) { return p.allocation.p99; }},
+    {"malloc_p99_9_ns", [](const Playing& p) { return p.allocation.p99_9; }},
+    {"free_p50_ns", [](const Playing& p) { return p.release.p50; }},
+    {"free_p99_ns", [](const Playing& p) { return p.release.p99; }},
+    {"free_p99_9_ns", [](const Playing& p) { return p.release.p99_9; }},
+};
+
+std::string mebibytes(double bytes) { return fmt::format("{:.1f}", bytes / (1 << 20)); }
+
+void print_table(const Trace& trace, const std::vector<Row>& rows) {
+  fmt::print("{}\n", title_of(trace));
+  fmt::print("played at {} speed, medians of {} run{}\n\n", arguments.speed, arguments.runs,
+             arguments.runs == 1 ? "" : "s");
+  fmt::print("{:<13}{:>9}{:>21}{:>21}{:>17}\n", "", "time", "malloc, ns", "free, ns", "RSS, MiB");
+  fmt::print("{:<13}{:>9}", "", "ms");
+  for (int i = 0; i < 2; ++i) fmt::print("{:>6}{:>7}{:>8}", "p50", "p99", "p99.9");
+  fmt::print("{:>9}{:>8}\n", "peak", "end");
+  for (const Row& row : rows) {
+    fmt::print("{:<13}{:>9.1f}", row.contestant.name, median_of(row.plain, kTime));
+    if (row.timed.empty()) {
+      fmt::print("  the replay without malloc and free\n");
+      continue;
+    }
+    const int widths[] = {6, 7, 8, 6, 7, 8};
+    for (int i = 0; i < 6; ++i) {
+      fmt::print("{:>{}.0f}", median_of(row.timed, kLatencies[i].value), widths[i]);
+    }
+    fmt::print("{:>9}{:>8}\n", mebibytes(median_of(row.plain, kPeak)),
+               mebibytes(median_of(row.plain, kEnd)));
+  }
+  for (const Row& row : rows) {
+    const uint64_t refused = row.plain.empty() ? 0 : row.plain.back().refused;
+    if (refused > 0)
+      fmt::print("\n{}: {} allocations were refused\n", row.contestant.name, refused);
+  }
+}
+
+void print_json(const Trace& trace, const std::vector<Row>& rows) {
+  using Json = nlohmann::ordered_json;
+  Json allocators = Json::array();
+  for (const Row& row : rows) {
+    Json each = {{"name", row.contestant.name == kNothing ? "nothing" : row.contestant.name},
+                 {"library", row.contestant.library},
+                 {"time_ms", median_of(row.plain, kTime)}};
+    const Playing& last = row.plain.back();
+    each["allocations"] = last.allocations;
+    each["releases"] = last.releases;
+    if (!row.timed.empty()) {
+      each["refused"] = last.refused;
+      each["peak_rss_bytes"] = median_of(row.plain, kPeak);
+      each["end_rss_bytes"] = median_of(row.plain, kEnd);
+      for (const auto& latency : kLatencies) {
+        each[latency.key] = median_of(row.timed, latency.value);
+      }
+    }
+    allocators.push_back(each);
+  }
+  const Json json = {{"trace", title_of(trace)},
+                     {"whole", trace.warning.empty()},
+                     {"speed", arguments.speed},
+                     {"runs", arguments.runs},
+                     {"allocators", allocators}};
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void replay() {
+  const std::vector<Contestant> all = contestants(arguments.with);
+  const Trace trace = read_trace(arguments.file);
+  if (!trace.warning.empty()) fmt::print(stderr, "pktmalloc: {}\n", trace.warning);
+  if (arguments.info) {
+    fmt::print("{}", arguments.json ? info_json(trace) : info_text(trace));
+    return;
+  }
+  if (trace.calls.empty()) throw Failure("{} holds no calls to play", arguments.file);
+  Plan plan(trace);
+  const std::vector<Row> rows = measure(plan, all);
+  arguments.json ? print_json(trace, rows) : print_table(trace, rows);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& command) {
+  CLI::App* const app = command.add_subcommand(
+      "replay", "Play a recorded trace under the allocators of this machine.");
+  app->add_option("TRACE", arguments.file, "what PKTMALLOC_TRACE=FILE recorded; - is stdin")
+      ->required();
+  app->add_option("--speed", arguments.speed, "full, or real: each call at its time")
+      ->check(CLI::IsMember({"full", "real"}))
+      ->capture_default_str();
+  app->add_option("--with", arguments.with,
+                  "glibc, jemalloc, mimalloc, tcmalloc, pktmalloc or NAME=/path/lib.so, separated "
+                  "by commas; all that are installed")
+      ->delimiter(',');
+  app->add_option("-n,--runs", arguments.runs, "how often each plays")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app->add_flag("--untouched", arguments.untouched,
+                "do not write to the objects' pages; for programs that use little of what they "
+                "ask for");
+  app->add_flag("--json", arguments.json, "print JSON");
+  app->add_flag("--info", arguments.info, "tell what the trace holds, play nothing");
+  app->footer(
+      "Example:\n  PKTMALLOC_TRACE=app.trace LD_PRELOAD=libpktmalloc.so ./app\n"
+      "  pktmalloc replay app.trace --with glibc,pktmalloc");
+  app->callback(replay);
+
+  // What plays, in a process of its own under the allocator.
+  CLI::App* const player = command.add_subcommand(kPlay)->group("");
+  player->add_option("PLAN", plan_descriptor)->required();
+  player->callback([] { play(plan_descriptor); });
+}
+
+}  // namespace pktmalloc
