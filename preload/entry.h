@@ -59,11 +59,7 @@ inline void release(void* p, Told = {}) {
 inline void* reallocate(void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
-  // In place while the request still fills half of the object, or would get the same class again.
-  if (const size_t most = in_place_bytes[owner];
-      bytes <= most && (bytes * 2 >= most || index(heap.classes().find(bytes)) == owner)) {
-    return p;
-  }
+  if (resizes_in_place(owner, bytes)) return p;
   const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   void* moved = allocate<allocate_slow>(bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;

@@ -5,6 +5,8 @@
 // it reads from outside, so the two cannot differ. Allocates nothing.
 #pragma once
 
+#include <cstdio>
+
 #include "preload/statistics.h"
 #include "preload/writer.h"
 
@@ -28,5 +30,8 @@ void write_string(Writer& out, const char* text);
 void write_text(Writer& out, const Origin& origin, const Snapshot& snapshot);
 void write_json(Writer& out, const Origin& origin, const Snapshot& snapshot);
 void write_prometheus(Writer& out, const Snapshot& snapshot);
+
+// The heap profile, as pprof reads it.
+void write_profile(Writer& out);
 
 }  // namespace pktmalloc

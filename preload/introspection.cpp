@@ -31,7 +31,11 @@ struct mallinfo2 both_heaps() {
   return info;
 }
 
-uint64_t trim() { return this_thread.forking ? 0 : heap.trim(cache_of_this_thread()); }
+uint64_t trim() {
+  if (this_thread.forking) return 0;
+  Cache* const cache = cache_of_this_thread();
+  return heap.trim(cache, this_thread.release_cache);
+}
 
 }  // namespace
 

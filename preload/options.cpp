@@ -69,6 +69,7 @@ char stats_path[PATH_MAX];
 char sizes_path[PATH_MAX];
 char next_path[PATH_MAX];
 char trace_path[PATH_MAX];
+char profile_path[PATH_MAX];
 
 char name[NAME_MAX + 1];  // of the program; arguments are written over as well
 
@@ -164,6 +165,26 @@ bool parse_TRACE(const char* value) {
 
 bool parse_VERBOSE(const char* value) {
   parsed.verbose = equal(value, "1");
+  return equal(value, "0") || equal(value, "1");
+}
+
+bool parse_PROFILE(const char* value) {
+  parsed.profile_path = equal(value, "0") ? nullptr : copy_path(value, profile_path);
+  return equal(value, "0") || (strpbrk(value, "/.") != nullptr && parsed.profile_path != nullptr);
+}
+
+bool parse_PROFILE_RATE(const char* value) {
+  return parse_quantity(value, kBytes, 1, uint64_t{1} << 40, parsed.profile_rate) && *value == '\0';
+}
+
+bool parse_PROFILE_STACKS(const char* value) {
+  parsed.profile_stacks =
+      equal(value, "frame_pointers") ? StackWalk::kFramePointers : StackWalk::kUnwind;
+  return equal(value, "frame_pointers") || equal(value, "unwind");
+}
+
+bool parse_PROFILE_LEAKS(const char* value) {
+  parsed.profile_leaks = equal(value, "1");
   return equal(value, "0") || equal(value, "1");
 }
 

@@ -13,6 +13,7 @@
 namespace pktmalloc {
 
 enum class Switch : uint8_t { kOff, kOn, kAuto };
+enum class StackWalk : uint8_t { kUnwind, kFramePointers };
 
 struct Options {
   const char* stats_path = nullptr;       // nullptr: none; "" : text on stderr
@@ -28,6 +29,10 @@ struct Options {
   Switch background = Switch::kAuto;
   const char* trace_path = nullptr;  // nullptr: none
   bool verbose = false;
+  const char* profile_path = nullptr;  // nullptr: none
+  uint64_t profile_rate = size_t{512} << 10;
+  StackWalk profile_stacks = StackWalk::kUnwind;
+  bool profile_leaks = false;  // on stderr at exit
   // Of the checked library.
   bool check_reports = false;  // and goes on, instead of abort
   size_t quarantine_bytes = size_t{32} << 20;

@@ -14,6 +14,7 @@
 #include "preload/next_allocator.h"
 #include "preload/options.h"
 #include "preload/own_thread.h"
+#include "preload/profile.h"
 #include "preload/report.h"
 #include "preload/reporter.h"
 #include "preload/route.h"
@@ -75,6 +76,7 @@ void before_fork() {
   next_allocator_mutex().lock();
   background_mutex().lock();
   reporter_lock();
+  profile_lock();
   checks_lock();
   observers_lock();
   heap.lock_all();
@@ -88,6 +90,7 @@ bool unlock_after_fork() {
   heap.unlock_all();
   observers_unlock();
   checks_unlock();
+  profile_unlock();
   reporter_unlock();
   background_mutex().unlock();
   next_allocator_mutex().unlock();
@@ -165,6 +168,7 @@ __attribute__((constructor(101))) void on_load() {
   open_window();
   OwnThread::allow();
   report_start();
+  profile_load();
   reporter_load();
   sizes_load();
   trace_load();

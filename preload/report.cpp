@@ -9,8 +9,10 @@
 #include <cstring>
 
 #include "preload/format.h"
+#include "preload/leaks.h"
 #include "preload/message.h"
 #include "preload/options.h"
+#include "preload/profile.h"
 #include "preload/report_file.h"
 #include "preload/snapshot.h"
 #include "sizeclass/mutex.h"
@@ -50,12 +52,8 @@ constinit Mutex writing{LockRank::kReport};
 unsigned reports = 0;
 bool ended = false;  // the one at exit was the last
 
-void report(bool at_exit) {
+void report_statistics(bool at_exit) {
   const char* pattern = options().stats_path;
-  const Lock lock(writing);
-  if (ended) return;
-  ended = at_exit;
-  ++reports;
   Snapshot snapshot;
   take_snapshot(snapshot);
   measure_resident(snapshot);
@@ -75,11 +73,41 @@ void report(bool at_exit) {
   }
 }
 
+void report_profile(bool at_exit) {
+  const char* pattern = options().profile_path;
+  ReportFile file;
+  if (!file.name(pattern, reports)) {
+    message("PKTMALLOC_PROFILE=%s: %s", pattern, strerror(ENAMETOOLONG));
+  } else if (file.write("the heap profile", write_profile) && at_exit) {
+    report_tell("samples", file.path, "profile");
+  }
+}
+
+void report_leaks() {
+  const int fd = find_stderr();
+  if (fd < 0) return;
+  Writer out(fd);
+  write_leaks(out);
+  out.finish();
+}
+
+void report(bool at_exit) {
+  const Lock lock(writing);
+  if (ended) return;
+  ended = at_exit;
+  ++reports;
+  if (options().stats_path != nullptr) report_statistics(at_exit);
+  if (!profiling()) return;
+  if (options().profile_path != nullptr) report_profile(at_exit);
+  if (at_exit && options().profile_leaks) report_leaks();
+}
+
 }  // namespace
 
 void report_start() {
   const char* path = options().stats_path;
-  if ((path == nullptr || *path != '\0') && !tells()) return;
+  const bool to_stderr = (path != nullptr && *path == '\0') || options().profile_leaks || tells();
+  if (!to_stderr) return;
   const int saved_errno = errno;
   if (fstat(STDERR_FILENO, &stderr_identity) == 0) {
     stderr_copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
@@ -88,7 +116,7 @@ void report_start() {
 }
 
 void report_at_exit() {
-  if (options().stats_path == nullptr) return;
+  if (options().stats_path == nullptr && !profiling()) return;
   const int saved_errno = errno;
   report(true);
   errno = saved_errno;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Report: when statistics are written, and where: to stderr or into a file (report_file.h). Nothing
+// Report: when statistics and the heap profile are written, and where: to stderr or into a file
+// (report_file.h). Nothing
 // here allocates, and a file that cannot be written is told in one line and changes nothing for the
 // program.
 #pragma once
@@ -9,7 +10,7 @@ namespace pktmalloc {
 // At load: remembers stderr for a program that closes its own before the end.
 void report_start();
 
-// At exit, if PKTMALLOC_STATS asks for it.
+// At exit, if the options ask for any.
 void report_at_exit();
 
 // While the program runs; from one thread (reporter.h).

@@ -57,15 +57,20 @@ void* run(void*) {
 
 constinit OwnThread thread{LockRank::kReporter, kStackBytes, run};
 
-bool wanted() { return options().stats_interval_ms > 0 || options().stats_signal > 0; }
+bool asked_for() { return options().stats_interval_ms > 0 || options().stats_signal > 0; }
+
+bool has_something() {
+  return options().stats_path != nullptr || options().profile_path != nullptr;
+}
 
 }  // namespace
 
 void reporter_load() {
-  if (!wanted()) return;
-  if (options().stats_path == nullptr) {
+  if (!asked_for()) return;
+  if (!has_something()) {
     message(
-        "PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without PKTMALLOC_STATS");
+        "PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without PKTMALLOC_STATS or "
+        "PKTMALLOC_PROFILE");
     return;
   }
   if (options().stats_signal > 0) {
@@ -78,7 +83,7 @@ void reporter_load() {
 }
 
 void reporter_consider() {
-  if (thread.settled() || !wanted() || options().stats_path == nullptr) return;
+  if (thread.settled() || !asked_for() || !has_something()) return;
   thread.start();
 }
 

@@ -10,6 +10,7 @@
 #include "preload/observer.h"
 #include "preload/reporter.h"
 #include "preload/sampler.h"
+#include "preload/stacks.h"
 #include "preload/thread.h"
 #include "sizeclass/memory.h"
 
@@ -29,19 +30,19 @@ void* allocate_pooled(ClassId id) {
   void* p = heap.allocate(cache, id);
   publish(cache);
   if (sampling) [[unlikely]]
-    sample_mark(id);
+    sample_mark(id, p != nullptr);
   background_consider();
   reporter_consider();
   return p;
 }
 
-// At the end of every allocating function.
-void* allocated(void* p, size_t bytes, size_t alignment = 0) {
+// At the end of every allocating function; `site` is where that was called.
+void* allocated(Site site, void* p, size_t bytes, size_t alignment = 0) {
   if (observing) [[unlikely]]
     tell_allocated(p, bytes, alignment);
   if (this_thread.sampled) [[unlikely]] {
     this_thread.sampled = false;
-    if (p != nullptr) sample_taken(p, bytes);
+    if (p != nullptr) sample_taken(p, bytes, site);
   }
   return p;
 }
@@ -54,7 +55,7 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
   const ClassId id = find();
   if (sampling && sample_due(id, bytes)) [[unlikely]] {
     this_thread.sampled = true;
-    sample_mark(id);
+    sample_mark(id, true);
     return nullptr;
   }
   if (id == kNoClass) {
@@ -91,7 +92,7 @@ void* allocate_slow(size_t bytes) {
     void* q = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
     return q != nullptr ? q : next_allocator().allocate(bytes);
   });
-  return allocated(p, bytes);
+  return allocated(this_site(), p, bytes);
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
@@ -99,7 +100,7 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
     void* q = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
     return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
   });
-  return allocated(p, bytes);
+  return allocated(this_site(), p, bytes);
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
@@ -109,7 +110,7 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
     if (q != nullptr) return q;
     return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
   });
-  return allocated(p, bytes, alignment);
+  return allocated(this_site(), p, bytes, alignment);
 }
 
 void release_slow(void* p) {
@@ -129,7 +130,9 @@ void release_slow(void* p) {
       publish(cache);
     }
   } else {
-    if (sampling && !this_thread.forking) sample_released(p);
+    Sample ended;
+    if (sampling) [[unlikely]]
+      sample_released(p, ended);
     next_allocator().release(p);
     if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
   }
@@ -143,25 +146,56 @@ size_t usable_size(void* p) {
   return next_allocator().usable_size(p);
 }
 
-void* reallocate_foreign(void* p, size_t bytes) {
-  const size_t old_bytes = next_allocator().usable_size(p);
-  if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
-    const auto attempt = [=] { return next_allocator().reallocate(p, bytes); };
-    if (!observing && !sampling) return insist(bytes, attempt);
-    // Before the call: afterwards p may be another thread's already.
-    if (observing) tell_released(p);
-    if (sampling && !this_thread.forking) {
-      sample_released(p);
-      this_thread.sampled = sample_due(kNoClass, bytes);
-    }
-    void* const moved = insist(bytes, attempt);
-    return moved != nullptr ? allocated(moved, bytes) : (allocated(p, old_bytes), nullptr);
-  }
-  void* moved = allocate_slow(bytes);
+namespace {
+
+void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
+  void* const moved = allocate_slow(bytes);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   release_slow(p);
   return moved;
+}
+
+// A sample stays one where the pool would have resized the object in place: drawn again, it would
+// count less than the objects it stands for. In all other cases object and sample are new.
+void* reallocate_foreign_sampled(Site site, void* p, size_t bytes) {
+  Sample sample;
+  const bool was_sample = sample_released(p, sample);
+  const size_t old_bytes = next_allocator().usable_size(p);
+  const bool stays =
+      was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
+  void* moved;
+  if (stays || old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
+    if (observing) tell_released(p);
+    moved = next_allocator().reallocate(p, bytes);
+    if (!stays && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
+    allocated(site, moved != nullptr ? moved : p, moved != nullptr ? bytes : old_bytes);
+  } else {
+    moved = reallocate_into_pool(p, old_bytes, bytes);
+  }
+  if (was_sample && (stays || moved == nullptr)) {
+    if (moved != nullptr) sample.bytes = bytes;
+    sample_kept(moved != nullptr ? moved : p, sample);
+  }
+  return moved;
+}
+
+}  // namespace
+
+void* reallocate_foreign(void* p, size_t bytes) {
+  if (sampling && !this_thread.forking) [[unlikely]]
+    return reallocate_foreign_sampled(this_site(), p, bytes);
+  const size_t old_bytes = next_allocator().usable_size(p);
+  if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
+    const auto attempt = [=] { return next_allocator().reallocate(p, bytes); };
+    if (!observing) return insist(bytes, attempt);
+    // Before the call: afterwards p may be another thread's already.
+    tell_released(p);
+    void* const moved = insist(bytes, attempt);
+    allocated(this_site(), moved != nullptr ? moved : p, moved != nullptr ? bytes : old_bytes);
+    return moved;
+  }
+  return reallocate_into_pool(p, old_bytes, bytes);
 }
 
 const PassCounts& passed_counts() { return passes; }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "preload/sampler.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <bit>
 #include <new>
 
+#include "preload/mapping.h"
 #include "preload/thread.h"
 #include "sizeclass/clock.h"
 
@@ -12,14 +15,15 @@ namespace pktmalloc {
 
 bool sampling = false;
 
-// One thread's: where its sample points lie. An object of the heap.
+// One thread's: where its sample points lie. A mapping of its own: about a page.
 struct Sampler {
   Cache::Marks marks{};
   uint64_t seen[kMaxClasses]{};     // allocations of the class that are accounted for
   double countdown[kMaxClasses]{};  // bytes to the next sample point; the last for what no class
                                     // serves
   uint64_t random = 0;
-  bool busy = false;  // taking a sample: what that allocates is none
+  ClassId due = kNoClass;  // of the sample that is under way
+  bool busy = false;       // taking a sample: what that allocates is none
 
   double next_distance();
 };
@@ -45,15 +49,39 @@ double minus_log(double x) {
 }
 
 Sampler* new_sampler() {
-  void* const memory = heap.allocate(nullptr, heap.classes().find(sizeof(Sampler)));
+  void* const memory = map_lazily(sizeof(Sampler));
   if (memory == nullptr) return nullptr;
   auto* const sampler = new (memory) Sampler;
-  sampler->random = (reinterpret_cast<uint64_t>(sampler) ^ clock_us()) | 1;
+  sampler->random = ((reinterpret_cast<uint64_t>(sampler) ^ clock_us()) * 0x9E3779B97F4A7C15) | 1;
   for (double& bytes : sampler->countdown) bytes = sampler->next_distance();
   return sampler;
 }
 
+void free_sampler(Sampler* sampler) { munmap(sampler, sizeof *sampler); }
+
+size_t object_bytes(ClassId id) { return heap.classes()[id].object_bytes; }
+
+// Brings the class's countdown up to what the cache has handed out.
+void account(Sampler& sampler, ClassId id) {
+  const uint64_t allocated = this_thread.cache->allocated(id);
+  uint64_t& seen = sampler.seen[index(id)];
+  sampler.countdown[index(id)] -= static_cast<double>((allocated - seen) * object_bytes(id));
+  seen = allocated;
+}
+
 }  // namespace
+
+// q(x) = 1 - exp(-x) without libm: its series where x is small, and q(2x) = q(x) (2 - q(x)).
+double sample_probability(size_t bytes) {
+  double x = static_cast<double>(std::max<size_t>(bytes, 1)) / rate;
+  if (rate <= 1 || x > 40) return 1;
+  int halvings = 0;
+  for (; x > 0.5; x /= 2) ++halvings;
+  double q = 0;
+  for (int n = 14; n > 0; --n) q = (1 - q) * x / n;
+  for (; halvings > 0; --halvings) q *= 2 - q;
+  return q;
+}
 
 // Exponentially distributed with mean `rate`; xorshift64* (Vigna 2016).
 double Sampler::next_distance() {
@@ -76,14 +104,17 @@ void sample(uint64_t bytes, const Samples& what) {
 
 void sampler_attach() {
   Sampler* const sampler = new_sampler();
-  if (sampler == nullptr) return;  // this thread has no samples
+  if (sampler == nullptr) return;
   this_thread.release_cache = heap.attach_second();
+  if (this_thread.release_cache == nullptr) return free_sampler(sampler);
   Cache& cache = *this_thread.cache;
   cache.marks = &sampler->marks;
   for (unsigned i = 0; i < kMaxClasses; ++i) {
     sampler->seen[i] = cache.allocated(static_cast<ClassId>(i));
   }
   this_thread.sampler = sampler;
+  // What it holds already is the main thread's from before.
+  for (unsigned i = 0; i < heap.classes().count(); ++i) sample_mark(static_cast<ClassId>(i), true);
 }
 
 void sampler_detach() {
@@ -95,7 +126,7 @@ void sampler_detach() {
   Cache& cache = *this_thread.cache;
   for (unsigned i = 0; i < heap.classes().count(); ++i) cache.unmark(static_cast<ClassId>(i));
   cache.marks = nullptr;
-  heap.release(nullptr, static_cast<ClassId>(heap.owner(sampler)), sampler);
+  free_sampler(sampler);
 }
 
 bool sample_due(ClassId id, size_t bytes) {
@@ -103,36 +134,43 @@ bool sample_due(ClassId id, size_t bytes) {
   if (sampler == nullptr) return false;
   double& countdown = sampler->countdown[index(id)];
   if (id != kNoClass) {
-    Cache& cache = *this_thread.cache;
-    cache.unmark(id);
-    bytes = heap.classes()[id].object_bytes;
-    const uint64_t allocated = cache.allocated(id);
-    countdown -= static_cast<double>((allocated - sampler->seen[index(id)]) * bytes);
-    sampler->seen[index(id)] = allocated;
+    this_thread.cache->unmark(id);
+    bytes = object_bytes(id);
+    account(*sampler, id);
   }
   if (countdown > static_cast<double>(bytes)) {
-    if (id == kNoClass) countdown -= static_cast<double>(bytes);  // others are counted by the cache
+    if (id == kNoClass) {
+      countdown -= static_cast<double>(bytes);  // others are counted by the cache
+    } else {
+      heap.trade(*this_thread.cache, id, *this_thread.release_cache);
+    }
     return false;
   }
   // Where in the object the point lies does not matter to the next one: the process has no memory.
   countdown = sampler->next_distance();
+  sampler->due = id;
   return !sampler->busy;
 }
 
-void sample_mark(ClassId id) {
+void sample_mark(ClassId id, bool served) {
   Sampler* const sampler = this_thread.sampler;
   if (sampler == nullptr || id == kNoClass) return;
-  const double objects =
-      sampler->countdown[index(id)] / static_cast<double>(heap.classes()[id].object_bytes);
+  if (!served) sampler->countdown[index(id)] -= static_cast<double>(object_bytes(id));
+  account(*sampler, id);
+  const double objects = sampler->countdown[index(id)] / static_cast<double>(object_bytes(id));
   this_thread.cache->mark_after(id, static_cast<uint64_t>(std::max(objects, 0.0)));
 }
 
-void sample_taken(void* p, size_t bytes) {
-  this_thread.sampler->busy = true;
-  samples.taken(p, bytes);
-  this_thread.sampler->busy = false;
+void sample_taken(void* p, size_t bytes, Site site) {
+  Sampler& sampler = *this_thread.sampler;
+  const ClassId id = sampler.due;
+  sampler.busy = true;
+  samples.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, id}, site);
+  sampler.busy = false;
 }
 
-void sample_released(void* p) { samples.released(p); }
+bool sample_released(void* p, Sample& sample) { return samples.released(p, sample); }
+
+void sample_kept(void* p, const Sample& sample) { samples.kept(p, sample); }
 
 }  // namespace pktmalloc

@@ -18,6 +18,9 @@ class Writer {
   // At most 500 bytes each; integers and strings only, so that printf has no reason to allocate.
   void print(const char* format, ...) __attribute__((format(printf, 2, 3)));
 
+  // Any number of bytes.
+  void put(const char* bytes, size_t count);
+
   // Writes out what is buffered, or ends the text in memory with a zero. False if anything failed.
   bool finish();
 
@@ -25,7 +28,6 @@ class Writer {
   size_t length() const { return length_; }
 
  private:
-  void put(const char* bytes, size_t count);
   void flush();
 
   int fd_ = -1;

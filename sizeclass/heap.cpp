@@ -186,9 +186,10 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
   ageing_.visit(supply_, *cache, id, Ageing::Visit::kGive);
 }
 
-uint64_t Heap::trim(Cache* cache) {
+uint64_t Heap::trim(Cache* cache, Cache* second) {
   if (!started_) return 0;
   if (cache != nullptr) cache->flush(supply_);
+  if (second != nullptr) second->flush(supply_);
   return ageing_.trim(supply_);
 }
 

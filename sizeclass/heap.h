@@ -74,6 +74,8 @@ class Heap {
   // A further cache for a thread that has one; it does not count as a thread.
   Cache* attach_second();
   void detach_second(Cache* cache);
+  // Before allocate(): see Cache::trade().
+  void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
 
   // The slow paths. allocate: nullptr when the class is exhausted or memory refused.
   void* allocate(Cache* cache, ClassId id);
@@ -82,8 +84,9 @@ class Heap {
   // For callers that had business elsewhere: lets ageing work go on as at a trip.
   void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
 
-  // Gives back everything free but what other threads hold. Returns the bytes purged.
-  uint64_t trim(Cache* cache);
+  // Gives back everything free but what other threads hold. `second`: the further cache of the
+  // calling thread, if it has one. Returns the bytes purged.
+  uint64_t trim(Cache* cache, Cache* second = nullptr);
 
   // The same, and what the classes gave back counts against limits of data no longer. For when the
   // system refuses memory: every slab that was purged is committed anew, one by one, from then on.

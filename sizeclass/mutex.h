@@ -25,6 +25,7 @@ enum class LockRank : uint8_t {
   kReporter,                            // starting the thread that writes statistics
   kSizes,                               // kSizes + n: the sizes of live objects, shard n
   kSizeRows = kSizes + kSizesShards,    // adding a row to the histogram of sizes
+  kProfile,                             // the heap profile: live samples and sums
   kLargeObjects,                        // checked: the table of objects outside the slabs
   kQuarantine,                          // checked: the freed objects that wait
   kGuard,                               // checked: objects before guard pages

@@ -96,6 +96,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"sized_frees_free", {}},
     {"spawned_programs_run", {}},
     {"statistics_allocate_nothing", {}},
+    {"storm_of_stacks", {}},
     {"thousand_threads_hold_little", {}},
     {"thread_churn_is_bounded", {}},
     {"thread_starts_without_address_space", {}},
@@ -110,6 +111,8 @@ const std::map<std::string, Needs> kPrograms = {
 
 // Those that must say something, or need what not every machine has.
 const std::set<std::string> kRunElsewhere = {
+    "allocates_known_bytes",               // profile_test.cpp
+    "leaks_known_objects",                 // profile_test.cpp
     "double_free_is_told",                 // failures_test.cpp
     "double_free_of_many_is_told",         // failures_test.cpp
     "free_inside_an_object_is_told",       // failures_test.cpp

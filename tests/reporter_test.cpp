@@ -165,7 +165,7 @@ TEST_CASE("interval and signal without PKTMALLOC_STATS are told in one line") {
     CHECK(outcome.status == 7);
     CHECK(outcome.err ==
           "pktmalloc: PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without "
-          "PKTMALLOC_STATS\n");
+          "PKTMALLOC_STATS or PKTMALLOC_PROFILE\n");
   }
 }
 

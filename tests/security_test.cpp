@@ -47,6 +47,7 @@ const std::map<std::string, long> kNumbers = {
     CALL(prctl),
     CALL(prlimit64),
     CALL(pwrite64),
+    CALL(read),
     CALL(rename),
     CALL(rseq),
     CALL(rt_sigaction),
@@ -123,7 +124,11 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
       {{"PKTMALLOC_SIZES", folder / "%p.sizes.json"}, {"PKTMALLOC_TELL", "1"}},
       {{"PKTMALLOC_TRACE", folder / "%p.trace"}},
       {{"PKTMALLOC_TRACE", folder / "%p.trace"}, {kFileLimit, "100000"}},
-      {{"PKTMALLOC_STATS", "1"}, {"PKTMALLOC_BACKGROUND", "0"}, {"PKTMALLOC_AGE", "8ms"}}};
+      {{"PKTMALLOC_STATS", "1"}, {"PKTMALLOC_BACKGROUND", "0"}, {"PKTMALLOC_AGE", "8ms"}},
+      {{"PKTMALLOC_PROFILE", folder / "%p.heap"}, {"PKTMALLOC_PROFILE_RATE", "64KiB"}},
+      {{"PKTMALLOC_PROFILE", folder / "%p.heap"},
+       {"PKTMALLOC_PROFILE_RATE", "1"},
+       {"PKTMALLOC_PROFILE_STACKS", "frame_pointers"}}};
   Calls seen;
   for (const std::string name : {"hello", "everything_at_once"}) {
     const Calls without = calls_of(name, {});

@@ -10,7 +10,7 @@
 #include <cstddef>
 
 #include "preload/call.h"
-#include "preload/checked/stacks.h"
+#include "preload/stacks.h"
 
 namespace pktmalloc::checked {
 

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "preload/checked/symbols.h"
 #include "preload/options.h"
 #include "preload/report.h"
+#include "preload/symbols.h"
 #include "preload/writer.h"
 
 namespace pktmalloc::checked {

@@ -17,14 +17,14 @@ void checks_start() {
   if (const unsigned long random = getauxval(AT_RANDOM); random != 0) {
     memcpy(&checked::secret, reinterpret_cast<const void*>(random), sizeof checked::secret);
   }
-  checked::start_stacks();
+  start_stacks();
   checked::start_large_objects();
 }
 
 void checks_load() {
   checked::start_quarantine(options().quarantine_bytes);
   checked::start_guard(options().guard_size);
-  checked::load_unwinder();
+  load_unwinder();
 }
 
 void checks_thread_exit() { checked::leave_thread_of_quarantine(); }
@@ -35,7 +35,7 @@ void checks_exit() {
 }
 
 void checks_lock() {
-  checked::stop_unwinding();
+  stop_unwinding();
   checked::large_objects_mutex().lock();
   checked::quarantine_mutex().lock();
   checked::guard_mutex().lock();
@@ -45,7 +45,7 @@ void checks_unlock() {
   checked::guard_mutex().unlock();
   checked::quarantine_mutex().unlock();
   checked::large_objects_mutex().unlock();
-  checked::allow_unwinding();
+  allow_unwinding();
 }
 
 }  // namespace pktmalloc

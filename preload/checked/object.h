@@ -17,7 +17,7 @@
 #include <cstring>
 
 #include "preload/call.h"
-#include "preload/checked/stacks.h"
+#include "preload/stacks.h"
 
 namespace pktmalloc::checked {
 

@@ -317,3 +317,31 @@ TEST_CASE("a mark stops allocations after just so many, and no object is lost by
   const CacheStatistics trips = cache->statistics(kOnly);
   CHECK(area.filled - area.drained == 1 + trips.given - trips.taken);
 }
+
+TEST_CASE("an empty magazine is traded for a well filled one of the thread's other cache") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  const auto other = std::make_unique<Cache>();
+  const std::vector<void*> objects = take(stock, *cache, kOnly, 16 + 32);
+  while (cache->allocate(kOnly) != nullptr) FAIL("not empty");
+  cache->trade(stock.supply, kOnly, *other);  // which has none yet
+  CHECK(cache->allocate(kOnly) == nullptr);
+  put(stock, *other, kOnly, {objects.begin(), objects.begin() + 4});
+  cache->trade(stock.supply, kOnly, *other);  // very few are not worth it
+  CHECK(cache->allocate(kOnly) == nullptr);
+  put(stock, *other, kOnly, {objects.begin() + 4, objects.end()});
+  const uint64_t loaded = other->statistics(kOnly).held;
+  CHECK(loaded == objects.size());
+  cache->tripped = false;
+  cache->trade(stock.supply, kOnly, *other);
+  CHECK(cache->tripped);
+  CHECK(cache->statistics(kOnly).held + other->statistics(kOnly).held == loaded);
+  CHECK(cache->allocate(kOnly) == objects.back());  // what was freed last
+  // There is something to allocate: nothing changes.
+  cache->tripped = false;
+  cache->trade(stock.supply, kOnly, *other);
+  CHECK_FALSE(cache->tripped);
+  cache->flush(stock.supply);
+  other->flush(stock.supply);
+  CHECK(stock.areas[0].statistics().free_objects + stock.depot.depth(kOnly) > 0);
+}

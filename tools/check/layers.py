@@ -34,28 +34,32 @@ PRELOAD = [
     "guard large_objects",
     "finding",
     "object",
-    "symbols",
-    "demangler symbol_table",
-    "address_map",
-    "stacks",
-    "unwinder",
     "process",  # process.cpp; its header stands at the bottom
     "sizes trace",
     "address_table size_histogram trace_buffer trace_file",
     "reporter",
     "report",
     "report_file",
+    "leaks format_profile",
+    "profile",
     "snapshot window",
     "format format_text format_json format_prometheus",
     "route",
     "background",
+    "sample_table",
     "sampler",
     "own_thread",
     "next_allocator",
+    "frame_pointers",
+    "symbols",
+    "demangler symbol_table",
+    "address_map",
     "options",
+    "stacks",
+    "unwinder",
     "observer",
     "thread writer message statistics export environment bytes",
-    "mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write "
+    "growing_array mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write "
     "trace_format",
 ]
 # Folder -> what its files may include by path.
@@ -73,7 +77,7 @@ FOLDERS = {
 # Folders of tools/command, top to bottom; those of one line do not include each other. Above them
 # all are the subcommands, below them the nouns that all share.
 COMMAND = [
-    "doctor compare report tune replay",
+    "doctor compare report tune replay profile",
     "live",
     "system page",
     "text",

@@ -17,8 +17,8 @@ $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp
 	$(Q)$(CXX) $(COMMAND_FLAGS) -c $< -o $@
 
 # The formats of the statistics are the library's.
-COMMAND_FORMATS := $(patsubst preload/%.cpp,$(BUILD)/obj/preload/%.o, \
-  $(wildcard preload/format_*.cpp) preload/writer.cpp)
+COMMAND_FORMATS := $(patsubst %,$(BUILD)/obj/preload/%.o, \
+  format_text format_json format_prometheus writer)
 
 $(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS) $(ENGINE)
 	$(call say,LINK)

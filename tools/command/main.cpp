@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   pktmalloc::add_compare(command, words);
   pktmalloc::add_report(command);
   pktmalloc::add_replay(command);
+  pktmalloc::add_profile(command);
   pktmalloc::add_stat(command);
   pktmalloc::add_top(command);
   pktmalloc::add_tune(command);

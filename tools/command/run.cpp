@@ -42,6 +42,7 @@ constexpr Passed kPassed[] = {
 // Options whose value is a file that the library writes.
 constexpr Passed kWritten[] = {
     {"--sizes", "PKTMALLOC_SIZES", "record the sizes asked for in this file, for pktmalloc tune"},
+    {"--profile", "PKTMALLOC_PROFILE", "write a heap profile to this file, for pktmalloc profile"},
     {"--trace", "PKTMALLOC_TRACE", "record every call in this file, for pktmalloc replay"},
 };
 

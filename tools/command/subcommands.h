@@ -16,6 +16,7 @@ void add_doctor(CLI::App& command);
 void add_report(CLI::App& command);
 void add_run(CLI::App& command, const UserCommand& words);
 void add_replay(CLI::App& command);
+void add_profile(CLI::App& command);
 void add_stat(CLI::App& command);
 void add_top(CLI::App& command);
 void add_tune(CLI::App& command);

@@ -6,6 +6,7 @@ DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
   libcli11-dev libfmt-dev nlohmann-json3-dev libncurses-dev libelf-dev \
   catch2 clang-format clang-tidy valgrind procps spin tmux groff-base \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
+  google-perftools \
   sqlite3 perl redis-server redis-tools libpython3-stdlib python3-matplotlib
 
 # For `make fuzz`: the compiler that has the fuzzer, and its runtime.

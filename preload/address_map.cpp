@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/address_map.h"
+#include "preload/address_map.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 bool find_mapping(uintptr_t address, Mapping& found) {
   const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -37,4 +37,4 @@ bool find_mapping(uintptr_t address, Mapping& found) {
   return true;
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

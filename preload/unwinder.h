@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 inline constexpr unsigned kStackFrames = 32;
 
@@ -47,9 +47,16 @@ void load_unwinder();
 // At least one frame. Keeps errno.
 void unwind(Trace& trace);
 
+// The first frame from `site` outwards that is wanted: where it goes on, and what it has in the
+// frame pointer's register. False if it is not known.
+struct FoundFrame {
+  uintptr_t pc, frame_pointer;
+};
+bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found);
+
 // Around fork: waits, but not for ever, until nobody is unwinding, and lets nobody begin: the child
 // would find the unwinder's locks held.
 void stop_unwinding();
 void allow_unwinding();
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

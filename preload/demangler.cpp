@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/demangler.h"
+#include "preload/demangler.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "preload/checked/address_map.h"
+#include "preload/address_map.h"
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 namespace {
 
 // A name of n bytes takes some 70 n; longer names than kMostBytes are left alone.
@@ -49,4 +49,4 @@ void Demangler::write(const char* name, char* out, size_t bytes) const {
   free(text);
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/checked/unwinder.h"
+#include "preload/unwinder.h"
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 using StackId = uint32_t;  // 0: none
 
@@ -31,7 +31,8 @@ struct Stack {
           reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())};
 }
 
-void start_stacks();
+// `most_bytes` for the stacks themselves; less where the system refuses.
+void start_stacks(size_t most_bytes = size_t{1} << 30);
 
 // The stacks, one behind the other; an id is the position in units. They never change once an id is
 // known.
@@ -72,7 +73,10 @@ inline StackId capture(Site site) {
 // From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.
 StackId capture_interrupted(uintptr_t pc);
 
+// The number of a stack that was found in another way (frame_pointers.h).
+StackId intern(const uintptr_t* frames, uint32_t count);
+
 // Fewer than asked for if less is known. frames: kStackFrames of them.
 unsigned frames_of(StackId id, uintptr_t* frames);
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 struct Module {
   const char* path;
@@ -19,4 +19,4 @@ struct Module {
 // known. Maps the file for as long as it searches; allocates nothing.
 uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size_t bytes);
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

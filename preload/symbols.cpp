@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/symbols.h"
+#include "preload/symbols.h"
 
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/auxv.h>
 
 #include <cstdio>
 #include <cstring>
 
-#include "preload/checked/address_map.h"
-#include "preload/checked/symbol_table.h"
+#include "preload/address_map.h"
 #include "preload/options.h"
+#include "preload/symbol_table.h"
 
 extern "C" {
 // By the linker: where this library begins and ends.
@@ -18,7 +19,7 @@ extern const char __ehdr_start __attribute__((visibility("hidden")));
 extern const char _end __attribute__((visibility("hidden")));
 }
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 namespace {
 
 const char* base_name(const char* path) {
@@ -53,7 +54,10 @@ int look_into(dl_phdr_info* info, size_t, void* argument) {
 
 bool in_this_library(uintptr_t pc) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
-  return pc - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
+  const size_t bytes = reinterpret_cast<uintptr_t>(&_end) - begin;
+  // Linked statically it has no place of its own: all of this is the program.
+  const bool is_program = getauxval(AT_PHDR) - begin < bytes;
+  return !is_program && pc - begin < bytes;
 }
 
 // A return address may already belong to the next function.
@@ -117,4 +121,4 @@ const char* why_no_heap(const void* p, char* buffer, size_t bytes) {
              : nullptr;
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/checked/demangler.h"
+#include "preload/demangler.h"
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 enum class Detail : uint8_t { kNames, kOffsets };
 
@@ -32,4 +32,4 @@ bool in_this_library(uintptr_t pc);
 // at /proc/self/maps.
 const char* why_no_heap(const void* p, char* buffer, size_t bytes);
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/symbol_table.h"
+#include "preload/symbol_table.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 namespace {
 
 // A file in memory. Whatever it says of itself is checked before it is followed.
@@ -91,4 +91,4 @@ uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size
   return 0;
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 struct Mapping {
   uintptr_t begin, end;
@@ -15,4 +15,4 @@ struct Mapping {
 // begin = 0: nothing is mapped there. False if the file cannot be read.
 bool find_mapping(uintptr_t address, Mapping& found);
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 
 class Demangler {
  public:
@@ -22,4 +22,4 @@ class Demangler {
   char* (*demangle_)(const char*, char*, size_t*, int*) = nullptr;
 };
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/stacks.h"
+#include "preload/stacks.h"
 
 #include <cstring>
 
 #include "preload/mapping.h"
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 namespace {
 
 constexpr unsigned kBucketBits = 16;
@@ -55,8 +55,8 @@ StackId intern(const Frame* frames, uint32_t count) {
   return id;
 }
 
-void start_stacks() {
-  for (store_bytes = size_t{1} << 30; store_bytes >= (1 << 20); store_bytes /= 8) {
+void start_stacks(size_t most_bytes) {
+  for (store_bytes = most_bytes; store_bytes >= (1 << 20); store_bytes /= 8) {
     stack_store = static_cast<char*>(map_lazily(store_bytes));
     if (stack_store != nullptr) return;
   }
@@ -69,6 +69,12 @@ StackId capture_interrupted(uintptr_t pc) {
   return intern(trace.frames, trace.count);
 }
 
+StackId intern(const uintptr_t* frames, uint32_t count) {
+  Frame all[kStackFrames];
+  for (uint32_t i = 0; i < count; ++i) all[i] = {frames[i], 0};
+  return intern(all, count);
+}
+
 unsigned frames_of(StackId id, uintptr_t* frames) {
   if (id <= kUnknown || stack_store == nullptr) return 0;
   const Stack& stack = stack_of(id);
@@ -76,4 +82,4 @@ unsigned frames_of(StackId id, uintptr_t* frames) {
   return stack.count;
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/unwinder.h"
+#include "preload/unwinder.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,13 +12,15 @@
 
 #include "sizeclass/clock.h"
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 namespace {
 
 using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
 std::atomic<Backtrace> backtrace_of = nullptr;
 _Unwind_Ptr (*ip_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*cfa_of)(_Unwind_Context*) = nullptr;
+_Unwind_Word (*register_of)(_Unwind_Context*, int) = nullptr;
+constexpr int kFramePointer = 6;  // rbp, by the numbers of DWARF
 
 constinit std::atomic<int> unwinding_threads = 0;
 constinit std::atomic<bool> forking = false;
@@ -39,7 +41,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   return _URC_NO_REASON;
 }
 
-void ask_unwinder(Trace& trace) {
+void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   const Backtrace backtrace = backtrace_of.load(std::memory_order_acquire);
   if (backtrace == nullptr || unwinding) return;
   const int saved_errno = errno;
@@ -49,7 +51,7 @@ void ask_unwinder(Trace& trace) {
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
   unwinding_threads.fetch_add(1, std::memory_order_seq_cst);
   // Pairs with stop_unwinding(): one of the two sees the other.
-  if (!forking.load(std::memory_order_seq_cst)) backtrace(visit, &trace);
+  if (!forking.load(std::memory_order_seq_cst)) backtrace(visit_frame, argument);
   unwinding_threads.fetch_sub(1, std::memory_order_release);
   pthread_setcancelstate(cancellable, nullptr);
   unwinding = false;
@@ -118,7 +120,7 @@ void load_unwinder() {
   };
   Backtrace backtrace = nullptr;
   if (find(backtrace, "_Unwind_Backtrace") && find(ip_of, "_Unwind_GetIP") &&
-      find(cfa_of, "_Unwind_GetCFA")) {
+      find(cfa_of, "_Unwind_GetCFA") && find(register_of, "_Unwind_GetGR")) {
     backtrace_of.store(backtrace, std::memory_order_release);
   }
 }
@@ -126,7 +128,7 @@ void load_unwinder() {
 void unwind(Trace& trace) {
   if (trace.words_known && walk(trace)) return;
   trace.count = 0;
-  ask_unwinder(trace);
+  ask_unwinder(visit, &trace);
   if (trace.count == 0) {
     trace.frames[trace.count++] = {trace.site.pc, 0};
     trace.words_known = false;
@@ -134,6 +136,26 @@ void unwind(Trace& trace) {
   if (trace.words_known) return learn(trace);
   // Stacks that differ in nothing else are the same.
   for (uint32_t i = 0; i < trace.count; ++i) trace.frames[i].offset = 0;
+}
+
+bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found) {
+  struct Search {
+    Site site;
+    bool (*wanted)(uintptr_t pc);
+    FoundFrame& found;
+    bool inside, done;
+  } search{site, wanted, found, false, false};
+  const _Unwind_Trace_Fn look = [](_Unwind_Context* context, void* argument) {
+    Search& s = *static_cast<Search*>(argument);
+    const uintptr_t pc = ip_of(context);
+    s.inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
+    if (!s.inside || !s.wanted(pc)) return _URC_NO_REASON;
+    s.found = {pc, register_of(context, kFramePointer)};
+    s.done = true;
+    return _URC_END_OF_STACK;
+  };
+  ask_unwinder(look, &search);
+  return search.done;
 }
 
 void stop_unwinding() {
@@ -146,4 +168,4 @@ void stop_unwinding() {
 
 void allow_unwinding() { forking.store(false, std::memory_order_seq_cst); }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc

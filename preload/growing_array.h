@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// GrowingArray: elements that never move, numbered from 0, in address space of their own; memory
+// comes as it grows and is zero. Not synchronised. T needs no constructor and no destructor.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
+
+namespace pktmalloc {
+
+template <typename T>
+class GrowingArray {
+ public:
+  // Takes less address space than asked for where the system refuses; none at all: false.
+  bool start(size_t most_bytes) {
+    for (size_t bytes = round_up(most_bytes, kStep); bytes >= kStep;
+         bytes = bytes / 8 / kStep * kStep) {
+      elements_ = static_cast<T*>(memory::reserve(bytes, memory::page_bytes()));
+      if (elements_ == nullptr) continue;
+      reserved_bytes_ = bytes;
+      return true;
+    }
+    return false;
+  }
+
+  // False when there is no memory for one more; its number is size() before the call.
+  bool add() {
+    const size_t end = (size_ + 1) * sizeof(T);
+    if (end > committed_bytes_) {
+      if (committed_bytes_ == reserved_bytes_ ||
+          !memory::commit(reinterpret_cast<char*>(elements_) + committed_bytes_, kStep)) {
+        return false;
+      }
+      committed_bytes_ += kStep;
+    }
+    ++size_;
+    return true;
+  }
+
+  uint32_t size() const { return static_cast<uint32_t>(size_); }
+  T& operator[](uint32_t i) { return elements_[i]; }
+  const T& operator[](uint32_t i) const { return elements_[i]; }
+
+ private:
+  static constexpr size_t kStep = size_t{1} << 20;
+  static_assert(sizeof(T) <= kStep);
+
+  T* elements_ = nullptr;
+  size_t size_ = 0, committed_bytes_ = 0, reserved_bytes_ = 0;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc profile FILE [FILE2]: which places of a program hold its memory, or what grew between
+// two looks at it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "tools/command/failure.h"
+#include "tools/command/profile/flame_graph.h"
+#include "tools/command/profile/profile_table.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/system/output_file.h"
+#include "tools/command/text/quantity.h"
+
+namespace pktmalloc {
+namespace {
+
+struct Asked {
+  std::string file, second;
+  bool cumulative = false, leaks = false, collapsed = false, lines = false;
+  std::string html;
+  unsigned top = 20, frames = 8;
+
+  Counted counted() const { return cumulative ? Counted::kAll : Counted::kLive; }
+};
+
+std::string places_text(const ProfileTable& table) {
+  return count_text(table.rows.size()) + (table.rows.size() == 1 ? " place" : " places");
+}
+
+void print_head(const HeapProfile& profile, const ProfileTable& table, const Asked& asked) {
+  fmt::print("{}, process {}: {} in {} objects {}, in {}\n", profile.program, profile.pid,
+             bytes_text(table.total.bytes), short_text(table.total.objects),
+             asked.cumulative ? "allocated since start" : "live", places_text(table));
+  if (profile.rate == 1) {
+    fmt::print("every allocation was seen: the numbers are exact\n");
+  } else if (profile.rate > 0) {
+    fmt::print("one sample per {}: {} samples; +- is one standard error, {} for the whole\n",
+               bytes_text(static_cast<double>(profile.rate)), count_text(table.total.samples),
+               bytes_text(table.total.error));
+  }
+  if (profile.lost > 0) {
+    fmt::print("{} samples were lost for want of memory and are missing here\n",
+               count_text(profile.lost));
+  }
+}
+
+void print_frames(const ProfileRow& row, unsigned most) {
+  for (size_t i = 0; i < std::min<size_t>(row.frames.size(), most); ++i) {
+    fmt::print("    {}\n", frame_text(row.frames[i]));
+  }
+}
+
+void print_rest(const ProfileTable& table, size_t printed) {
+  if (table.rows.size() == printed) return;
+  fmt::print("\nand {} more; --top {} prints all\n", count_text(table.rows.size() - printed),
+             table.rows.size());
+}
+
+std::string signed_bytes(double bytes) {
+  return bytes < 0 ? "-" + bytes_text(-bytes) : "+" + bytes_text(bytes);
+}
+
+void print_rows(const ProfileTable& table, const Asked& asked, bool growth) {
+  const size_t count = std::min<size_t>(table.rows.size(), asked.top);
+  for (size_t i = 0; i < count; ++i) {
+    const ProfileRow& row = table.rows[i];
+    const Estimate& a = row.amount;
+    fmt::print("\n{:>10}", growth ? signed_bytes(a.bytes) : bytes_text(a.bytes));
+    if (a.error > 0) fmt::print(" +- {:<9}", bytes_text(a.error));
+    if (!growth && table.total.bytes > 0)
+      fmt::print(" {:5.1f} %", 100 * a.bytes / table.total.bytes);
+    fmt::print("  {} object{}", short_text(a.objects), a.objects == 1 ? "" : "s");
+    if (a.error > 0) fmt::print(", {} sample{}", count_text(a.samples), a.samples == 1 ? "" : "s");
+    fmt::print("\n");
+    print_frames(row, asked.frames);
+  }
+  print_rest(table, count);
+}
+
+// What is still there, and how sure that is: two standard errors to either side, but never less
+// than nothing.
+void print_leaks(const HeapProfile& profile, const ProfileTable& table, const Asked& asked) {
+  fmt::print("{}, process {}: {} still allocated in {} objects, in {}\n", profile.program,
+             profile.pid, bytes_text(table.total.bytes), short_text(table.total.objects),
+             places_text(table));
+  if (profile.rate != 1) {
+    fmt::print(
+        "estimates from one sample per {}; the range holds the truth in 19 of 20 cases,\n"
+        "but for places of fewer than five samples, which may be there by chance\n",
+        bytes_text(static_cast<double>(profile.rate)));
+  }
+  const size_t count = std::min<size_t>(table.rows.size(), asked.top);
+  for (size_t i = 0; i < count; ++i) {
+    const Estimate& a = table.rows[i].amount;
+    fmt::print("\n{:>10} in {} object{}", bytes_text(a.bytes), short_text(a.objects),
+               a.objects == 1 ? "" : "s");
+    if (a.error > 0) {
+      fmt::print(", {} to {}, {} sample{}", bytes_text(std::max(0.0, a.bytes - 2 * a.error)),
+                 bytes_text(a.bytes + 2 * a.error), count_text(a.samples),
+                 a.samples == 1 ? "" : "s");
+    } else if (profile.rate == 1) {
+      fmt::print(", exactly");
+    }
+    fmt::print("\n");
+    print_frames(table.rows[i], asked.frames);
+  }
+  print_rest(table, count);
+}
+
+void tell_changed(const Symbolizer& symbolizer) {
+  for (const std::string& path : symbolizer.changed()) {
+    fmt::print(stderr, "pktmalloc: {} is not the file that ran: its functions have no names here\n",
+               path);
+  }
+}
+
+void profile(const Asked& asked) {
+  if (asked.leaks && asked.cumulative) throw Failure("--leaks is about what is live");
+  if (!asked.html.empty() && !asked.second.empty()) throw Failure("--html draws one profile");
+  std::optional<OutputFile> page;
+  if (!asked.html.empty()) page.emplace(asked.html);
+  const HeapProfile first = read_heap_profile(asked.file);
+  Symbolizer symbolizer(asked.lines);
+  if (!asked.second.empty()) {
+    const HeapProfile second = read_heap_profile(asked.second);
+    const ProfileTable growth = profile_growth(first, second, asked.counted(), symbolizer);
+    tell_changed(symbolizer);
+    if (asked.collapsed) {
+      fmt::print("{}", collapsed_stacks(growth));
+      return;
+    }
+    fmt::print("{}: {} from {} to {}\n", second.program, signed_bytes(growth.total.bytes),
+               asked.file, asked.second);
+    print_rows(growth, asked, true);
+    return;
+  }
+  const ProfileTable table = profile_table(first, asked.counted(), symbolizer);
+  tell_changed(symbolizer);
+  if (page) {
+    page->write(
+        flame_graph_page(table, first, asked.cumulative ? "allocated since start" : "live"));
+  } else if (asked.collapsed) {
+    fmt::print("{}", collapsed_stacks(table));
+  } else if (asked.leaks) {
+    print_leaks(first, table, asked);
+  } else {
+    print_head(first, table, asked);
+    print_rows(table, asked, false);
+  }
+}
+
+}  // namespace
+
+void add_profile(CLI::App& command) {
+  CLI::App* const sub =
+      command.add_subcommand("profile",
+                             "Which places of a program hold its memory, from a file of "
+                             "PKTMALLOC_PROFILE; with two files, what grew between.");
+  static Asked asked;
+  sub->add_option("FILE", asked.file, "a heap profile")->required();
+  sub->add_option("FILE2", asked.second, "a later one of the same program: print what grew");
+  sub->add_flag("--cumulative", asked.cumulative,
+                "all that was allocated since start, not what is live");
+  sub->add_flag("--leaks", asked.leaks, "what is still allocated, with how sure each estimate is");
+  sub->add_flag("--lines", asked.lines,
+                "source lines and inlined functions, by llvm-symbolizer or addr2line");
+  sub->add_flag("--collapsed", asked.collapsed, "a line a stack, for flamegraph.pl and speedscope");
+  sub->add_option("--html", asked.html, "write a flame graph into this file; - for stdout");
+  sub->add_option("--top", asked.top, "so many places (20)");
+  sub->add_option("--frames", asked.frames, "so many functions of each (8)");
+  sub->footer(
+      "Example:\n"
+      "  PKTMALLOC_PROFILE=server.%p.heap LD_PRELOAD=libpktmalloc.so ./server\n"
+      "  pktmalloc profile server.4711.heap\n"
+      "  pktmalloc profile --html heap.html server.4711.heap");
+  sub->callback([] { profile(asked); });
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/profile/heap_profile.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tools/command/failure.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr char kHeader[] = "heap profile:";
+
+bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+// "5: 25000 [5: 25000] @ 0x55c8fbdf220f 0x55c8fbdf225b"
+bool read_place(const std::string& line, HeapProfile::Place& place) {
+  int at = 0;
+  if (sscanf(line.c_str(), "%lf: %lf [%lf: %lf] @%n", &place.live.objects, &place.live.bytes,
+             &place.all.objects, &place.all.bytes, &at) != 4 ||
+      at == 0) {
+    return false;
+  }
+  const char* text = line.c_str() + at;
+  for (char* end; *text != '\0'; text = end) {
+    const uint64_t address = strtoull(text, &end, 16);
+    if (end == text) break;
+    place.frames.push_back(address);
+  }
+  return text[strspn(text, " \r")] == '\0' && !place.frames.empty();
+}
+
+void read_comment(const std::string& line, HeapProfile& profile) {
+  HeapProfile::Place none;
+  HeapProfile::Place& place = profile.places.empty() ? none : profile.places.back();
+  uint64_t address = 0;
+  char text[256];
+  sscanf(line.c_str(), "# samples %" SCNu64 " %" SCNu64 " errors %lf %lf", &place.live.samples,
+         &place.all.samples, &place.live.error, &place.all.error);
+  sscanf(line.c_str(), "# rate %" SCNu64 " lost %" SCNu64, &profile.rate, &profile.lost);
+  if (sscanf(line.c_str(), "# build-id %" SCNx64 " %255s", &address, text) == 2) {
+    for (MappedFile& m : profile.mappings) {
+      if (m.start <= address && address < m.end) m.build_id = text;
+    }
+  }
+  // "# pktmalloc 0.1.0: redis-server, process 15762"
+  const size_t name = line.find(": ");
+  const size_t process = line.rfind(", process ");
+  if (starts_with(line, "# pktmalloc ") && name != std::string::npos &&
+      process != std::string::npos && process >= name + 2) {
+    profile.program = line.substr(name + 2, process - name - 2);
+    profile.pid = atoi(line.c_str() + process + strlen(", process "));
+  }
+}
+
+bool read_mapping(const std::string& line, MappedFile& m) {
+  int at = 0;
+  char rights[8];
+  if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %*s %n", &m.start, &m.end,
+             rights, &m.offset, &at) != 4) {
+    return false;
+  }
+  m.path = line.substr(std::min(static_cast<size_t>(at), line.size()));
+  return strlen(rights) == 4 && rights[2] == 'x';
+}
+
+}  // namespace
+
+Estimate& Estimate::operator+=(const Estimate& other) {
+  objects += other.objects;
+  bytes += other.bytes;
+  error = std::hypot(error, other.error);
+  samples += other.samples;
+  return *this;
+}
+
+const MappedFile* HeapProfile::mapping_of(uint64_t address) const {
+  for (const MappedFile& m : mappings) {
+    if (m.start <= address && address < m.end) return &m;
+  }
+  return nullptr;
+}
+
+HeapProfile read_heap_profile(const std::string& path) {
+  if (std::filesystem::is_directory(path)) throw Failure("cannot read {}: it is a folder", path);
+  std::ifstream file(path);
+  if (!file) throw Failure("cannot read {}: {}", path, strerror(errno));
+  HeapProfile profile;
+  profile.file = path;
+  std::string line;
+  if (!std::getline(file, line) || !starts_with(line, kHeader) ||
+      line.find("@ heapprofile") == std::string::npos) {
+    throw Failure("{} is not a heap profile of pktmalloc (PKTMALLOC_PROFILE=FILE writes one)",
+                  path);
+  }
+  bool in_mappings = false;
+  for (size_t number = 2; std::getline(file, line); ++number) {
+    HeapProfile::Place place;
+    MappedFile mapping{};
+    if (line.empty()) continue;
+    if (line[0] == '#') {
+      read_comment(line, profile);
+    } else if (starts_with(line, "MAPPED_LIBRARIES:")) {
+      in_mappings = true;
+    } else if (in_mappings) {
+      if (read_mapping(line, mapping)) profile.mappings.push_back(mapping);
+    } else if (read_place(line, place)) {
+      profile.places.push_back(std::move(place));
+    } else {
+      throw Failure("{} is damaged: line {} is no stack", path, number);
+    }
+  }
+  if (!in_mappings) throw Failure("{} is cut off: its mappings are missing", path);
+  return profile;
+}
+
+}  // namespace pktmalloc
