@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kWorthAThread = uint64_t{32} << 20;  // bytes of classes
 constexpr uint64_t kWorthATick = uint64_t{64} << 10;    // bytes that wait
-constexpr size_t kStackBytes = size_t{128} << 10;  // our need is 4 KiB; static TLS lies in it too
+constexpr size_t kStackBytes = size_t{64} << 10;        // our need is 4 KiB
 
 constinit std::atomic<uint32_t> parked = 0;  // futex word: 1 while asleep without a timeout
 
@@ -26,25 +26,26 @@ void wake() {
   if (parked.exchange(0, std::memory_order_acq_rel) == 1) futex_wake_one(parked);
 }
 
+void* run(void*);
+constinit OwnThread thread{LockRank::kBackground, kStackBytes, run};
+
 void* run(void*) {
   prctl(PR_SET_NAME, "pktmalloc");
-  for (;;) {
+  while (!thread.ending()) {
     if (heap.age() < kWorthATick) {
       parked.store(1, std::memory_order_seq_cst);
       // Somebody may have seen 0 just before and not have woken us: look once more.
-      if (heap.waiting_bytes() < kWorthATick) {
+      if (heap.waiting_bytes() < kWorthATick && !thread.ending()) {
         while (parked.load(std::memory_order_acquire) == 1) futex_wait(parked, 1, nullptr);
       }
       parked.store(0, std::memory_order_relaxed);
     }
     const uint64_t ms = heap.ageing().tick_ms();
     const timespec tick{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000) * 1000000};
-    nanosleep(&tick, nullptr);
+    thread.rest(tick);
   }
   return nullptr;
 }
-
-constinit OwnThread thread{LockRank::kBackground, kStackBytes, run};
 
 bool wanted() {
   switch (options().background) {
@@ -65,6 +66,11 @@ Mutex& background_mutex() { return thread.mutex(); }
 void background_consider() {
   if (thread.settled() || !wanted()) return;
   if (thread.start()) heap.ageing().use_background(wake);
+}
+
+void background_end() {
+  heap.ageing().use_background(nullptr);
+  thread.end(wake);
 }
 
 void background_forget() {

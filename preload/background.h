@@ -15,6 +15,9 @@ namespace pktmalloc {
 // Starts the thread if it is wanted and not there. Cheap when it is not.
 void background_consider();
 
+// The last of the program's threads ends.
+void background_end();
+
 // In the child of a fork: the thread is gone, the next background_consider() may start one.
 void background_forget();
 

@@ -47,6 +47,7 @@ bool drop_entry(char* list, const char* name) {
 
 void leave_environment() {
   Dl_info here;
+  if (environ == nullptr) return;
   if (dladdr(reinterpret_cast<void*>(&leave_environment), &here) == 0) return;
   const char* const name = file_name(here.dli_fname);
   char** to = environ;

@@ -260,7 +260,7 @@ void read_variable(const char* variable) {
 }
 
 void print_options() {
-  message("version %s", PKTMALLOC_VERSION);
+  message("version %s%s", PKTMALLOC_VERSION, PKTMALLOC_CHECKED ? ", the checked library" : "");
   for (const Option& option : table) {
     message("PKTMALLOC_%s=%s (%s)", option.name,
             option.given != nullptr ? option.given : option.default_value,
@@ -272,9 +272,10 @@ void print_options() {
 
 void read_options() {
   static bool done = false;
+  // A program linked with -static may allocate before libc knows its name.
+  if (*name == '\0') strncpy(name, program_invocation_short_name, sizeof name - 1);
   if (done || environ == nullptr) return;
   done = true;
-  strncpy(name, program_invocation_short_name, sizeof name - 1);
   if (getauxval(AT_SECURE) != 0) return;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (strncmp(*variable, kPrefix, kPrefixLength) == 0) read_variable(*variable + kPrefixLength);

@@ -12,6 +12,9 @@ namespace {
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit std::atomic<Create> libc_create = nullptr;
+// What a thread needs at least: static TLS lies in its stack. Of glibc's own; none elsewhere.
+using LeastStack = size_t (*)(const pthread_attr_t*);
+constinit std::atomic<LeastStack> least_stack = nullptr;
 
 }  // namespace
 
@@ -19,6 +22,8 @@ void OwnThread::allow() {
   void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (libc == nullptr) return;
   libc_create.store(reinterpret_cast<Create>(dlsym(libc, "pthread_create")),
+                    std::memory_order_relaxed);
+  least_stack.store(reinterpret_cast<LeastStack>(dlsym(libc, "__pthread_get_minstack")),
                     std::memory_order_relaxed);
   dlclose(libc);
 }
@@ -31,25 +36,39 @@ bool OwnThread::start() {
   if (!settled()) {
     const int saved_errno = errno;
     settled_.store(true, std::memory_order_relaxed);  // also when it fails: no second try
-    started = create();
+    started = running_ = create();
     errno = saved_errno;
   }
   mutex_.unlock();
   return started;
 }
 
-bool OwnThread::create() const {
+void OwnThread::end(void (*wake)()) {
+  mutex_.lock();
+  const bool running = running_;
+  running_ = false;
+  mutex_.unlock();
+  if (!running) return;
+  ending_.store(1, std::memory_order_seq_cst);
+  futex_wake_one(ending_);
+  wake();
+  pthread_join(thread_, nullptr);
+  ending_.store(0, std::memory_order_relaxed);
+  settled_.store(false, std::memory_order_relaxed);
+}
+
+bool OwnThread::create() {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, stack_bytes_);
+  const LeastStack least = least_stack.load(std::memory_order_relaxed);
+  pthread_attr_setstacksize(&attributes,
+                            stack_bytes_ + (least != nullptr ? least(&attributes) : 0));
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
   const bool created =
-      libc_create.load(std::memory_order_relaxed)(&thread, &attributes, run_, nullptr) == 0;
+      libc_create.load(std::memory_order_relaxed)(&thread_, &attributes, run_, nullptr) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return created;

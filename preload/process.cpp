@@ -62,6 +62,12 @@ void on_thread_exit(void* cache) {
   this_thread.cache = nullptr;
   publish(nullptr);
   heap.detach(static_cast<Cache*>(cache));
+  // The process ends with its last thread: ours must not keep it. Threads that did not allocate yet
+  // may be left; they start them again.
+  if (heap.threads_alive() == 0) {
+    background_end();
+    reporter_end();
+  }
 }
 
 // glibc skips its own locks when it forks a process with one thread, and so do we: a signal handler

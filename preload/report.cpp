@@ -124,7 +124,11 @@ void report_at_exit() {
 
 void report_meanwhile() { report(false); }
 
-void report_forget() { writing.forget_holder(); }
+void report_forget() {
+  writing.forget_holder();
+  reports = 0;
+  ended = false;
+}
 
 int report_descriptor() {
   const int fd = find_stderr();

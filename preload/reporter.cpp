@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "preload/reporter.h"
 
+#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,8 +19,8 @@
 namespace pktmalloc {
 namespace {
 
-// A snapshot of 20 KB, a path, a buffer; static TLS lies in it too.
-constexpr size_t kStackBytes = size_t{256} << 10;
+// A snapshot of 10 KB, paths, buffers.
+constexpr size_t kStackBytes = size_t{128} << 10;
 
 constinit std::atomic<uint32_t> asked = 0;  // futex word: 1 when the signal came
 
@@ -29,12 +31,18 @@ void on_signal(int) {
   errno = saved_errno;
 }
 
-// Until the signal or, with an interval, until `due`.
+void* run(void*);
+constinit OwnThread thread{LockRank::kReporter, kStackBytes, run};
+
+// Until the signal, the end or, with an interval, until `due`.
 void sleep_until(uint64_t due) {
   const uint64_t interval = options().stats_interval_ms;
   for (;;) {
     const uint64_t now = clock_ms();
-    if (asked.load(std::memory_order_acquire) != 0 || (interval > 0 && now >= due)) return;
+    if (asked.load(std::memory_order_acquire) != 0 || thread.ending() ||
+        (interval > 0 && now >= due)) {
+      return;
+    }
     const uint64_t ms = due - now;
     const timespec rest{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000) * 1000000};
     futex_wait(asked, 0, interval > 0 ? &rest : nullptr);
@@ -43,19 +51,20 @@ void sleep_until(uint64_t due) {
 
 void* run(void*) {
   prctl(PR_SET_NAME, "pktmalloc stats");
+  // A table of descriptors of its own: the program may close any number, or count on the lowest.
+  // Kernels before 5.9 refuse; then it shares the program's.
+  close_range(3, ~0U, CLOSE_RANGE_UNSHARE);
   const uint64_t interval = options().stats_interval_ms;
   uint64_t due = clock_ms() + interval;
   for (;;) {
     sleep_until(due);
+    if (thread.ending()) return nullptr;
     if (asked.exchange(0, std::memory_order_acquire) == 0) {
       due = std::max(due + interval, clock_ms());  // a write that took longer is not made up for
     }
     report_meanwhile();
   }
-  return nullptr;
 }
-
-constinit OwnThread thread{LockRank::kReporter, kStackBytes, run};
 
 bool asked_for() { return options().stats_interval_ms > 0 || options().stats_signal > 0; }
 
@@ -85,6 +94,14 @@ void reporter_load() {
 void reporter_consider() {
   if (thread.settled() || !asked_for() || !has_something()) return;
   thread.start();
+}
+
+void reporter_end() {
+  thread.end([] {
+    asked.store(1, std::memory_order_release);
+    futex_wake_one(asked);
+  });
+  asked.store(0, std::memory_order_relaxed);
 }
 
 void reporter_lock() { thread.mutex().lock(); }

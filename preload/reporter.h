@@ -14,6 +14,9 @@ void reporter_load();
 // From allocating slow paths: the child of a fork gets its own. Cheap when there is nothing to do.
 void reporter_consider();
 
+// The last of the program's threads ends.
+void reporter_end();
+
 // Around fork, and in its child, where the thread is gone.
 void reporter_lock();
 void reporter_unlock();

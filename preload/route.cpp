@@ -47,9 +47,10 @@ void* allocated(Site site, void* p, size_t bytes, size_t alignment = 0) {
   return p;
 }
 
-// An object of the class that find() names, or nullptr after counting why there is none.
+// An object of the class that find() names, or nullptr after counting, the first time, why there is
+// none.
 template <typename Find>
-void* try_classes(size_t bytes, PassReason otherwise, Find find) {
+void* try_classes(size_t bytes, PassReason otherwise, bool again, Find find) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the first request of all starts the process: then there are classes
   const ClassId id = find();
@@ -59,6 +60,7 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
     return nullptr;
   }
   if (id == kNoClass) {
+    if (again) return nullptr;
     count_pass(!heap.started()                    ? PassReason::kNotReserved
                : bytes > heap.classes().largest() ? PassReason::kTooLarge
                                                   : otherwise,
@@ -66,7 +68,7 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
     return nullptr;
   }
   void* p = allocate_pooled(id);
-  if (p == nullptr) count_pass(PassReason::kExhausted, bytes);
+  if (p == nullptr && !again) count_pass(PassReason::kExhausted, bytes);
   return p;
 }
 
@@ -75,37 +77,39 @@ void* try_classes(size_t bytes, PassReason otherwise, Find find) {
 // into free objects.
 template <typename Attempt>
 void* insist(size_t bytes, Attempt attempt) {
-  void* p = attempt();
+  void* p = attempt(false);
   if (p != nullptr || PKTMALLOC_CHECKED || this_thread.forking ||
       bytes > memory::committed_bytes()) {
     return p;
   }
   heap.decommit(cache_of_this_thread());
   this_thread.sampled = false;  // the second attempt may be served by a class
-  return attempt();
+  return attempt(true);
 }
 
 }  // namespace
 
 void* allocate_slow(size_t bytes) {
-  void* p = insist(bytes, [=] {
-    void* q = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
+  void* p = insist(bytes, [=](bool again) {
+    void* q = try_classes(bytes, PassReason::kClassOff, again,
+                          [&] { return heap.classes().find(bytes); });
     return q != nullptr ? q : next_allocator().allocate(bytes);
   });
   return allocated(this_site(), p, bytes);
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
-  void* p = insist(bytes, [=] {
-    void* q = try_classes(bytes, PassReason::kClassOff, [&] { return heap.classes().find(bytes); });
+  void* p = insist(bytes, [=](bool again) {
+    void* q = try_classes(bytes, PassReason::kClassOff, again,
+                          [&] { return heap.classes().find(bytes); });
     return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
   });
   return allocated(this_site(), p, bytes);
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
-  void* p = insist(bytes, [=] {
-    void* q = try_classes(bytes, PassReason::kTooAligned,
+  void* p = insist(bytes, [=](bool again) {
+    void* q = try_classes(bytes, PassReason::kTooAligned, again,
                           [&] { return heap.classes().find_aligned(bytes, alignment); });
     if (q != nullptr) return q;
     return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
@@ -127,6 +131,10 @@ void release_slow(void* p) {
       Cache* cache = cache_of_this_thread();
       Cache* const releasing = this_thread.release_cache;
       heap.release(releasing != nullptr ? releasing : cache, static_cast<ClassId>(owner), p);
+      if (releasing != nullptr && releasing->visits.watched) {
+        releasing->visits.watched = false;
+        cache->visits.watched = true;  // what is watched are allocations
+      }
       publish(cache);
     }
   } else {
@@ -187,7 +195,7 @@ void* reallocate_foreign(void* p, size_t bytes) {
     return reallocate_foreign_sampled(this_site(), p, bytes);
   const size_t old_bytes = next_allocator().usable_size(p);
   if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
-    const auto attempt = [=] { return next_allocator().reallocate(p, bytes); };
+    const auto attempt = [=](bool) { return next_allocator().reallocate(p, bytes); };
     if (!observing) return insist(bytes, attempt);
     // Before the call: afterwards p may be another thread's already.
     tell_released(p);

@@ -59,6 +59,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"locked_memory_stays_and_is_counted", {}},
     {"longjmp_out_of_a_signal_handler", {}},
     {"main_thread_ends_before_others", {}},
+    {"process_ends_with_its_last_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"mallinfo2_is_plausible", {}},
     {"malloc_info_writes_xml", {}},
     {"malloc_of_zero_gives_distinct_objects", {}},

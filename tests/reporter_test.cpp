@@ -143,7 +143,8 @@ TEST_CASE("programs with threads, forks and signals of their own end as without 
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "signals_interrupt_allocations", "detached_threads_work_while_main_exits",
-        "vfork_and_exec_leave_the_parent_intact", "thread_churn_is_bounded"}) {
+        "vfork_and_exec_leave_the_parent_intact", "thread_churn_is_bounded",
+        "process_ends_with_its_last_thread"}) {
     TemporaryFolder folder;
     const Outcome outcome = Program({program_path(name)})
                                 .preloaded()
