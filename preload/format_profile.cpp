@@ -20,11 +20,10 @@
 #include "preload/options.h"
 #include "preload/pktmalloc.h"
 #include "preload/profile.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc {
 namespace {
-
-uint64_t rounded(double n) { return n < 0.5 ? 0 : static_cast<uint64_t>(n + 0.5); }
 
 // What is there is at least one object: readers refuse bytes without any.
 uint64_t objects(double n, uint64_t samples) {
@@ -88,8 +87,8 @@ int write_build_id(dl_phdr_info* info, size_t, void* argument) {
     while (at + sizeof(ElfW(Nhdr)) <= end) {
       const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
       const char* const name = at + sizeof note;
-      const char* const id = name + (note.n_namesz + 3) / 4 * 4;
-      at = id + (note.n_descsz + 3) / 4 * 4;
+      const char* const id = name + round_up(note.n_namesz, 4);
+      at = id + round_up(note.n_descsz, 4);
       if (at > end) break;
       if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(name, "GNU", 4) != 0) {
         continue;

@@ -16,12 +16,12 @@ constexpr unsigned kFrames = 8;
 
 // "1.2 MiB +- 0.3 MiB in 2400 objects (19 samples)"; exact where the variance is none.
 void write_amount(Writer& out, const ProfileSums& s) {
-  out.print("%s", Bytes(static_cast<uint64_t>(s.live_bytes + 0.5)).text);
+  out.print("%s", Bytes(rounded(s.live_bytes)).text);
   const bool exact = s.live_variance == 0;
   if (!exact) {
     out.print(" +- %s", Bytes(static_cast<uint64_t>(square_root(s.live_variance))).text);
   }
-  const uint64_t objects = static_cast<uint64_t>(s.live_objects + 0.5);
+  const uint64_t objects = rounded(s.live_objects);
   out.print(" in %llu object%s", number(objects), objects == 1 ? "" : "s");
   if (!exact) {
     out.print(" (%llu sample%s)", number(s.live_samples), s.live_samples == 1 ? "" : "s");

@@ -179,6 +179,12 @@ ProfileSums& ProfileSums::operator+=(const ProfileSums& other) {
   return *this;
 }
 
+uint64_t rounded(double x) {
+  if (x < 0.5) return 0;
+  const auto whole = static_cast<uint64_t>(x);
+  return x - static_cast<double>(whole) < 0.5 ? whole : whole + 1;
+}
+
 double square_root(double x) {
   if (x < 1) return 0;
   double root = x;

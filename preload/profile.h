@@ -30,6 +30,8 @@ struct ProfileSums {
 
 // Of a variance, the standard error. Without libm, whose function sets errno.
 double square_root(double x);
+// To the nearest whole number; 0 below. The same reason.
+uint64_t rounded(double x);
 
 // At load, if the options ask for it.
 void profile_load();

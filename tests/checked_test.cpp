@@ -292,7 +292,6 @@ TEST_CASE("the programs of tests/programs run under the checked library") {
       "system_calls",                                     // a launcher, needs arguments
       "is_read_from_outside",                             // needs arguments
       "large_blocks_come_from_mimalloc",                  // needs mimalloc
-      "storm_of_stacks",                                  // libunwind locks, see stacks.h
       "large_blocks_do_not_come_from_libc",               // needs another allocator
   };
   for (const auto& file : std::filesystem::directory_iterator("tests/programs")) {
