@@ -93,6 +93,46 @@ TEST_CASE("what LD_PRELOAD names already stays behind the allocator") {
   CHECK(has(outcome.out, "LD_PRELOAD names also: " + other));
 }
 
+TEST_CASE("our own library in LD_PRELOAD is of no run but its own") {
+  Workplace place;
+  const Outcome outcome = place.script({"-n", "1"}, "echo \"$LD_PRELOAD\" >> $1/log")
+                              .with("LD_PRELOAD", library_path() + " libm.so.6")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(place.read("log").rfind("libm.so.6\n", 0) == 0);
+  CHECK(!has(place.read("log"), library_path()));
+}
+
+TEST_CASE("a command that brings an allocator along is not said to run under glibc") {
+  Workplace place;
+  place.write("a.c", "int main(void) { return 0; }\n");
+  const Outcome built = Program({"sh", "-c",
+                                 "gcc " + (place / "a.c") + " -o " + (place / "a") +
+                                     " -Wl,--no-as-needed -l:libjemalloc.so.2"})
+                            .run();
+  if (built.status != 0) {
+    WARN("libjemalloc2 is not installed");
+    return;
+  }
+  const Outcome outcome = place.program({"-n", "1"}, {place / "a"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, "\n  linked jemalloc "));
+  CHECK(has(outcome.out, "/ linked\n"));
+  CHECK(!has(outcome.out, "glibc"));
+}
+
+TEST_CASE("a command under which no allocator can be put is refused") {
+  Workplace place;
+  check_refused(place.program({}, {program_path("hello", "static")}).run(), "holds libpktmalloc.a");
+  place.write("a.c", "void* malloc(unsigned long n) { return 0; }\nint main(void) { return 0; }\n");
+  const Outcome built =
+      Program({"gcc", "-fno-builtin", "-w", "-rdynamic", place / "a.c", "-o", place / "a"}).run();
+  REQUIRE(built.status == 0);
+  check_refused(place.program({}, {place / "a"}).run(), "own malloc comes before");
+}
+
 TEST_CASE("an interruption prints what there is, and nothing goes on running") {
   Workplace place;
   // The sixth run, of the third round, interrupts; it would not end before the test's time is over.

@@ -2,6 +2,8 @@
 // What helps with the command's words: bash completion and man pages.
 #include <catch2/catch.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -65,6 +67,12 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc run -- setpr").count("setpriv") == 1);
   CHECK(offered("pktmalloc run ls tools/inst") == Words{"tools/install"});
   CHECK(offered("pktmalloc run ls --only").empty());
+  CHECK(offered("pktmalloc run -- --").count("--stats") == 0);
+  CHECK(offered("pktmalloc compare -n 10 setpr").count("setpriv") == 1);
+  CHECK(offered("pktmalloc compare -n ").empty());
+  CHECK(offered("pktmalloc top -s ") == Words{"c", "l", "a", "f", "t", "d", "s", "m", "p"});
+  CHECK(offered("pktmalloc top READ").empty());
+  CHECK(offered("pktmalloc top ").count(std::to_string(getpid())) == 1);
   CHECK(offered("pktmalloc doctor --js") == Words{"--json"});
   CHECK(offered("pktmalloc doctor setpr").count("setpriv") == 1);
   CHECK(offered("pktmalloc stat READ").count("README.md") == 1);

@@ -117,6 +117,12 @@ TEST_CASE("a script is judged by its interpreter") {
   const Diagnosis report(doctor(folder / "script").with("PATH", "/usr/bin:/bin"));
   INFO(report);
   CHECK(report.level("script") == "ok");
+  CHECK(report.says((folder / "script") + " is a script"));
+  folder.write("shell", "#!/bin/sh\n");
+  REQUIRE(chmod((folder / "shell").c_str(), 0755) == 0);
+  const Outcome text = Program({build_path("pktmalloc"), "doctor", folder / "shell"}).run();
+  CHECK(text.out.find("interpreter /bin/sh alone;\nlook again with doctor PID") !=
+        std::string::npos);
   CHECK(report.level("runtime") == "warning");
 }
 

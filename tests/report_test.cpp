@@ -147,6 +147,8 @@ TEST_CASE("bad input is refused in one line, and no page is begun or changed") {
   check_refused(report({good, "--html", files.path()}), "folder");
   check_refused(report({}), "FILE");
   check_refused(report({good, "--nonsense"}), "--nonsense");
+  check_refused(report({good, "--pid", "abc"}), "--pid: abc is not a number from 1 to 2147483647");
+  check_refused(report({good, "--pid", std::string(100000, '7')}), "is not a number");
   CHECK(files.read("page.html") == "old");
   for (const auto& entry : std::filesystem::directory_iterator(files.path())) {
     CHECK(entry.path().filename().string().find(".html.") == std::string::npos);

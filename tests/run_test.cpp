@@ -236,6 +236,10 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", "--next=/no/such.so", "echo", "started"}, "/no/such.so"},
       {{"run", "--stats=/no/such/a.json", "echo", "started"}, "cannot write /no/such/a.json"},
       {{"run", "--stats=/", "echo", "started"}, "cannot write /"},
+      {{"run", "--stats=", "echo", "started"}, "run: --stats= lacks its value"},
+      {{"run", "--stats", "no.json", "echo"}, "is named by --stats=no.json"},
+      {{"run", "--age=1s", "--age=2s", "echo", "started"}, "run: --age is given 2 times"},
+      {{"run", "--checked", program_path("hello", "static")}, "before the checked library"},
       {{"fly"}, "there is no subcommand fly; the subcommands are run, "},
       {{"--fly"}, "there is no option --fly; the options are --help, --version"},
       {{}, "a subcommand is missing: run, "},
@@ -270,9 +274,48 @@ TEST_CASE("a setuid program is refused, and one that its owner runs is not") {
     return;
   }
   check_refused(shell(nobody + "$PKTMALLOC run " + copy).run(), "is setuid");
+  const TemporaryFolder closed;
+  const std::string file = closed / "in/x.json";
+  check_refused(shell(nobody + "$PKTMALLOC run --stats=" + file + " true").run(),
+                "cannot write " + file + ": ");
+}
+
+TEST_CASE("a file of statistics of a run before does not pass for one of this") {
+  TemporaryFolder folder;
+  folder.write("old.json", "old");
+  const Outcome outcome =
+      run({"--stats=old.json", "sh", "-c", "kill -KILL $$"}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.signal == SIGKILL);
+  CHECK(folder.read("old.json").empty());
+}
+
+TEST_CASE("output that is lost is told, and a reader that is gone ends the command") {
+  TemporaryFolder folder;
+  for (const std::string words :
+       {"--version", "--help", "run --help", "run --dry-run true", "doctor true",
+        "doctor --json true", "stat", "top --once", "compare -n 1 --with pktmalloc true"}) {
+    INFO(words);
+    check_refused(shell("$PKTMALLOC " + words + " > /dev/full").run(), "cannot write");
+    // SIGPIPE is ignored, as some parents leave it to their children.
+    const Outcome unread = shell(
+                               "trap '' PIPE; rm -f pipe; mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; "
+                               "$PKTMALLOC " +
+                               words + " >&4; exit $?")
+                               .in(folder.path())
+                               .run();
+    INFO(unread);
+    CHECK(unread.status == 128 + SIGPIPE);
+    CHECK(unread.err.empty());
+  }
+  const Outcome closed = shell("$PKTMALLOC stat 99999999 2>&-").run();
+  CHECK(closed.status == 2);
+  CHECK(closed.signal == 0);
 }
 
 TEST_CASE("help shows an example, and the version") {
+  CHECK(command({"help", "run"}).run().out == command({"run", "--help"}).run().out);
+  CHECK(command({"help"}).run().out == command({"--help"}).run().out);
   for (const Words& words : {Words{"run", "--help"}, Words{"doctor", "--help"}, Words{"--help"}}) {
     const Outcome outcome = command(words).run();
     INFO(outcome);

@@ -289,12 +289,15 @@ TEST_CASE("what top cannot do is told in one line") {
   refused({"99999999"}, "there is no process 99999999");
   refused({"redis"}, "redis is not a process id");
   refused({"--sort", "x", target.pid}, "--sort x");
-  refused({"--delay", "0", target.pid}, "--delay");
+  refused({"--delay", "abc", target.pid}, "--delay: abc is not a number from 0.1 to 3600");
   if (no_tmux()) return;
-  Terminal terminal(80, 24);
-  terminal.command("TERM=nothing " + target.top() + "; echo status=$?");
-  const std::string screen = terminal.until("\nstatus=");
-  INFO(screen);
-  CHECK(screen.find("pktmalloc: the terminal \"nothing\" is not known") != std::string::npos);
-  CHECK(screen.find("status=2") != std::string::npos);
+  for (const auto& [name, fault] : {std::pair<std::string, std::string>{"nothing", "is not known"},
+                                    {"dumb", "cannot move its cursor"}}) {
+    Terminal terminal(100, 24);
+    terminal.command("TERM=" + name + " " + target.top() + "; echo status=$?");
+    const std::string screen = terminal.until("\nstatus=");
+    INFO(screen);
+    CHECK(screen.find("pktmalloc: the terminal \"" + name + "\" " + fault) != std::string::npos);
+    CHECK(screen.find("status=2") != std::string::npos);
+  }
 }

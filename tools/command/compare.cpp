@@ -15,9 +15,13 @@
 #include <random>
 
 #include "tools/command/compare/comparison.h"
+#include "tools/command/doctor/bundled_allocator.h"
+#include "tools/command/doctor/executable.h"
 #include "tools/command/failure.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/elf_file.h"
+#include "tools/command/system/environment.h"
+#include "tools/command/system/library.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/system/target.h"
 #include "tools/command/text/quantity.h"
@@ -38,7 +42,7 @@ class Progress {
  public:
   explicit Progress(size_t runs) : runs_(runs), is_shown_(isatty(STDERR_FILENO)) {}
   ~Progress() {
-    if (is_shown_) fmt::print(stderr, "\r\033[K");
+    if (is_shown_) fputs("\r\033[K", stderr);
   }
   // `run` counts from 0; the first is not counted.
   void tell(size_t run, const std::string& allocator, double last_ms) {
@@ -50,7 +54,7 @@ class Progress {
       left = fmt::format(", about {} left",
                          seconds_text(each_ms * static_cast<double>(runs_ - run + 1) / 1e3));
     }
-    fmt::print(stderr, "\r\033[Krun {} of {}: {}{}", run, runs_, allocator, left);
+    fputs(fmt::format("\r\033[Krun {} of {}: {}{}", run, runs_, allocator, left).c_str(), stderr);
     fflush(stderr);
   }
 
@@ -60,11 +64,45 @@ class Progress {
   bool is_shown_;
 };
 
-void refuse_static(const std::string& command) {
-  const ElfFile file(find_target(command).file);
-  if (file.is_elf() && !file.has_interpreter()) {
-    throw Failure("{} is linked statically: no allocator can be put under it", command);
+// All rows would be of one allocator, whatever their names.
+void refuse_problems(const std::string& command, const std::string& file) {
+  if (holds_archive(file)) {
+    throw Failure("{} cannot be compared: it holds libpktmalloc.a, which comes before any other",
+                  command);
   }
+  const Environment environment = own_environment();
+  for (const Finding& f : examine_executable(file, file, Library::find(false), environment)) {
+    if (f.level != Level::kProblem) continue;
+    throw Failure("{} cannot be compared. {} {}", command, f.says, f.advice);
+  }
+}
+
+// LD_PRELOAD stays for every run, but for our libraries: each run has its own allocator.
+std::string remove_our_preloads() {
+  std::string others;
+  for (const std::string& each : preloads(value_of(own_environment(), "LD_PRELOAD"))) {
+    if (!is_our_library(each)) others += (others.empty() ? "" : ":") + each;
+  }
+  if (others.empty()) {
+    unsetenv("LD_PRELOAD");
+  } else {
+    setenv("LD_PRELOAD", others.c_str(), 1);
+  }
+  return others;
+}
+
+// What serves the command as it is.
+std::string name_of_first(const std::string& file, const std::string& preloaded) {
+  for (const std::string& each : preloads(preloaded)) {
+    const std::string name = allocator_of_library(each);
+    if (!name.empty()) return "preloaded " + name;
+  }
+  const ElfFile program(file);
+  for (const std::string& needed : program.needed()) {
+    const std::string name = allocator_of_library(needed);
+    if (!name.empty()) return "linked " + name;
+  }
+  return "glibc";
 }
 
 void add(std::vector<Execution>& runs, Contender& contender, const Execution& run) {
@@ -96,8 +134,14 @@ void run_all(Comparison& c, bool show) {
   std::mt19937 random(std::random_device{}());
   Progress progress(order.size() * static_cast<size_t>(c.rounds));
   size_t run = 0;
-  progress.tell(run, "glibc, not counted", 0);
-  Execution last = execute(c.words, "", false);
+  progress.tell(run, c.glibc().allocator.name + ", not counted", 0);
+  Execution last = execute(c.words, "", show);
+  if (!last.succeeded() && !is_interrupted()) {
+    throw Failure(
+        "{} fails as it is ({}): see why with --show, or compare sh -c '...; true' if that is its "
+        "usual status",
+        c.words[0], last.failure());
+  }
   if (last.succeeded()) c.contenders.front().outputs.insert(last.output);
   for (int round = 1; round <= c.rounds && !is_interrupted(); ++round) {
     std::shuffle(order.begin(), order.end(), random);
@@ -118,20 +162,21 @@ void compare(const Request& request, const UserCommand& words) {
   if (words.empty()) {
     throw Failure("compare: a command is missing, such as: pktmalloc compare -- sort file");
   }
-  refuse_static(words[0]);
+  const std::string file = find_target(words[0]).file;
+  refuse_problems(words[0], file);
   Comparison c;
   c.words = words;
   c.rounds = request.rounds;
-  const char* const behind = getenv("LD_PRELOAD");
-  if (behind != nullptr) c.behind = behind;
+  c.behind = remove_our_preloads();
   for (const Allocator& each : find_allocators(request.with))
     c.contenders.push_back({each, {}, "", {}});
+  c.contenders.front().allocator.name = name_of_first(file, c.behind);
   std::unique_ptr<OutputFile> page;
   if (!request.html.empty()) page = std::make_unique<OutputFile>(request.html);
   expect_interruption();
   run_all(c, request.show);
   const bool is_page_alone = page && page->is_stdout();
-  if (c.interrupted) fmt::print(stderr, "pktmalloc: interrupted; this is of the runs before\n");
+  if (c.interrupted) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
   if (!is_page_alone) fmt::print("{}", request.json ? json_of(c) : table_of(c));
   if (page) page->write(page_of(c));
   if (c.interrupted) throw CLI::RuntimeError(128 + SIGINT);

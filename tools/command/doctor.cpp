@@ -25,7 +25,8 @@ namespace pktmalloc {
 namespace {
 
 struct Examination {
-  std::string of;  // "redis-server (/usr/bin/redis-server)", "process 77 (redis-server)"
+  std::string of;           // "redis-server (/usr/bin/redis-server)", "process 77 (redis-server)"
+  std::string interpreter;  // of a script, which alone was looked at; "" of a program
   Findings findings;
 };
 
@@ -52,8 +53,8 @@ Finding library_finding(const Library& library) {
 
 Finding script_finding(const Target& target) {
   return {Level::kOk, "script",
-          fmt::format("It is a script; {} runs it and is looked at here, not what it starts.",
-                      target.file),
+          fmt::format("{} is a script; {} runs it and is looked at here, not what it starts.",
+                      target.scripts[0], target.file),
           ""};
 }
 
@@ -62,8 +63,11 @@ Examination examine_command(const std::string& command) {
   const Library library = Library::find(false);
   const Environment environment = own_environment();
   const std::string file = target.file == command ? "" : fmt::format(" ({})", target.file);
-  Examination e{command + file, {library_finding(library)}};
-  if (!target.scripts.empty()) e.findings.push_back(script_finding(target));
+  Examination e{command + file, "", {library_finding(library)}};
+  if (!target.scripts.empty()) {
+    e.interpreter = target.file;
+    e.findings.push_back(script_finding(target));
+  }
   append(e.findings, examine_executable(target.file, target.file, library, environment));
   append(e.findings,
          examine_surroundings(Process(getpid()), environment, can_lock_memory(target.file)));
@@ -78,7 +82,7 @@ Examination examine_process(const std::string& number) {
   }
   const Process process(pid);
   const Environment environment = environment_of(process);
-  Examination e{fmt::format("process {} ({})", pid, process.name()),
+  Examination e{fmt::format("process {} ({})", pid, process.name()), "",
                 examine_running(process, environment)};
   append(e.findings,
          examine_surroundings(process, environment, can_lock_memory(process.executable())));
@@ -138,6 +142,9 @@ void print_text(const Examination& e) {
   } else {
     fmt::print("Problems: {}, warnings: {}.\n", count(Level::kProblem), count(Level::kWarning));
   }
+  if (e.interpreter.empty()) return;
+  fmt::print("That is of the interpreter {} alone;\nlook again with doctor PID once it runs.\n",
+             printable(e.interpreter));
 }
 
 void print_json(const Examination& e) {

@@ -4,13 +4,18 @@
 // Exit status 2 with one line on stderr for whatever cannot be done.
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
 #include <iterator>
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "preload/pktmalloc.h"
 #include "tools/command/failure.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/standard_output.h"
 
 namespace {
 
@@ -28,14 +33,38 @@ std::string names(const std::vector<const CLI::Option*>& options) {
   return all;
 }
 
+// CLI11's own texts, in the words of the others here.
+std::string plain(const std::string& text) {
+  constexpr std::string_view kTimes = ": At Most 1 required but received ",
+                             kLacks = ": 1 required ",
+                             kWrong = "Could not convert: ", kRange = " not in range ",
+                             kValue = ": Value ", kTo = " to ";
+  if (const size_t at = text.find(kTimes); at != text.npos) {
+    return text.substr(0, at) + " is given " + text.substr(at + kTimes.size()) + " times";
+  }
+  if (const size_t at = text.find(kLacks); at != text.npos && text.ends_with(" missing")) {
+    return text.substr(0, at) + " lacks its value";
+  }
+  if (text.starts_with(kWrong)) return text.substr(kWrong.size()) + " is not understood";
+  const size_t value = text.find(kValue);
+  const size_t range = text.rfind(kRange);
+  const size_t to = text.rfind(kTo);
+  if (value == text.npos || range == text.npos || to == text.npos || to < range) return text;
+  // As numbers: they come as 0.100000.
+  return fmt::format("{}: {} is not a number from {} to {}", text.substr(0, value),
+                     text.substr(value + kValue.size(), range - value - kValue.size()),
+                     std::stod(text.substr(range + kRange.size())),
+                     std::stod(text.substr(to + kTo.size())));
+}
+
 // One line: what was not understood, and what would have been.
 std::string explanation(const CLI::App& command, const CLI::Error& error) {
-  const auto is_any = [](const CLI::App*) { return true; };
+  const auto is_any = [](const CLI::App* s) { return !s->get_group().empty(); };  // not hidden
   const auto is_chosen = [](const CLI::App* s) { return s->count() > 0; };
   const auto chosen = command.get_subcommands(is_chosen);
-  if (chosen.empty()) {
+  const std::vector<std::string> unknown = command.remaining();
+  if (chosen.empty() || !unknown.empty()) {
     const std::string all = names(command.get_subcommands(is_any));
-    const std::vector<std::string> unknown = command.remaining();
     if (unknown.empty()) return fmt::format("a subcommand is missing: {}", all);
     return fmt::format("there is no {} {}; the {}", unknown[0][0] == '-' ? "option" : "subcommand",
                        unknown[0],
@@ -44,7 +73,7 @@ std::string explanation(const CLI::App& command, const CLI::Error& error) {
   }
   const CLI::App& app = *chosen.front();
   const std::vector<std::string> unexpected = app.remaining();
-  if (unexpected.empty()) return fmt::format("{}: {}", app.get_name(), error.what());
+  if (unexpected.empty()) return fmt::format("{}: {}", app.get_name(), plain(error.what()));
   if (unexpected[0][0] != '-') {
     return fmt::format("{}: {} is one argument too many", app.get_name(), unexpected[0]);
   }
@@ -52,9 +81,8 @@ std::string explanation(const CLI::App& command, const CLI::Error& error) {
                      names(app.get_options()));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+// Its exit status.
+int execute(std::vector<std::string> arguments) {
   CLI::App command("pktmalloc: run programs with the packet allocator, and see what it does.");
   command.name("pktmalloc");
   command.set_version_flag("--version", "pktmalloc " PKTMALLOC_VERSION);
@@ -74,7 +102,10 @@ int main(int argc, char** argv) {
   pktmalloc::add_top(command);
   pktmalloc::add_tune(command);
   try {
-    std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments.size() <= 2 && arguments[0] == "help") {
+      arguments.erase(arguments.begin());
+      arguments.push_back("--help");
+    }
     for (const char* name : {"run", "compare"}) {
       if (!arguments.empty() && arguments[0] == name) {
         words = pktmalloc::cut_user_command(*command.get_subcommand(name), arguments);
@@ -85,10 +116,31 @@ int main(int argc, char** argv) {
   } catch (const CLI::RuntimeError& ended) {
     return ended.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    return command.exit(error) == 0 ? 0 : 2;
-  } catch (const std::exception& failure) {
-    fmt::print(stderr, "pktmalloc: {}\n", failure.what());
-    return 2;
+    std::ostringstream help;  // std::cout would not tell why it is lost
+    const bool is_help = command.exit(error, help, std::cerr) == 0;
+    fmt::print("{}", help.str());
+    return is_help ? 0 : 2;
   }
   return 0;
+}
+
+// Not by fmt::print, which throws when stderr is closed.
+int tell(const char* what) {
+  fputs(fmt::format("pktmalloc: {}\n", what).c_str(), stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int status = execute({argv + 1, argv + argc});
+    pktmalloc::flush_standard_output();
+    return status;
+  } catch (const std::system_error& failure) {
+    pktmalloc::end_if_unread(failure.code().value());
+    return tell(failure.what());
+  } catch (const std::exception& failure) {
+    return tell(failure.what());
+  }
 }

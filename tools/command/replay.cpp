@@ -191,7 +191,9 @@ void print_json(const Trace& trace, const std::vector<Row>& rows) {
 void replay() {
   const std::vector<Contestant> all = contestants(arguments.with);
   const Trace trace = read_trace(arguments.file);
-  if (!trace.warning.empty()) fmt::print(stderr, "pktmalloc: {}\n", trace.warning);
+  if (!trace.warning.empty()) {
+    fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
+  }
   if (arguments.info) {
     fmt::print("{}", arguments.json ? info_json(trace) : info_text(trace));
     return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc report FILE... [--html OUT]: statistics files as tables and as a page.
+#include <climits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,7 +56,7 @@ void add_report(CLI::App& command) {
       ->required();
   sub->add_option("--html", request->html, "write a page of charts, too; - is stdout, if piped");
   sub->add_option("--pid", request->pid, "only the files of this process")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, INT_MAX));
   sub->footer(
       "One file: where the memory is, then the classes by committed bytes.\n"
       "Two files: what changed from the first to the second, the largest growth\n"

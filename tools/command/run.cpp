@@ -53,20 +53,24 @@ struct RunOptions {
        dry_run = false;
 };
 
-Library library_for(const RunOptions& o) {
-  if (!o.library.empty()) return Library(o.library);
+bool wants_checked(const RunOptions& o) {
   bool checked = o.checked;
   for (const char* name : {"PKTMALLOC_CHECK", "PKTMALLOC_QUARANTINE", "PKTMALLOC_GUARD"}) {
     checked |= o.passed.contains(name);
   }
-  return Library::find(checked);
+  return checked;
+}
+
+Library library_for(const RunOptions& o) {
+  return o.library.empty() ? Library::find(wants_checked(o)) : Library(o.library);
 }
 
 // Absolute, since the program may change its folder; %p, %e and %n in it are the library's.
 std::string written_path(const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  if (fs::is_directory(file)) throw Failure("cannot write {}: it is a folder", file);
+  std::error_code ignored;  // access tells it
+  if (fs::is_directory(file, ignored)) throw Failure("cannot write {}: it is a folder", file);
   const bool known = folder.string().find('%') == std::string::npos;
   if (known && access(folder.c_str(), W_OK) != 0) {
     throw Failure("cannot write {}: {}: {}", file, folder.string(), strerror(errno));
@@ -112,6 +116,33 @@ std::string preload_value(const Library& library, const std::string& next) {
   return value;
 }
 
+// Its own library would come before, and another one is wanted.
+void refuse_archive(const std::string& command, const Target& target, const RunOptions& o) {
+  if (o.library.empty() && !wants_checked(o)) return;
+  if (!holds_archive(target.file)) return;
+  throw Failure(
+      "{} cannot run so: it holds libpktmalloc.a, which comes before {} (--force starts "
+      "it all the same.)",
+      command, o.library.empty() ? "the checked library" : o.library);
+}
+
+Target target_of(const std::string& command, const RunOptions& o) {
+  try {
+    return find_target(command);
+  } catch (const Failure& failure) {
+    if (!o.stats || !o.stats_file.empty()) throw;
+    throw Failure("{}; a file for statistics is named by --stats={}", failure.what(), command);
+  }
+}
+
+// What a run before has left must not pass for a result of this one, which may write none.
+void remove_old(const std::string& file) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const bool known = file.find('%') == std::string::npos;
+  if (known && fs::is_regular_file(fs::symlink_status(file, ignored))) fs::remove(file, ignored);
+}
+
 void refuse_problems(const std::string& command, const Target& target, const Library& library) {
   const Environment environment = own_environment();
   for (const Finding& f : examine_executable(target.file, target.file, library, environment)) {
@@ -140,9 +171,12 @@ void print(const Environment& environment, const UserCommand& words) {
 
 void run(const RunOptions& o, UserCommand words) {
   if (words.empty()) throw Failure("run: a command is missing, such as: pktmalloc run ls -l");
-  const Target target = find_target(words[0]);
+  const Target target = target_of(words[0], o);
   const Library library = library_for(o);
-  if (!o.force) refuse_problems(words[0], target, library);
+  if (!o.force) {
+    refuse_archive(words[0], target, o);
+    refuse_problems(words[0], target, library);
+  }
   Environment environment = variables(o);
   const NextLibrary next = find_next_library(o.next);
   if (!next.variable.empty()) environment["PKTMALLOC_NEXT"] = next.variable;
@@ -157,6 +191,7 @@ void run(const RunOptions& o, UserCommand words) {
   // exec keeps the pid, so the library can tell this process, not its children, where the file is.
   if (!o.stats_file.empty() || !o.written.empty())
     environment["PKTMALLOC_TELL"] = std::to_string(getpid());
+  if (!o.stats_file.empty()) remove_old(o.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   become(words);
 }

@@ -11,6 +11,7 @@
 #include "tools/command/live/process_table.h"
 #include "tools/command/reading.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/standard_output.h"
 #include "tools/command/text/printable.h"
 
 namespace pktmalloc {
@@ -44,16 +45,20 @@ void print_statistics(const StatOptions& options) {
   } else {
     write_text(out, origin, reading.snapshot);
   }
-  if (!out.finish()) throw Failure("cannot write: {}", strerror(errno));
+  if (out.finish()) return;
+  end_if_unread(errno);
+  throw Failure("cannot write: {}", strerror(errno));
 }
 
 void print_processes() {
   const ProcessTable table = process_table();
   fmt::print("{}\n", kProcessTableHead);
   for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text);
-  if (table.rows.empty()) fmt::print("no process of this user uses pktmalloc\n");
-  if (fflush(stdout) != 0) throw Failure("cannot write: {}", strerror(errno));
-  for (const std::string& refusal : table.refusals) fmt::print(stderr, "pktmalloc: {}\n", refusal);
+  if (table.rows.empty()) fmt::print("{}\n", kNoProcess);
+  flush_standard_output();
+  for (const std::string& refusal : table.refusals) {
+    fputs(fmt::format("pktmalloc: {}\n", refusal).c_str(), stderr);
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tools/command/live/process_table.h"
 #include "tools/command/live/top_screen.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/standard_output.h"
 
 namespace pktmalloc {
 namespace {
@@ -33,6 +34,7 @@ void print_processes() {
   const ProcessTable table = process_table();
   fmt::print("{}\n", kProcessTableHead);
   for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text);
+  if (table.rows.empty()) fmt::print("{}\n", kNoProcess);
 }
 
 // Readings one after the other, as plain text.
@@ -50,7 +52,7 @@ void print_batch(unsigned readings, std::chrono::duration<double> delay, pid_t p
     } else {
       print_processes();
     }
-    if (fflush(stdout) != 0) throw Failure("cannot write: {}", strerror(errno));
+    flush_standard_output();
     if (watch && watch->ended() && !watch->message().empty()) return;
   }
 }

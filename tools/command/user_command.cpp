@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tools/command/failure.h"
+
 namespace pktmalloc {
 namespace {
 
@@ -18,6 +20,9 @@ bool next_is_its_value(const CLI::App& subcommand, const std::string& word) {
 UserCommand cut_user_command(const CLI::App& subcommand, std::vector<std::string>& arguments) {
   auto at = arguments.begin() + 1;
   while (at != arguments.end() && at->size() > 1 && at->front() == '-' && *at != "--") {
+    if (at->starts_with("--") && at->ends_with('=')) {
+      throw Failure("{}: {} lacks its value", subcommand.get_name(), *at);
+    }
     const bool skip_value = next_is_its_value(subcommand, *at);
     ++at;
     if (skip_value && at != arguments.end()) ++at;

@@ -12,9 +12,9 @@ _pktmalloc_options() {
   "$@" --help 2> /dev/null | sed -nE 's/^  (-[a-z],)?(--[a-z-]+).*/\2/p'
 }
 
-# Those whose value is a word of its own: "--age TEXT".
+# Those whose value is a word of its own: "--age TEXT", "-n,--rounds INT".
 _pktmalloc_options_with_value() {
-  "$@" --help 2> /dev/null | sed -nE 's/^  (-[a-z],)?(--[a-z-]+) [A-Z]{2,}.*/\2/p'
+  "$@" --help 2> /dev/null | sed -nE 's/^  (-[a-z])?,?(--[a-z-]+) [A-Z]{2,}.*/\1 \2/p'
 }
 
 # Offers what compgen finds for the word.
@@ -38,6 +38,9 @@ _pktmalloc_offer_value() {
       _pktmalloc_offer "$2" -W 'default mimalloc jemalloc tcmalloc'
       _pktmalloc_offer "$2" -f
       ;;
+    -s | --sort) _pktmalloc_offer "$2" -W 'c l a f t d s m p' ;;
+    --pid) _pktmalloc_offer_processes "$2" ;;
+    -n | --rounds | --runs | -d | --delay | -b | --batch | --age | --interval) ;; # numbers
     *) _pktmalloc_offer "$2" -f ;;
   esac
 }
@@ -51,10 +54,11 @@ _pktmalloc() {
     return
   fi
   # To the first word that is no option, or the value of one, of those before the cursor.
-  local with_value
+  local with_value ended=no
   with_value=" $(_pktmalloc_options_with_value "$command" "$subcommand" | tr '\n' ' ')"
   while ((i < COMP_CWORD)) && [[ ${COMP_WORDS[i]} == -* ]]; do
     if [[ ${COMP_WORDS[i]} == -- ]]; then
+      ended=yes
       ((++i))
       break
     elif [[ ${COMP_WORDS[i + 1]} == = ]]; then # --age=1s is three words here
@@ -75,7 +79,7 @@ _pktmalloc() {
   done
   local of_user=no # the words of a command that is not ours
   [[ $subcommand == run || $subcommand == compare ]] && ((i < COMP_CWORD)) && of_user=yes
-  if [[ $word == -* && $of_user == no ]]; then
+  if [[ $word == -* && $of_user == no && $ended == no ]]; then
     _pktmalloc_offer "$word" -W "$(_pktmalloc_options "$command" "$subcommand")"
     return
   fi
@@ -93,7 +97,8 @@ _pktmalloc() {
       _pktmalloc_offer "$word" -c
       _pktmalloc_offer_processes "$word"
       ;;
-    stat | top)
+    top) _pktmalloc_offer_processes "$word" ;;
+    stat)
       _pktmalloc_offer "$word" -f
       _pktmalloc_offer_processes "$word"
       ;;

@@ -30,7 +30,9 @@ std::string best_sentence(const Comparison& c, Figure figure) {
   if (equals.size() + 1 == ranking.size()) return text + "no allocator is told from the best.";
   text += best.allocator.name;
   const double ratio = c.ratio(best, figure);
-  if (ratio > 0 && &best != &c.glibc()) text += fmt::format(", {:.2f} of glibc's", ratio);
+  if (ratio > 0 && &best != &c.glibc()) {
+    text += fmt::format(", {:.2f} of {}'s", ratio, c.glibc().allocator.name);
+  }
   if (equals.empty()) return text + "; beyond noise.";
   return text + "; not told from " + joined(equals) + ".";
 }
@@ -48,7 +50,8 @@ std::string output_sentence(const Comparison& c) {
     }
   }
   return others.empty() ? ""
-                        : "What it writes to stdout is not glibc's under " + joined(others) + ".";
+                        : fmt::format("What it writes to stdout is not {}'s under {}.",
+                                      c.glibc().allocator.name, joined(others));
 }
 
 }  // namespace
@@ -80,6 +83,11 @@ std::string Comparison::place(const Contender& contender, Figure figure) const {
   if (!can_tell()) return "";
   if (&best == &contender) return "best";
   return differ(best.figures[figure], contender.figures[figure]) ? "" : "as best";
+}
+
+std::string Comparison::first_name() const {
+  const std::string& name = glibc().allocator.name;
+  return name.substr(0, name.find(' '));
 }
 
 double Comparison::ratio(const Contender& contender, Figure figure) const {

@@ -40,7 +40,7 @@ struct Comparison {
   int rounds = 0;                  // that were asked for
   bool interrupted = false;
   std::string behind;                 // what LD_PRELOAD named before, and names in every run
-  std::vector<Contender> contenders;  // glibc is the first
+  std::vector<Contender> contenders;  // the command as it is, mostly glibc, is the first
 
   const Contender& glibc() const { return contenders.front(); }
   bool any_failed() const;
@@ -48,6 +48,8 @@ struct Comparison {
   std::vector<const Contender*> ranking(Figure figure) const;
   // "best", or "as best" of one that is not told from it; "" of others, and of too few runs.
   std::string place(const Contender& contender, Figure figure) const;
+  // Of glibc, or of what serves the command in its place ("linked jemalloc"): its first word.
+  std::string first_name() const;
   // To glibc's; 0 when glibc has none, or nothing.
   double ratio(const Contender& contender, Figure figure) const;
   bool differs_from_glibc(const Contender& contender, Figure figure) const;

@@ -58,8 +58,9 @@ void table(Page& page, const Comparison& c, Figure figure) {
                     ratio > 0 ? fmt::format("{:.2f}", ratio) : "-", remark(c, *each, figure),
                     c.place(*each, figure)});
   }
-  page.table({kFigureNames[figure], "median", "least", "most", "/ glibc", "from glibc", ""}, rows,
-             kOwn);
+  page.table({kFigureNames[figure], "median", "least", "most", "/ " + c.first_name(),
+              "from " + c.first_name(), ""},
+             rows, kOwn);
 }
 
 }  // namespace
@@ -74,9 +75,10 @@ std::string page_of(const Comparison& c) {
   if (!c.ranking(kTime).empty()) {
     page.section(
         "Figures",
-        "Less is better in all. A bar is the median, every dot is a run; \u00d7 is the ratio to "
-        "glibc. Best has the least median; as best is what the rank sum test, at 1 in 100, "
-        "does not tell from it.");
+        "Less is better in all. A bar is the median, every dot is a run; \u00d7 is the ratio to " +
+            c.glibc().allocator.name +
+            ". Best has the least median; as best is what the rank sum test, at 1 in 100, "
+            "does not tell from it.");
     page.begin_figures();
     for (unsigned i = 0; i < kFigures; ++i) chart(page, c, static_cast<Figure>(i));
     page.end_figures();

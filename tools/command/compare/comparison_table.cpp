@@ -2,6 +2,7 @@
 // A comparison for people, in 80 columns; and as JSON for programs.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tools/command/compare/comparison.h"
@@ -20,15 +21,19 @@ std::string ratio_text(const Comparison& c, const Contender& contender, Figure f
 std::string remark(const Comparison& c, const Contender& contender, Figure figure) {
   const std::string place = c.place(contender, figure);
   if (!place.empty() || &contender == &c.glibc() || !c.can_tell()) return place;
-  return c.glibc().has_figures() && !c.differs_from_glibc(contender, figure) ? "as glibc" : "";
+  return c.glibc().has_figures() && !c.differs_from_glibc(contender, figure)
+             ? "as " + c.first_name()
+             : "";
 }
 
 std::string figure_table(const Comparison& c, Figure figure) {
-  std::string text = fmt::format("{:<16}{:>11}{:>13}{:>13}{:>9}\n", kFigureNames[figure], "median",
-                                 "least", "most", "/ glibc");
+  size_t width = 14;
+  for (const Contender& each : c.contenders) width = std::max(width, each.allocator.name.size());
+  std::string text = fmt::format("{:<{}}{:>11}{:>13}{:>13}{:>9}\n", kFigureNames[figure], width + 2,
+                                 "median", "least", "most", fmt::format("/ {:.7}", c.first_name()));
   for (const Contender* each : c.ranking(figure)) {
     const Samples& s = each->figures[figure];
-    text += fmt::format("  {:<14}{:>11}{:>13}{:>13}{:>9}", each->allocator.name,
+    text += fmt::format("  {:<{}}{:>11}{:>13}{:>13}{:>9}", each->allocator.name, width,
                         figure_text(figure, s.median()), figure_text(figure, s.least()),
                         figure_text(figure, s.most()), ratio_text(c, *each, figure));
     const std::string end = remark(c, *each, figure);

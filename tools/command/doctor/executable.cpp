@@ -157,6 +157,11 @@ Findings examine_executable(const std::string& file, const std::string& name,
   return all;
 }
 
+bool holds_archive(const std::string& file) {
+  const ElfFile elf(file);
+  return elf.is_elf() && elf.symbol("pktmalloc_window").has_value();
+}
+
 Findings examine_contents(const ElfFile& program, const std::string& name,
                           const Environment& environment) {
   Findings all = examine_bundled_allocator(program);

@@ -21,4 +21,7 @@ Findings examine_executable(const std::string& file, const std::string& name,
 Findings examine_contents(const ElfFile& program, const std::string& name,
                           const Environment& environment);
 
+// Is libpktmalloc.a linked into it? It then serves, before anything that is preloaded.
+bool holds_archive(const std::string& file);
+
 }  // namespace pktmalloc

@@ -44,6 +44,9 @@ std::optional<Presence> find_presence(const Process& process) {
     Snapshot snapshot{};
     read_counters(w, memory, snapshot);
     presence.allocated = snapshot.process.allocs;
+    for (unsigned i = 0; i < snapshot.heap.classes; ++i) {
+      presence.classes += snapshot.heap.of[i].allocs != 0;
+    }
   }
   return presence;
 }

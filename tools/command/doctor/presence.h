@@ -18,6 +18,7 @@ struct Presence {
   std::string unreadable;  // why the process's memory cannot be read; empty: it can
   Window window{};         // magic 0: the library has not started
   uint64_t allocated = 0;  // objects handed out since start
+  unsigned classes = 0;    // of those objects
 };
 
 // Nothing when the library is not in the process. Throws Failure as Process does, and where it

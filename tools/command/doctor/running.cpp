@@ -97,7 +97,7 @@ Finding service(const Presence& presence) {
   }
   return {Level::kOk, "serving",
           fmt::format("It serves: {} objects of {} classes were handed out so far.",
-                      presence.allocated, w.heap.classes),
+                      presence.allocated, presence.classes),
           ""};
 }
 

@@ -17,7 +17,7 @@ constexpr struct {
      "It is PHP, which loads its extensions with RTLD_DEEPBIND: they call glibc's free, not that "
      "of pktmalloc, also for memory that comes from it, and abort.",
      "Run it without pktmalloc; or without shared extensions (php -n), or with "
-     "zend.dlopen_deepbind=Off where it has that, and then with --force."},
+     "zend.dlopen_deepbind=Off where it has that."},
     {"java", "libjli.so", Level::kWarning,
      "It is Java: objects live in the virtual machine's own heap, only its native memory "
      "(compiler, direct buffers, native libraries) reaches pktmalloc.",

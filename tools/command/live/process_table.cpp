@@ -12,6 +12,7 @@ namespace pktmalloc {
 
 const char* const kProcessTableHead =
     "    PID PROGRAM             ALLOCATED     CACHED  COMMITTED        RSS  THREADS";
+const char* const kNoProcess = "no process of this user uses pktmalloc";
 
 ProcessTable process_table() {
   ProcessTable table;

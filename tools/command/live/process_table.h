@@ -21,6 +21,7 @@ struct ProcessTable {
 };
 
 extern const char* const kProcessTableHead;
+extern const char* const kNoProcess;  // in place of rows
 
 ProcessTable process_table();
 

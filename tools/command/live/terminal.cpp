@@ -34,10 +34,17 @@ int milliseconds_until(std::chrono::steady_clock::time_point until) {
 Terminal::Terminal() {
   setlocale(LC_CTYPE, "");
   screen_ = newterm(nullptr, stdout, stdin);
+  const char* const term = getenv("TERM");
+  const std::string name = term != nullptr ? term : "";
   if (screen_ == nullptr) {
-    const char* const name = getenv("TERM");
-    throw Failure("the terminal \"{}\" is not known; top --once prints without one",
-                  name != nullptr ? name : "");
+    throw Failure("the terminal \"{}\" is not known; top --once prints without one", name);
+  }
+  char cursor_address[] = "cup";
+  if (tigetstr(cursor_address) == nullptr) {
+    endwin();
+    delscreen(static_cast<SCREEN*>(screen_));
+    throw Failure("the terminal \"{}\" cannot move its cursor; top --once prints without that",
+                  name);
   }
   const sigset_t signals = ending_signals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);

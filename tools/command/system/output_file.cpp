@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "tools/command/failure.h"
+#include "tools/command/system/standard_output.h"
 
 namespace pktmalloc {
 namespace {
@@ -60,7 +61,10 @@ void OutputFile::write(const std::string& text) {
   for (size_t at = 0; at < text.size();) {
     const ssize_t wrote = ::write(descriptor_, text.data() + at, text.size() - at);
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) throw Failure("cannot write {}: {}", path_, strerror(errno));
+    if (wrote < 0) {
+      if (is_stdout()) end_if_unread(errno);
+      throw Failure("cannot write {}: {}", path_, strerror(errno));
+    }
     at += static_cast<size_t>(wrote);
   }
   const int closed = close(descriptor_);

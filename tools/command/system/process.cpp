@@ -16,9 +16,23 @@
 namespace pktmalloc {
 namespace {
 
+// Not that of its folder, which is root's where the process is not dumpable.
+uid_t owner(pid_t pid) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  uid_t uid = 0;
+  for (std::string word; status >> word;) {
+    if (word == "Uid:" && status >> uid) return uid;
+  }
+  return uid;
+}
+
 [[noreturn]] void fail(pid_t pid, int error) {
   if (error == EACCES || error == EPERM) {
-    throw Failure("process {} belongs to another user", pid);
+    if (geteuid() != 0 && owner(pid) != geteuid()) {
+      throw Failure("process {} belongs to another user", pid);
+    }
+    throw Failure("process {} is protected (not dumpable, more capabilities, or another container)",
+                  pid);
   }
   throw Failure("there is no process {}", pid);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Process: what /proc tells of a running process. Every function throws Failure with the pid when
-// the process is gone or belongs to another user.
+// the process is gone, belongs to another user or is protected.
 #pragma once
 
 #include <sys/types.h>

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Standard output: what was printed arrives, or its loss is told.
+#pragma once
+
+namespace pktmalloc {
+
+// Throws Failure when what was printed could not be written.
+void flush_standard_output();
+
+// After a write to stdout that failed: where nobody reads it any more (EPIPE) the process ends by
+// SIGPIPE, as it does where that signal is not ignored.
+void end_if_unread(int error);
+
+}  // namespace pktmalloc
