@@ -102,7 +102,7 @@ include tools/install/install.mk
 
 .PHONY: demo
 demo: deps  ## two real programs and a packet workload, without and with the library
-	$(MAKE) --no-print-directory all $(BENCH_DIRECTORY)/w1_packets
+	$(MAKE) --no-print-directory $(BUILD)/libpktmalloc.so $(BENCH_DIRECTORY)/w1_packets
 	$(PYTHON) tools/demo/demo.py $(BUILD)/libpktmalloc.so
 
 .PHONY: clean
