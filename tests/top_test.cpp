@@ -82,7 +82,7 @@ TEST_CASE("top fits 80 columns and 24 rows, shows rates, and q ends it") {
   for (const std::string& line : lines) CHECK(line.size() <= 80);
   CHECK(lines[0].rfind("is_read_from_outside-pla, process " + target.pid, 0) == 0);
   CHECK(lines[7] ==
-        "  class    live allocs/s  frees/s threads   depot   slabs  committed     purged");
+        "  class   live allocs/s  frees/s threads  depot  slabs committed  slack purged");
   CHECK(lines[8].find(" - ") == std::string::npos);
   CHECK(lines[23].rfind("by committed; keys ", 0) == 0);
   CHECK(screen.find("\n   5120 ") != std::string::npos);
@@ -114,7 +114,7 @@ TEST_CASE("keys sort, turn and scroll the table") {
   CHECK(classes_of(terminal.until("; 6 more")).front() == 48);
   terminal.press("NPage");
   const std::string end = terminal.until([](const std::string& text) {
-    return text.find("by class; keys c l a f t d s m p r, q quits\n") != std::string::npos;
+    return text.find("by class; keys c l a f t d s m k p r, q quits\n") != std::string::npos;
   });
   INFO(end);
   CHECK(classes_of(end).back() == 114688);

@@ -61,7 +61,7 @@ void run(const Options& options) {
   const pid_t pid = process_id(options.pid);
   if (pid == 0 && !options.pid.empty()) throw Failure("{} is not a process id", options.pid);
   if (options.sort.size() != 1 || !is_column_key(options.sort[0])) {
-    throw Failure("--sort {} names no column; accepted: c l a f t d s m p", options.sort);
+    throw Failure("--sort {} names no column; accepted: c l a f t d s m k p", options.sort);
   }
   const Order order{options.sort[0]};
   const std::chrono::duration<double> delay(options.delay_seconds);

@@ -15,9 +15,15 @@ namespace {
 struct Row {
   ClassStatistics now;
   double allocs_rate, frees_rate;
+  uint64_t slack_bytes;  // committed and not live
 };
 
-std::string bytes(double n) { return Bytes(static_cast<uint64_t>(n)).text; }
+// At most six characters: 999B, 22.1M.
+std::string bytes(double n) {
+  const char* unit = "BKMGTPE";
+  for (; n >= 1023.5 && unit[1] != '\0'; ++unit) n /= 1024;
+  return fmt::format("{:.{}f}{}", n, n < 99.95 && *unit != 'B' ? 1 : 0, *unit);
+}
 
 // At most six characters: 99999, 123k, 12.3M.
 std::string count(double n) {
@@ -41,14 +47,15 @@ struct Column {
 #define OF_NOW(field) [](const Row& row) { return static_cast<double>(row.now.field); }
 constexpr Column kColumns[] = {
     {'c', "class", 7, exact, OF_NOW(object_bytes)},
-    {'l', "live", 8, count, OF_NOW(live)},
+    {'l', "live", 7, count, OF_NOW(live)},
     {'a', "allocs/s", 9, count, [](const Row& row) { return row.allocs_rate; }},
     {'f', "frees/s", 9, count, [](const Row& row) { return row.frees_rate; }},
     {'t', "threads", 8, count, OF_NOW(cached_threads)},
-    {'d', "depot", 8, count, OF_NOW(cached_depot)},
-    {'s', "slabs", 8, count, OF_NOW(cached_slabs)},
-    {'m', "committed", 11, bytes, OF_NOW(committed_bytes)},
-    {'p', "purged", 11, bytes, OF_NOW(purged_bytes)},
+    {'d', "depot", 7, count, OF_NOW(cached_depot)},
+    {'s', "slabs", 7, count, OF_NOW(cached_slabs)},
+    {'m', "committed", 10, bytes, OF_NOW(committed_bytes)},
+    {'k', "slack", 7, bytes, [](const Row& row) { return static_cast<double>(row.slack_bytes); }},
+    {'p', "purged", 7, bytes, OF_NOW(purged_bytes)},
 };
 #undef OF_NOW
 
@@ -71,7 +78,9 @@ std::vector<Row> rows_of(const Watch& watch) {
   const HeapStatistics& now = watch.now().reading.snapshot.heap;
   std::vector<Row> rows;
   for (unsigned i = 0; i < now.classes; ++i) {
-    Row row{now.of[i], -1, -1};
+    const uint64_t live_bytes = now.of[i].live * now.of[i].object_bytes;
+    const uint64_t committed = now.of[i].committed_bytes;
+    Row row{now.of[i], -1, -1, committed > live_bytes ? committed - live_bytes : 0};
     if (row.now.allocs == 0 && row.now.fills == 0) continue;
     if (watch.before() != nullptr) {
       const ClassStatistics& before = watch.before()->reading.snapshot.heap.of[i];
@@ -84,7 +93,7 @@ std::vector<Row> rows_of(const Watch& watch) {
 }
 
 Row sum_of(const std::vector<Row>& rows, bool with_rates) {
-  Row sum{{}, with_rates ? 0.0 : -1.0, with_rates ? 0.0 : -1.0};
+  Row sum{{}, with_rates ? 0.0 : -1.0, with_rates ? 0.0 : -1.0, 0};
   for (const Row& row : rows) {
     sum.now.live += row.now.live;
     sum.now.cached_threads += row.now.cached_threads;
@@ -92,6 +101,7 @@ Row sum_of(const std::vector<Row>& rows, bool with_rates) {
     sum.now.cached_slabs += row.now.cached_slabs;
     sum.now.committed_bytes += row.now.committed_bytes;
     sum.now.purged_bytes += row.now.purged_bytes;
+    sum.slack_bytes += row.slack_bytes;
     if (!with_rates) continue;
     sum.allocs_rate += row.allocs_rate;
     sum.frees_rate += row.frees_rate;

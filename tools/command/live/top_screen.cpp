@@ -188,7 +188,7 @@ void TopScreen::show_watch() {
   lines.resize(std::max(lines.size(), height - std::min<size_t>(height, 1)));
   lines.push_back(
       {fmt::format(
-           "by {}{}; keys c l a f t d s m p r{}, q quits{}", column_title(order_.key),
+           "by {}{}; keys c l a f t d s m k p r{}, q quits{}", column_title(order_.key),
            order_.reversed ? ", reversed" : "", chooses_ ? ", Esc back" : "",
            end < table.rows.size() ? fmt::format("; {} more", table.rows.size() - end) : ""),
        Line::kReversed});
