@@ -158,10 +158,7 @@ bool parse_BACKGROUND(const char* value) {
   return equal(value, "auto") || equal(value, "0") || equal(value, "1");
 }
 
-bool parse_TRACE(const char* value) {
-  parsed.trace_path = equal(value, "0") ? nullptr : copy_path(value, trace_path);
-  return equal(value, "0") || (strpbrk(value, "/.") != nullptr && parsed.trace_path != nullptr);
-}
+bool parse_TRACE(const char* value) { return parse_path(value, trace_path, parsed.trace_path); }
 
 bool parse_VERBOSE(const char* value) {
   parsed.verbose = equal(value, "1");
@@ -169,8 +166,7 @@ bool parse_VERBOSE(const char* value) {
 }
 
 bool parse_PROFILE(const char* value) {
-  parsed.profile_path = equal(value, "0") ? nullptr : copy_path(value, profile_path);
-  return equal(value, "0") || (strpbrk(value, "/.") != nullptr && parsed.profile_path != nullptr);
+  return parse_path(value, profile_path, parsed.profile_path);
 }
 
 bool parse_PROFILE_RATE(const char* value) {

@@ -16,6 +16,7 @@
 #include "preload/sampler.h"
 #include "preload/symbols.h"
 #include "preload/thread.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
@@ -47,14 +48,6 @@ class ProfileLock {
 
  private:
   const bool forking_ = this_thread.forking;
-};
-
-class KeepErrno {
- public:
-  ~KeepErrno() { errno = saved_; }
-
- private:
-  int saved_ = errno;
 };
 
 StackId stack_at(Site site) {

@@ -42,11 +42,6 @@ int find_stderr() {
 
 bool tells() { return options().tell != 0 && options().tell == getpid(); }
 
-bool is_json(const char* path) {
-  const size_t length = strlen(path);
-  return length > 5 && strcmp(path + length - 5, ".json") == 0;
-}
-
 // Whoever is writing a report; and what follows is guarded by it.
 constinit Mutex writing{LockRank::kReport};
 unsigned reports = 0;
@@ -69,7 +64,7 @@ void report_statistics(bool at_exit) {
   if (!file.name(pattern, reports)) {
     message("PKTMALLOC_STATS=%s: %s", pattern, strerror(ENAMETOOLONG));
   } else if (file.write(snapshot) && at_exit) {
-    report_tell("statistics", file.path, is_json(file.path) ? "report" : nullptr);
+    report_tell("statistics", file.path, file.ends_with(".json") ? "report" : nullptr);
   }
 }
 

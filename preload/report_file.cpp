@@ -17,12 +17,6 @@
 namespace pktmalloc {
 namespace {
 
-bool ends_with(const char* text, const char* end) {
-  const size_t length = strlen(text);
-  const size_t end_length = strlen(end);
-  return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 // False with errno if any of it failed.
 template <typename Print>
 bool write_to(int fd, Print print) {
@@ -98,11 +92,17 @@ bool ReportFile::name(const char* pattern, unsigned number) {
   return fits;
 }
 
+bool ReportFile::ends_with(const char* ending) const {
+  const size_t length = strlen(path);
+  const size_t ending_length = strlen(ending);
+  return length >= ending_length && strcmp(path + length - ending_length, ending) == 0;
+}
+
 bool ReportFile::write(const Snapshot& snapshot) const {
   return write_whole(path, "statistics", [&](Writer& out) {
-    if (ends_with(path, ".json")) {
+    if (ends_with(".json")) {
       write_json(out, this_process(), snapshot);
-    } else if (ends_with(path, ".prom")) {
+    } else if (ends_with(".prom")) {
       write_prometheus(out, snapshot);
     } else {
       write_text(out, this_process(), snapshot);

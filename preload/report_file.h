@@ -20,6 +20,8 @@ struct ReportFile {
   // that is too long.
   bool name(const char* pattern, unsigned number);
 
+  bool ends_with(const char* ending) const;
+
   // In the format of the path's ending. What goes wrong is told in one line; then false.
   bool write(const Snapshot& snapshot) const;
 

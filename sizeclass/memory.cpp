@@ -9,18 +9,12 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "sizeclass/keep_errno.h"
+
 namespace pktmalloc::memory {
 namespace {
 
 constinit std::atomic<size_t> committed = 0;
-
-class KeepErrno {
- public:
-  ~KeepErrno() { errno = saved_; }
-
- private:
-  int saved_ = errno;
-};
 
 }  // namespace
 

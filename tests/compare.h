@@ -14,21 +14,11 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/refused.h"
 #include "tests/temporary_folder.h"
 
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-inline std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) all.push_back(line);
-  return all;
-}
 
 // A folder with the library as mine.so.
 class Workplace : public TemporaryFolder {
@@ -70,13 +60,4 @@ inline const char kMine[] = "case $LD_PRELOAD in *mine.so*) %; esac";
 inline std::string under_mine(const std::string& then) {
   std::string script = kMine;
   return script.replace(script.find('%'), 1, then);
-}
-
-inline void check_refused(const Outcome& outcome, const std::string& part) {
-  INFO(outcome);
-  CHECK(outcome.status == 2);
-  CHECK(outcome.out.empty());
-  CHECK(lines(outcome.err).size() == 1);
-  CHECK(outcome.err.rfind("pktmalloc: ", 0) == 0);
-  CHECK(has(outcome.err, part));
 }

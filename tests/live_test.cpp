@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/program.h"
+#include "tests/refused.h"
 #include "tests/running.h"
 #include "tests/temporary_folder.h"
 
@@ -20,16 +21,6 @@ Outcome stat_of(const std::vector<std::string>& arguments) {
   std::vector<std::string> argv = {build_path("pktmalloc"), "stat"};
   argv.insert(argv.end(), arguments.begin(), arguments.end());
   return Program(argv).run();
-}
-
-// One line on stderr that holds the text, and nothing else.
-void check_refused(const Outcome& outcome, const std::string& text) {
-  INFO(outcome);
-  CHECK(outcome.status == 2);
-  CHECK(outcome.out.empty());
-  CHECK(outcome.err.rfind("pktmalloc: ", 0) == 0);
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  CHECK(outcome.err.find(text) != std::string::npos);
 }
 
 Outcome python(const std::string& script, const std::vector<std::string>& arguments) {

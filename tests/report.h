@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/refused.h"
 #include "tests/temporary_folder.h"
 
 using Json = nlohmann::json;
@@ -21,17 +22,6 @@ inline Outcome report(const Words& arguments) {
   Words words = {build_path("pktmalloc"), "report"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   return Program(words).with("TZ", "UTC").run();
-}
-
-inline bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-inline std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) all.push_back(line);
-  return all;
 }
 
 // The first line that begins with the word, its blanks made one; "" if there is none.
@@ -88,13 +78,3 @@ class Files : public TemporaryFolder {
     return *this / name;
   }
 };
-
-// One line, from us; nothing else was said.
-inline void check_refused(const Outcome& outcome, const std::string& part) {
-  INFO(outcome);
-  CHECK(outcome.status == 2);
-  CHECK(outcome.out.empty());
-  CHECK(lines(outcome.err).size() == 1);
-  CHECK(outcome.err.rfind("pktmalloc: ", 0) == 0);
-  CHECK(has(outcome.err, part));
-}

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/refused.h"
 #include "tests/setuid.h"
 #include "tests/temporary_folder.h"
 
@@ -29,20 +30,6 @@ Program run(Words words) {
 
 Program shell(const std::string& script) {
   return Program({"sh", "-c", script}).with("PKTMALLOC", build_path("pktmalloc"));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-// One line, from us, and nothing was started.
-void check_refused(const Outcome& outcome, const std::string& part) {
-  INFO(outcome);
-  CHECK(outcome.status == 2);
-  CHECK(outcome.out.empty());
-  CHECK(outcome.err.find("pktmalloc: ") == 0);
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  CHECK(has(outcome.err, part));
 }
 
 // Does the library have it? Other options are of a later one.

@@ -58,10 +58,3 @@ class Terminal {
 
   TemporaryFolder folder_;
 };
-
-inline std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/program.h"
+#include "tests/refused.h"
 #include "tests/running.h"
 #include "tests/temporary_folder.h"
 #include "tests/terminal.h"
@@ -16,7 +17,7 @@ namespace {
 std::vector<int> classes_of(const std::string& screen) {
   std::vector<int> classes;
   bool in_table = false;
-  for (const std::string& line : lines_of(screen)) {
+  for (const std::string& line : lines(screen)) {
     if (in_table && (line.empty() || line.rfind("by ", 0) == 0)) break;
     if (in_table) classes.push_back(std::stoi(line.substr(0, 7)));
     if (line.rfind("    all", 0) == 0) in_table = true;
@@ -77,7 +78,7 @@ TEST_CASE("top fits 80 columns and 24 rows, shows rates, and q ends it") {
                                        text.substr(at, 40).find('M') != std::string::npos);
   });
   INFO(screen);
-  const std::vector<std::string> lines = lines_of(screen);
+  const std::vector<std::string> lines = ::lines(screen);
   REQUIRE(lines.size() == 24);
   for (const std::string& line : lines) CHECK(line.size() <= 80);
   CHECK(lines[0].rfind("is_read_from_outside-pla, process " + target.pid, 0) == 0);
@@ -128,7 +129,7 @@ TEST_CASE("top follows the size of its terminal") {
   terminal.until("by committed;");
   const auto bottom_at = [](size_t row) {
     return [row](const std::string& text) {
-      const std::vector<std::string> lines = lines_of(text);
+      const std::vector<std::string> lines = ::lines(text);
       return lines.size() == row && lines.back().rfind("by committed;", 0) == 0;
     };
   };
@@ -137,7 +138,7 @@ TEST_CASE("top follows the size of its terminal") {
   terminal.resize(30, 11);
   CHECK(bottom_at(11)(terminal.until(bottom_at(11))));
   terminal.resize(10, 2);
-  terminal.until([](const std::string& text) { return lines_of(text).size() == 2; });
+  terminal.until([](const std::string& text) { return lines(text).size() == 2; });
   terminal.resize(80, 24);
   CHECK(bottom_at(24)(terminal.until(bottom_at(24))));
   terminal.press("q");
@@ -237,7 +238,7 @@ TEST_CASE("without a terminal top prints readings and ends") {
   const Target target("works");
   const auto titles = [](const std::string& text) {
     size_t count = 0;
-    for (const std::string& line : lines_of(text)) count += line.find(", process ") < 25 ? 1 : 0;
+    for (const std::string& line : lines(text)) count += line.find(", process ") < 25 ? 1 : 0;
     return count;
   };
   for (const std::string option : {"--once", "--sort=c", "--batch=3"}) {
@@ -247,7 +248,7 @@ TEST_CASE("without a terminal top prints readings and ends") {
     CHECK(outcome.status == 0);
     CHECK(outcome.err.empty());
     CHECK(titles(outcome.out) == (option == "--batch=3" ? 3 : 1));
-    for (const std::string& line : lines_of(outcome.out)) CHECK(line.size() <= 80);
+    for (const std::string& line : lines(outcome.out)) CHECK(line.size() <= 80);
     const size_t rates = outcome.out.find("/s: too_large 3");
     CHECK((rates != std::string::npos) == (option == "--batch=3"));
   }
@@ -278,13 +279,7 @@ TEST_CASE("what top cannot do is told in one line") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& text) {
     std::vector<std::string> argv = {build_path("pktmalloc"), "top"};
     argv.insert(argv.end(), arguments.begin(), arguments.end());
-    const Outcome outcome = Program(argv).run();
-    INFO(outcome);
-    CHECK(outcome.status == 2);
-    CHECK(outcome.out.empty());
-    CHECK(outcome.err.rfind("pktmalloc: ", 0) == 0);
-    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-    CHECK(outcome.err.find(text) != std::string::npos);
+    check_refused(Program(argv).run(), text);
   };
   refused({"99999999"}, "there is no process 99999999");
   refused({"redis"}, "redis is not a process id");

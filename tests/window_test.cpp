@@ -10,6 +10,7 @@
 
 #include "preload/window.h"
 #include "tests/program.h"
+#include "tests/refused.h"
 #include "tests/running.h"
 #include "tests/temporary_folder.h"
 
@@ -55,16 +56,6 @@ Outcome stat_of_faked(const Window& window, std::string behind = "") {
                   {{"LD_PRELOAD", library}, {"WINDOW", folder / "window"}});
   program.line("ready");
   return Program({build_path("pktmalloc"), "stat", std::to_string(program.pid())}).run();
-}
-
-// One line on stderr that holds the text, and nothing else.
-void check_refused(const Outcome& outcome, const std::string& text) {
-  INFO(outcome);
-  CHECK(outcome.status == 2);
-  CHECK(outcome.out.empty());
-  CHECK(outcome.err.rfind("pktmalloc: ", 0) == 0);
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  CHECK(outcome.err.find(text) != std::string::npos);
 }
 
 }  // namespace

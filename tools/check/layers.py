@@ -22,6 +22,7 @@ SIZECLASS = [
     "class_table low_water slab_set mutex",
     "statistics",
     "allowance class_id classes clock memory misuse rounding",
+    "keep_errno",
 ]
 PRELOAD = [
     "malloc new introspection",

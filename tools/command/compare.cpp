@@ -15,6 +15,7 @@
 #include <random>
 
 #include "tools/command/compare/comparison.h"
+#include "tools/command/compare/contenders.h"
 #include "tools/command/doctor/bundled_allocator.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/failure.h"
@@ -168,7 +169,7 @@ void compare(const Request& request, const UserCommand& words) {
   c.words = words;
   c.rounds = request.rounds;
   c.behind = remove_our_preloads();
-  for (const Allocator& each : find_allocators(request.with))
+  for (const Allocator& each : find_contenders(request.with))
     c.contenders.push_back({each, {}, "", {}});
   c.contenders.front().allocator.name = name_of_first(file, c.behind);
   std::unique_ptr<OutputFile> page;

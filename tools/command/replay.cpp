@@ -10,11 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command/failure.h"
-#include "tools/command/replay/contestant.h"
 #include "tools/command/replay/plan.h"
 #include "tools/command/replay/player.h"
+#include "tools/command/replay/preloaded.h"
 #include "tools/command/replay/trace_text.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/allocator.h"
 
 namespace pktmalloc {
 namespace {
@@ -35,7 +36,7 @@ constexpr const char* kPlay = "play-trace";
 constexpr const char* kNothing = "(no calls)";
 
 struct Row {
-  Contestant contestant;
+  Allocator allocator;
   std::vector<Playing> plain, timed;
 };
 
@@ -74,16 +75,16 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return all;
 }
 
-Playing play_once(Plan& plan, const Contestant& contestant, bool latencies) {
+Playing play_once(Plan& plan, const Allocator& allocator, bool latencies) {
   PlanHeader& header = plan.header();
   header.latencies = latencies;
   header.real_time = arguments.speed == "real";
   header.touch = !arguments.untouched;
-  header.nothing = contestant.name == kNothing;
+  header.nothing = allocator.name == kNothing;
   header.playing = {};
-  snprintf(header.library, sizeof header.library, "%s", contestant.library.c_str());
+  snprintf(header.library, sizeof header.library, "%s", allocator.library.c_str());
   std::vector<std::string> words = {"pktmalloc", kPlay, std::to_string(plan.descriptor())};
-  std::vector<std::string> variables = environment_with(contestant.library);
+  std::vector<std::string> variables = environment_with(allocator.library);
   pid_t child = 0;
   const int error = posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, pointers(words).data(),
                                 pointers(variables).data());
@@ -92,23 +93,23 @@ Playing play_once(Plan& plan, const Contestant& contestant, bool latencies) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFSIGNALED(status)) {
-    throw Failure("the replay under {} ended by signal {}", contestant.name, WTERMSIG(status));
+    throw Failure("the replay under {} ended by signal {}", allocator.name, WTERMSIG(status));
   }
   if (WEXITSTATUS(status) != 0 || !header.playing.finished) {
-    throw Failure("the replay under {} failed", contestant.name);
+    throw Failure("the replay under {} failed", allocator.name);
   }
   return header.playing;
 }
 
-std::vector<Row> measure(Plan& plan, const std::vector<Contestant>& all) {
+std::vector<Row> measure(Plan& plan, const std::vector<Allocator>& all) {
   std::vector<Row> rows;
-  for (const Contestant& contestant : all) rows.push_back({contestant, {}, {}});
+  for (const Allocator& allocator : all) rows.push_back({allocator, {}, {}});
   if (arguments.speed == "full") rows.push_back({{kNothing, ""}, {}, {}});
   for (unsigned run = 0; run < arguments.runs; ++run) {
     for (Row& row : rows) {
-      row.plain.push_back(play_once(plan, row.contestant, false));
-      if (row.contestant.name == kNothing) continue;
-      row.timed.push_back(play_once(plan, row.contestant, true));
+      row.plain.push_back(play_once(plan, row.allocator, false));
+      if (row.allocator.name == kNothing) continue;
+      row.timed.push_back(play_once(plan, row.allocator, true));
     }
   }
   return rows;
@@ -141,7 +142,7 @@ void print_table(const Trace& trace, const std::vector<Row>& rows) {
   for (int i = 0; i < 2; ++i) fmt::print("{:>6}{:>7}{:>8}", "p50", "p99", "p99.9");
   fmt::print("{:>9}{:>8}\n", "peak", "end");
   for (const Row& row : rows) {
-    fmt::print("{:<13}{:>9.1f}", row.contestant.name, median_of(row.plain, kTime));
+    fmt::print("{:<13}{:>9.1f}", row.allocator.name, median_of(row.plain, kTime));
     if (row.timed.empty()) {
       fmt::print("  the replay without malloc and free\n");
       continue;
@@ -155,8 +156,7 @@ void print_table(const Trace& trace, const std::vector<Row>& rows) {
   }
   for (const Row& row : rows) {
     const uint64_t refused = row.plain.empty() ? 0 : row.plain.back().refused;
-    if (refused > 0)
-      fmt::print("\n{}: {} allocations were refused\n", row.contestant.name, refused);
+    if (refused > 0) fmt::print("\n{}: {} allocations were refused\n", row.allocator.name, refused);
   }
 }
 
@@ -164,8 +164,8 @@ void print_json(const Trace& trace, const std::vector<Row>& rows) {
   using Json = nlohmann::ordered_json;
   Json allocators = Json::array();
   for (const Row& row : rows) {
-    Json each = {{"name", row.contestant.name == kNothing ? "nothing" : row.contestant.name},
-                 {"library", row.contestant.library},
+    Json each = {{"name", row.allocator.name == kNothing ? "nothing" : row.allocator.name},
+                 {"library", row.allocator.library},
                  {"time_ms", median_of(row.plain, kTime)}};
     const Playing& last = row.plain.back();
     each["allocations"] = last.allocations;
@@ -189,7 +189,9 @@ void print_json(const Trace& trace, const std::vector<Row>& rows) {
 }
 
 void replay() {
-  const std::vector<Contestant> all = contestants(arguments.with);
+  std::vector<Allocator> all;
+  for (const std::string& name : arguments.with) all.push_back(find_allocator(name, "replay"));
+  if (all.empty()) all = installed_allocators();
   const Trace trace = read_trace(arguments.file);
   if (!trace.warning.empty()) {
     fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/command/compare/allocator.h"
 #include "tools/command/compare/execution.h"
 #include "tools/command/compare/samples.h"
+#include "tools/command/system/allocator.h"
 
 namespace pktmalloc {
 

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "tools/command/failure.h"
+#include "tools/command/system/read_all.h"
 
 namespace pktmalloc {
 namespace {
@@ -136,16 +137,6 @@ void wait_for(pid_t child, int descriptor, Output& output, const sigset_t& mask,
     if (ppoll(&pipe, 1, is_asked ? &tenth : nullptr, &mask) > 0 && !output.read_some()) {
       pipe.fd = -1;  // closed; the program may go on
     }
-  }
-}
-
-std::string read_all(int descriptor) {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t got = read(descriptor, buffer, sizeof buffer);
-    if (got > 0) text.append(buffer, static_cast<size_t>(got));
-    if (got == 0 || (got < 0 && errno != EINTR)) return text;
   }
 }
 

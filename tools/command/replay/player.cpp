@@ -16,9 +16,9 @@
 #include <new>
 
 #include "tools/command/failure.h"
-#include "tools/command/replay/contestant.h"
 #include "tools/command/replay/latency.h"
 #include "tools/command/replay/plan.h"
+#include "tools/command/replay/preloaded.h"
 #include "tools/command/replay/resident.h"
 
 namespace pktmalloc {

@@ -12,6 +12,7 @@
 
 #include "tools/command/failure.h"
 #include "tools/command/system/elf_file.h"
+#include "tools/command/system/read_all.h"
 
 namespace pktmalloc {
 namespace {
@@ -37,16 +38,6 @@ std::vector<fs::path> folders() {
   dup2(err, STDERR_FILENO);
   execve("/proc/self/exe", arguments, environment.data());
   _exit(127);
-}
-
-std::string read_all(int descriptor) {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t got = read(descriptor, buffer, sizeof buffer);
-    if (got > 0) text.append(buffer, static_cast<size_t>(got));
-    if (got == 0 || (got < 0 && errno != EINTR)) return text;
-  }
 }
 
 }  // namespace

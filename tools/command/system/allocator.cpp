@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tools/command/compare/allocator.h"
+#include "tools/command/system/allocator.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
-#include "tools/command/compare/execution.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/library.h"
@@ -16,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOwn = "pktmalloc";
-constexpr const char* kGlibc = "glibc";
 
 // By the names of Debian's packages and of the projects' own installations; the best first.
 const struct {
@@ -56,47 +53,33 @@ Allocator named(const std::string& name, const std::string& path) {
   if (path.find_first_of(" :") != std::string::npos) {
     throw Failure("{} has a space or colon in its path, which LD_PRELOAD cannot express", path);
   }
-  const ElfFile file(path);
-  if (!file.is_elf()) throw Failure("{} is not a library", path);
+  const ElfFile readable(path);
   return {name, fs::absolute(path).lexically_normal()};
-}
-
-Allocator find(const std::string& wanted) {
-  const size_t equals = wanted.find('=');
-  if (equals != std::string::npos && equals > 0) {
-    return named(wanted.substr(0, equals), wanted.substr(equals + 1));
-  }
-  const auto found = find_known(wanted);
-  if (found) return *found;
-  const std::string names = known_names();
-  if ((", " + names + ",").find(", " + wanted + ",") != std::string::npos) {
-    throw Failure("{} is not installed here; {}=/path/lib.so names its library", wanted, wanted);
-  }
-  throw Failure("{} is no allocator that compare knows: {}, or NAME=/path/lib.so", wanted, names);
 }
 
 }  // namespace
 
-std::vector<Allocator> find_allocators(const std::vector<std::string>& wanted) {
+std::vector<Allocator> installed_allocators() {
   std::vector<Allocator> all = {{kGlibc, ""}};
-  const auto add = [&](const Allocator& allocator) {
-    if (allocator.name == kGlibc) throw Failure("glibc is what runs without a library");
-    for (const Allocator& other : all) {
-      if (other.name == allocator.name) throw Failure("{} is named twice", other.name);
-    }
-    const std::string objection = objection_to(allocator.library);
-    if (!objection.empty()) throw Failure("{} cannot be preloaded: {}", allocator.name, objection);
-    all.push_back(allocator);
-  };
-  for (const std::string& each : wanted) {
-    if (each != kGlibc) add(find(each));
-  }
-  if (!wanted.empty()) return all;
   for (const auto& known : kKnown) {
-    if (const auto found = find_known(known.name)) add(*found);
+    if (const auto found = find_known(known.name)) all.push_back(*found);
   }
-  add(*find_known(kOwn));
+  all.push_back(*find_known(kOwn));
   return all;
+}
+
+Allocator find_allocator(const std::string& wanted, const std::string& asker) {
+  const size_t equals = wanted.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    return named(wanted.substr(0, equals), wanted.substr(equals + 1));
+  }
+  if (wanted == kGlibc) return {kGlibc, ""};
+  if (const auto found = find_known(wanted)) return *found;
+  const std::string names = known_names();
+  if ((", " + names + ",").find(", " + wanted + ",") != std::string::npos) {
+    throw Failure("{} is not installed here; {}=/path/lib.so names its library", wanted, wanted);
+  }
+  throw Failure("{} is no allocator that {} knows: {}, or NAME=/path/lib.so", wanted, asker, names);
 }
 
 }  // namespace pktmalloc

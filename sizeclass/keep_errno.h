@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// KeepErrno: errno at the end of the scope is what it was at its beginning.
+#pragma once
+
+#include <cerrno>
+
+namespace pktmalloc {
+
+class KeepErrno {
+ public:
+  KeepErrno() = default;
+  ~KeepErrno() { errno = saved_; }
+  KeepErrno(const KeepErrno&) = delete;
+  KeepErrno& operator=(const KeepErrno&) = delete;
+
+ private:
+  int saved_ = errno;
+};
+
+}  // namespace pktmalloc

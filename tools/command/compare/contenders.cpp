@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/compare/contenders.h"
+
+#include "tools/command/compare/execution.h"
+#include "tools/command/failure.h"
+#include "tools/command/system/elf_file.h"
+
+namespace pktmalloc {
+
+std::vector<Allocator> find_contenders(const std::vector<std::string>& wanted) {
+  std::vector<Allocator> found;
+  for (const std::string& name : wanted) found.push_back(find_allocator(name, "compare"));
+  if (wanted.empty()) found = installed_allocators();
+  std::vector<Allocator> all = {{kGlibc, ""}};
+  for (const Allocator& allocator : found) {
+    if (allocator.library.empty()) continue;
+    if (allocator.name == kGlibc) throw Failure("glibc is what runs without a library");
+    for (const Allocator& other : all) {
+      if (other.name == allocator.name) throw Failure("{} is named twice", other.name);
+    }
+    if (!ElfFile(allocator.library).is_elf()) {
+      throw Failure("{} is not a library", allocator.library);
+    }
+    const std::string objection = objection_to(allocator.library);
+    if (!objection.empty()) throw Failure("{} cannot be preloaded: {}", allocator.name, objection);
+    all.push_back(allocator);
+  }
+  return all;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Contenders: the allocators that a command is run under.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/command/system/allocator.h"
+
+namespace pktmalloc {
+
+// glibc, then the others: those that are installed, or those of the list alone. Throws Failure when
+// one is not there, is named twice, or cannot be preloaded.
+std::vector<Allocator> find_contenders(const std::vector<std::string>& wanted);
+
+}  // namespace pktmalloc
