@@ -54,8 +54,6 @@ TEST_CASE("programs that a preload does not reach, or that it breaks") {
     CHECK(report.level(p.topic) == "problem");
     CHECK(report.says(p.says));
   }
-  const Diagnosis php(doctor("php"));
-  if (installed("php")) CHECK(php.level("runtime") == "problem");
 }
 
 TEST_CASE("a program for another machine") {
@@ -100,14 +98,18 @@ TEST_CASE("allocators that a program brings along") {
   CHECK(Diagnosis(doctor(program_path("hello", "shared"))).says("linked with libpktmalloc.so"));
 }
 
-TEST_CASE("Python's own pools, and how to do without them") {
-  const Diagnosis pools(doctor("/usr/bin/python3"));
-  INFO(pools);
-  CHECK(pools.consistent());
-  CHECK(pools.level("runtime") == "warning");
-  CHECK(pools.says("PYTHONMALLOC=malloc"));
-  const Diagnosis malloc(doctor("/usr/bin/python3").with("PYTHONMALLOC", "malloc"));
-  CHECK(malloc.level("runtime") == "ok");
+TEST_CASE("the own pools of Python and PHP, and how to do without them") {
+  const std::string runtimes[][3] = {{"/usr/bin/python3", "PYTHONMALLOC", "malloc"},
+                                     {"/usr/bin/php", "USE_ZEND_ALLOC", "0"}};
+  for (const auto& [program, variable, value] : runtimes) {
+    if (!std::filesystem::exists(program)) continue;
+    const Diagnosis pools(doctor(program));
+    INFO(pools);
+    CHECK(pools.consistent());
+    CHECK(pools.level("runtime") == "warning");
+    CHECK(pools.says(variable + "=" + value));
+    CHECK(Diagnosis(doctor(program).with(variable, value)).level("runtime") == "ok");
+  }
 }
 
 TEST_CASE("a script is judged by its interpreter") {

@@ -86,11 +86,11 @@ PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests
 $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 	@mkdir -p $(@D)
 	$(call say,TEST)
-	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@
+	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@ -Wl,-rpath,'$$ORIGIN'
 
 # These run the command.
 $(addprefix $(TESTS)/,run doctor doctor_process completion report report_page compare comparison \
-  live top window tune tune_output replay): | $(COMMAND) $(LIBRARIES)
+  live top window tune tune_output replay plugin): | $(COMMAND) $(LIBRARIES)
 $(addprefix $(TESTS)/,live top window): | $(TESTS)/plugins/window.so \
   $(addprefix $(TESTS)/bin/is_read_from_outside-,plain shared static)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RTLD_DEEPBIND: the plugin finds libc's malloc before ours. What it gives to the program is
-// foreign to us and goes back to where it came from; what it keeps to itself never meets us.
+// RTLD_DEEPBIND: the plugin finds our malloc and operator new all the same. What it and the program
+// hand to each other is ours, whoever frees it.
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -8,25 +8,36 @@
 #include "pattern.h"
 #include "plugin.h"
 
+static void* plugin;
+
+static void* function(const char* name) {
+  void* found = dlsym(plugin, name);
+  CHECK(found != NULL);
+  return found;
+}
+
+static void* given(void* p, size_t bytes) {
+  CHECK(p != NULL && (pktmalloc_class_bytes(p) != 0) == (bytes <= 256 << 10));
+  write_pattern(p, bytes, bytes);
+  return p;
+}
+
 int main(void) {
-  void* plugin = load_plugin("plain", RTLD_NOW | RTLD_DEEPBIND);
-  void* (*allocate)(size_t) = (void* (*)(size_t))dlsym(plugin, "allocate");
-  void (*release)(void*) = (void (*)(void*))dlsym(plugin, "release");
-  CHECK(allocate != NULL && release != NULL);
-  int foreign = 0;
+  plugin = load_plugin("plain", RTLD_NOW | RTLD_DEEPBIND);
+  void* (*allocate)(size_t) = (void* (*)(size_t))function("allocate");
+  void* (*reallocate)(void*, size_t) = (void* (*)(void*, size_t))function("reallocate");
+  void (*release)(void*) = (void (*)(void*))function("release");
+  void* (*make)(size_t) = (void* (*)(size_t))function("make");
+  void (*destroy)(void*) = (void (*)(void*))function("destroy");
   for (size_t bytes = 8; bytes < 4 << 20; bytes += bytes / 5 + 3) {
-    void* own = allocate(bytes);
-    void* given = allocate(bytes);
-    CHECK(own != NULL && given != NULL);
-    foreign += pktmalloc_class_bytes(given) == 0;
-    CHECK(malloc_usable_size(given) >= bytes);
-    write_pattern(given, bytes, bytes);
-    given = realloc(given, bytes + 1000);
-    CHECK(given != NULL && has_pattern(given, bytes, bytes));
-    free(given);
-    free(allocate(bytes));
-    release(own);
+    void* p = realloc(given(allocate(bytes), bytes), bytes + 1000);
+    CHECK(p != NULL && has_pattern(p, bytes, bytes));
+    free(p);
+    p = reallocate(given(malloc(bytes), bytes), bytes + 1000);
+    CHECK(p != NULL && has_pattern(p, bytes, bytes));
+    release(p);
+    release(memalign(64, bytes));
+    destroy(given(make(bytes), bytes));
   }
-  CHECK(foreign > 20);
   return 0;
 }

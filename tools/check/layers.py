@@ -25,7 +25,7 @@ SIZECLASS = [
     "keep_errno",
 ]
 PRELOAD = [
-    "malloc new introspection",
+    "malloc new introspection dlopen",
     "front",
     "checked_entry life",
     "quarantine",

@@ -7,13 +7,14 @@ DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
   catch2 clang-format clang-tidy valgrind procps spin tmux groff-base \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
   google-perftools \
-  sqlite3 perl redis-server redis-tools libpython3-stdlib python3-matplotlib
+  sqlite3 perl php-cli php-curl php-mbstring php-sqlite3 php-xml redis-server redis-tools \
+  libpython3-stdlib python3-matplotlib
 
 # For `make fuzz`: the compiler that has the fuzzer, and its runtime.
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 
 # What the soak runs besides; it goes without those that are missing.
-SOAK_PACKAGES := libpython3.11-testsuite ruby lua5.4 nodejs php-cli ghostscript nginx-light wrk \
+SOAK_PACKAGES := libpython3.11-testsuite ruby lua5.4 nodejs ghostscript nginx-light wrk \
   memcached postgresql postgresql-contrib mariadb-server-core mariadb-client chromium
 
 # For the benchmarks besides: libraries that they compare with, real programs.

@@ -178,7 +178,7 @@ PROGRAMS = [
               "--user-data-dir=profile", "--log-level=3", "--dump-dom",
               f"file://{HERE}/page.html"]],
             without_launcher),
-    Program("php", ["php"], [["php", "-n", "-d", "memory_limit=-1", "-r", PHP]]),
+    Program("php", ["php"], [["php", "-d", "memory_limit=-1", "-r", PHP]]),
     Program("git", ["git"], script(GIT)),
     Program("gcc", ["g++"], script(GCC)),
     Program("sqlite3", ["sqlite3"],

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/doctor/runtime.h"
 
+#include <fmt/core.h>
+
 #include <filesystem>
 
 namespace pktmalloc {
 namespace {
 
 constexpr struct {
-  const char* name;     // how the program's name begins
+  const char* program;  // how the program's name begins
   const char* library;  // or that of a library it is linked with
-  Level level;
+  const char* name;
   const char* says;
   const char* advice;
+  // With this variable beginning so, all objects reach malloc.
+  const char* variable = nullptr;
+  const char* value = "";
 } kRuntimes[] = {
-    {"php", "libphp", Level::kProblem,
-     "It is PHP, which loads its extensions with RTLD_DEEPBIND: they call glibc's free, not that "
-     "of pktmalloc, also for memory that comes from it, and abort.",
-     "Run it without pktmalloc; or without shared extensions (php -n), or with "
-     "zend.dlopen_deepbind=Off where it has that."},
-    {"java", "libjli.so", Level::kWarning,
-     "It is Java: objects live in the virtual machine's own heap, only its native memory "
-     "(compiler, direct buffers, native libraries) reaches pktmalloc.",
+    {"python", "libpython", "Python",
+     "which serves objects up to 512 bytes from pools of its own: only larger ones reach pktmalloc",
+     "Set PYTHONMALLOC=malloc to have all of them served.", "PYTHONMALLOC", "malloc"},
+    {"php", "libphp", "PHP",
+     "which serves the objects of scripts from a heap of its own: only what its libraries allocate "
+     "(XML, SQLite, curl) reaches pktmalloc",
+     "Set USE_ZEND_ALLOC=0 to have all of them served.", "USE_ZEND_ALLOC", "0"},
+    {"java", "libjli.so", "Java",
+     "whose objects live in the virtual machine's own heap: only its native memory (compiler, "
+     "direct buffers, native libraries) reaches pktmalloc",
      "Use pktmalloc where native memory is what grows; the heap is set by -Xmx."},
-    {"node", "libnode.so", Level::kWarning,
-     "It is Node.js: objects live in V8's own heap, only native memory (buffers, addons) reaches "
-     "pktmalloc.",
+    {"node", "libnode.so", "Node.js",
+     "whose objects live in V8's own heap: only native memory (buffers, addons) reaches pktmalloc",
      "Use pktmalloc where native memory is what grows; the heap is set by --max-old-space-size."},
 };
-
-constexpr const char* kPythonPools =
-    "It is Python, which serves objects up to 512 bytes from pools of its own: only larger ones "
-    "reach pktmalloc.";
 
 bool is(const ElfFile& elf, const std::string& name, const char* program, const char* library) {
   if (std::filesystem::path(name).filename().string().starts_with(program)) return true;
@@ -45,17 +47,17 @@ bool is(const ElfFile& elf, const std::string& name, const char* program, const 
 Findings examine_runtime(const ElfFile& elf, const std::string& name,
                          const Environment& environment) {
   Findings all;
-  if (is(elf, name, "python", "libpython")) {
-    if (value_of(environment, "PYTHONMALLOC").starts_with("malloc")) {
-      all.push_back({Level::kOk, "runtime",
-                     "It is Python with PYTHONMALLOC=malloc: all its objects reach malloc.", ""});
-    } else {
-      all.push_back({Level::kWarning, "runtime", kPythonPools,
-                     "Set PYTHONMALLOC=malloc to have all of them served."});
-    }
-  }
   for (const auto& r : kRuntimes) {
-    if (is(elf, name, r.name, r.library)) all.push_back({r.level, "runtime", r.says, r.advice});
+    if (!is(elf, name, r.program, r.library)) continue;
+    if (r.variable != nullptr && value_of(environment, r.variable).starts_with(r.value)) {
+      all.push_back({Level::kOk, "runtime",
+                     fmt::format("It is {} with {}={}: all its objects reach malloc.", r.name,
+                                 r.variable, r.value),
+                     ""});
+    } else {
+      all.push_back(
+          {Level::kWarning, "runtime", fmt::format("It is {}, {}.", r.name, r.says), r.advice});
+    }
   }
   if (elf.has_section(".go.buildinfo")) {
     all.push_back({Level::kWarning, "runtime",
