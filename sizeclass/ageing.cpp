@@ -24,6 +24,9 @@ constexpr size_t kPurgeBytes = size_t{4} << 20;    // in one system call: about 
 // A visit may work for a fortieth of the time since the last: 25 us per ms, at most 4 ms.
 constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 160) * 25; }
 
+// After a tick by growth, whose page faults took about as long.
+constexpr uint64_t kGrowthWorkUs = 200;
+
 constexpr bool is_class(unsigned line) { return line < kMaxClasses; }
 
 }  // namespace
@@ -31,6 +34,7 @@ constexpr bool is_class(unsigned line) { return line < kMaxClasses; }
 void Ageing::start(uint64_t interval_ms) {
   tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
   due_ms_.store(clock_ms() + tick_ms_, std::memory_order_relaxed);
+  growth_.start(interval_ms);
 }
 
 SlabArea& Ageing::area(const Supply& supply, unsigned line) {
@@ -52,7 +56,8 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
   return waiting;
 }
 
-void Ageing::end_tick(const Supply& supply, uint64_t now) {
+// What nobody needed lately is to go.
+void Ageing::collect(const Supply& supply) {
   bool pending = false;
   for (unsigned i = 0; i < kLines; ++i) {
     if (is_class(i) && i >= supply.classes.count()) continue;
@@ -65,8 +70,21 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
   waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
   tick_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Ageing::end_tick(const Supply& supply, uint64_t now) {
+  collect(supply);
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
   if (tick_hook_ != nullptr) tick_hook_();
+}
+
+void Ageing::end_growth_tick(const Supply& supply, uint64_t now) {
+  if (!growth_.tick(now)) return;
+  collect(supply);
+  if (tick_hook_ == nullptr) return;
+  const uint64_t start = clock_us();
+  tick_hook_();
+  growth_.spend_us(clock_us() - start);
 }
 
 // A program that comes by seldom has missed ticks: the time has passed all the same.
@@ -130,7 +148,8 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
       waiting_.store(waiting, std::memory_order_relaxed);
     }
   }
-  if (const auto wake = wake_.load(std::memory_order_relaxed)) {
+  const auto wake = wake_.load(std::memory_order_relaxed);
+  if (wake != nullptr) {
     // An idle process may make no further trip: what waits by now is reason enough.
     if (due(now)) {
       due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
@@ -138,9 +157,15 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     } else if (waiting_.load(std::memory_order_relaxed) >= kWatchedBytes) {
       wake();
     }
-  } else if ((due(now) || pending_.load(std::memory_order_relaxed)) && mutex_.try_lock()) {
-    end_ticks(supply, now);
-    if (pending_.load(std::memory_order_relaxed)) work(supply, clock_us() + work_us(elapsed));
+  }
+  const bool grown = why == Visit::kTake && growth_.due(waiting_.load(std::memory_order_relaxed));
+  const bool mine = wake == nullptr && (due(now) || pending_.load(std::memory_order_relaxed));
+  if ((grown || mine) && mutex_.try_lock()) {
+    if (grown) end_growth_tick(supply, now);
+    if (wake == nullptr) end_ticks(supply, now);
+    if (pending_.load(std::memory_order_relaxed)) {
+      work(supply, clock_us() + std::max(work_us(elapsed), grown ? kGrowthWorkUs : 0));
+    }
     mutex_.unlock();
   }
   const uint32_t tick = tick_.load(std::memory_order_relaxed);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Ageing: memory goes back when nobody needed it for a while.
 //
-// Time is cut into ticks, a quarter of the ageing interval. At the end of each, the low-water marks
+// Time is cut into ticks, a quarter of the ageing interval, and growth into further ones
+// (growth.h). At the end of each, the low-water marks
 // tell what nobody needed during a whole interval: that many magazines of each depot are drained
 // into their slabs, that many empty slabs are purged. By time, not at once: a program that frees a
 // million packets and takes them again 10 ms later must not fault their pages in again.
@@ -27,6 +28,7 @@
 #include <cstdint>
 
 #include "sizeclass/cache.h"
+#include "sizeclass/growth.h"
 
 namespace pktmalloc {
 
@@ -82,6 +84,7 @@ class Ageing {
   uint64_t aged(ClassId id) const { return aged_[index(id)]; }
   const uint64_t* aged_counts() const { return aged_; }  // by class
   Mutex& mutex() { return mutex_; }
+  Growth& growth() { return growth_; }
 
  private:
   // Programs' classes, then magazine sizes.
@@ -92,7 +95,9 @@ class Ageing {
   };
 
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
+  void collect(const Supply& supply);
   void end_tick(const Supply& supply, uint64_t now);
+  void end_growth_tick(const Supply& supply, uint64_t now);
   void end_ticks(const Supply& supply, uint64_t now);
   void work(const Supply& supply, uint64_t until_us);
   bool step(const Supply& supply, unsigned line);
@@ -109,6 +114,7 @@ class Ageing {
   std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
   std::atomic<void (*)()> wake_ = nullptr;
   void (*tick_hook_)() = nullptr;
+  Growth growth_;
   Line lines_[kLines];   // guarded by mutex_, as all below
   unsigned cursor_ = 0;  // the line that is worked on
   uint64_t aged_[kMaxClasses]{};

@@ -74,6 +74,7 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
     areas_[i].start(c, LockRank::kArea + i, base + i * area_bytes, area_bytes, early_at, late_at);
+    areas_[i].tell(ageing_.growth());
     early_at += SlabArea::early_bytes(c);
     late_at += SlabArea::late_bytes(c, area_bytes);
   }

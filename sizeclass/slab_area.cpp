@@ -143,6 +143,7 @@ uint32_t SlabArea::slab_to_fill() {
       counts_.purged_slabs = purged_.count();
       empty_.insert(slab);
       counts_.free_objects += class_.objects_per_slab;
+      if (growth_ != nullptr) growth_->opened_again(slab_bytes());
     } else if (!open_fresh_slab()) {
       return SlabSet::kNone;
     }
@@ -165,6 +166,7 @@ bool SlabArea::open_fresh_slab() {
   r.free = class_.objects_per_slab;
   counts_.free_objects += r.free;
   empty_.insert(slab);
+  if (growth_ != nullptr) growth_->opened(slab_bytes());
   return true;
 }
 

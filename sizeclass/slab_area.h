@@ -23,6 +23,7 @@
 #include <cstdint>
 
 #include "sizeclass/class_table.h"
+#include "sizeclass/growth.h"
 #include "sizeclass/low_water.h"
 #include "sizeclass/mutex.h"
 #include "sizeclass/slab_set.h"
@@ -41,6 +42,9 @@ class SlabArea {
   // `early` is committed and zero, `late` only reserved. Once, before any other call.
   void start(const SizeClass& size_class, LockRank rank, uintptr_t base, size_t area_bytes,
              void* early, void* late);
+
+  // Who is told of each slab that is opened, fresh or purged; nobody until then.
+  void tell(Growth& growth) { growth_ = &growth; }
 
   // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many;
   // fewer only when the area is exhausted or the system refuses memory.
@@ -118,6 +122,7 @@ class SlabArea {
   Mutex mutex_;
   SizeClass class_{};
   size_t record_bytes_ = 0;
+  Growth* growth_ = nullptr;
   uintptr_t base_ = 0;
   uint32_t slab_limit_ = 0;          // slabs in the area
   std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_, which

@@ -77,6 +77,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},
     {"objects_of_all_sizes_do_not_overlap", {}},
+    {"peaks_of_other_sizes_do_not_add_up", {}},
     {"peaks_of_other_sizes_fit_in_a_limit_of_data", {}},
     {"plugin_bound_deeply_hands_memory_over", {}},
     {"plugin_in_cxx_throws_in_a_c_program", {}},

@@ -345,3 +345,34 @@ TEST_CASE("empty magazines are given back like any object") {
   age(heap, 4 * LowWater::kTicks);
   CHECK(heap.statistics().metadata_bytes + 3 * kMiB < at_peak);
 }
+
+TEST_CASE("what one class freed makes room while another grows, before any time has passed") {
+  StartedHeap heap(roomy(1999));  // ticks of half a second
+  Cache* cache = heap->attach();
+  const ClassId first = heap->classes().find(1500);
+  const ClassId second = heap->classes().find(600);
+  peak(heap, cache, first, 32 * kMiB);
+  take(heap, cache, second, 32 * kMiB / 608);
+  CHECK(heap.of(first).active_bytes <= 8 * kMiB);
+  CHECK(heap.of(first).purged_bytes >= 24 * kMiB);
+}
+
+TEST_CASE("a class that takes what it freed purges nothing, however often") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(1500);
+  for (unsigned n = 0; n < 20; ++n) peak(heap, cache, id, 32 * kMiB);
+  CHECK(heap.of(id).purged_bytes == 0);
+}
+
+TEST_CASE("with a background as well the threads that grow make room") {
+  static std::atomic<unsigned> woken;
+  StartedHeap heap(roomy(1999));
+  heap->ageing().use_background([] { ++woken; });
+  Cache* cache = heap->attach();
+  const ClassId first = heap->classes().find(1500);
+  peak(heap, cache, first, 32 * kMiB);
+  take(heap, cache, heap->classes().find(600), 32 * kMiB / 608);
+  CHECK(heap.of(first).active_bytes <= 8 * kMiB);
+  heap->ageing().use_background(nullptr);
+}

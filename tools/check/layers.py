@@ -21,7 +21,7 @@ SIZECLASS = [
     "magazine",
     "class_table low_water slab_set mutex",
     "statistics",
-    "allowance class_id classes clock memory misuse rounding",
+    "allowance class_id classes clock growth memory misuse rounding",
     "keep_errno",
 ]
 PRELOAD = [

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Growth: when what lies free in some classes should make room for others.
+//
+// By time alone free memory waits an interval or two (ageing.h), and a program that fills one class
+// after the other meanwhile needs the sum of their peaks. So while slabs are opened, free memory
+// ages by that as well: a tick ends when they amount to a sixteenth of what waits. What nobody
+// needed for some ticks then goes, whatever the clock says.
+//
+// Programs that go to and fro between classes soon want that memory back, at 2 us for each page
+// that is purged and opened again: half a millisecond a MiB. So what is opened again is paid from a
+// budget that grows with time, 2 % of it; while there is none, only time counts. One that fills
+// class after class once pays nothing.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace pktmalloc {
+
+class Growth {
+ public:
+  // A long interval says that memory is to be kept: it makes ticks longer in proportion.
+  void start(uint64_t interval_ms) { patience_ = std::max<uint64_t>(interval_ms / 1000, 1); }
+
+  // A slab was opened, for the first time or after it was purged; any thread.
+  void opened(size_t bytes) { opened_.fetch_add(bytes, std::memory_order_relaxed); }
+  void opened_again(size_t bytes) {
+    again_.fetch_add(bytes, std::memory_order_relaxed);
+    opened(bytes);
+  }
+
+  // Is a tick over, where so many bytes wait? Any thread.
+  bool due(uint64_t waiting) const {
+    const uint64_t least = waiting < kWaitingLeast ? kNothingWaits : kTickLeast;
+    const uint64_t ticked = ticked_.load(std::memory_order_acquire);  // first: the other overtakes
+    const uint64_t grown = opened_.load(std::memory_order_relaxed) - ticked;
+    return grown >= std::max(least, waiting / 16) * patience_;
+  }
+
+  // Begins the next tick. False: the budget is used up, and this one is to have no effect. This and
+  // spend_us(): one thread at a time.
+  bool tick(uint64_t now_ms) {
+    ticked_.store(opened_.load(std::memory_order_relaxed), std::memory_order_release);
+    const uint64_t again = again_.load(std::memory_order_relaxed);
+    const uint64_t later = std::max(now_ms, at_ms_);  // a caller may have been late
+    const uint64_t ms = std::min<uint64_t>(later - at_ms_, kSavedMost);
+    budget_ = std::min(budget_ + static_cast<int64_t>(ms) * kBytesPerMs, kSavedMost);
+    budget_ = std::max(budget_ - static_cast<int64_t>(again - paid_), -kSavedMost);
+    paid_ = again;
+    at_ms_ = later;
+    return budget_ > 0;
+  }
+
+  // Memory that is known only by the time it took to give it back, and counts as opened again.
+  void spend_us(uint64_t us) { budget_ -= static_cast<int64_t>(us) * kPurgedPerUs; }
+
+ private:
+  static constexpr uint64_t kTickLeast = uint64_t{512} << 10;
+  static constexpr uint64_t kWaitingLeast = uint64_t{1} << 20;
+  // A look that is most likely in vain, but for what waits elsewhere (Ageing::on_tick).
+  static constexpr uint64_t kNothingWaits = uint64_t{4} << 20;
+  static constexpr int64_t kSavedMost = int64_t{64} << 20;
+  static constexpr int64_t kBytesPerMs = int64_t{40} << 10;
+  static constexpr int64_t kPurgedPerUs = int64_t{14} << 10;
+
+  uint64_t patience_ = 1;
+  std::atomic<uint64_t> opened_ = 0;  // bytes since start
+  std::atomic<uint64_t> again_ = 0;   // of them
+  std::atomic<uint64_t> ticked_ = 0;  // opened_ when the tick began
+  uint64_t paid_ = 0;                 // of again_
+  int64_t budget_ = 0;                // bytes
+  uint64_t at_ms_ = 0;
+};
+
+}  // namespace pktmalloc

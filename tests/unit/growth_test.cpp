@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/growth.h"
+
+#include <catch2/catch.hpp>
+
+using pktmalloc::Growth;
+
+namespace {
+
+constexpr uint64_t kKiB = uint64_t{1} << 10;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kNow = 1'000'000;  // ms since some start: the budget is full
+
+struct Started : Growth {
+  explicit Started(uint64_t interval_ms = 1000) { start(interval_ms); }
+};
+
+}  // namespace
+
+TEST_CASE("a tick by growth is over when a sixteenth of what waits was opened") {
+  Started growth;
+  CHECK_FALSE(growth.due(160 * kMiB));
+  growth.opened(10 * kMiB - 1);
+  CHECK_FALSE(growth.due(160 * kMiB));
+  growth.opened(1);
+  CHECK(growth.due(160 * kMiB));
+  CHECK(growth.tick(kNow));
+  CHECK_FALSE(growth.due(160 * kMiB));
+}
+
+TEST_CASE("small growth ends no tick, and where little waits only much does") {
+  Started growth;
+  growth.opened(512 * kKiB - 1);
+  CHECK_FALSE(growth.due(2 * kMiB));
+  growth.opened(1);
+  CHECK(growth.due(2 * kMiB));
+  CHECK_FALSE(growth.due(0));
+  growth.opened(4 * kMiB);
+  CHECK(growth.due(0));
+}
+
+TEST_CASE("a long ageing interval makes ticks by growth longer, a short one changes nothing") {
+  Started patient(60'000);
+  patient.opened(59 * kMiB);
+  CHECK_FALSE(patient.due(16 * kMiB));
+  patient.opened(kMiB);
+  CHECK(patient.due(16 * kMiB));
+
+  Started hasty(4);
+  hasty.opened(kMiB - 1);
+  CHECK_FALSE(hasty.due(16 * kMiB));
+}
+
+TEST_CASE("memory that is opened for the first time costs nothing") {
+  Started growth;
+  for (unsigned n = 0; n < 1000; ++n) {
+    growth.opened(kMiB);
+    CHECK(growth.tick(kNow));
+  }
+}
+
+TEST_CASE("what is opened again uses the budget up, which time renews") {
+  Started growth;
+  growth.opened_again(63 * kMiB);
+  CHECK(growth.tick(kNow));
+  growth.opened_again(2 * kMiB);
+  CHECK_FALSE(growth.tick(kNow));
+  CHECK_FALSE(growth.tick(kNow + 20));
+  CHECK(growth.tick(kNow + 50));
+}
+
+TEST_CASE("after a great relapse the budget is back in seconds") {
+  Started growth;
+  growth.opened_again(100 * 1024 * kMiB);
+  CHECK_FALSE(growth.tick(kNow));
+  CHECK_FALSE(growth.tick(kNow + 1500));
+  CHECK(growth.tick(kNow + 1700));
+}
+
+TEST_CASE("long rest saves no more than a burst's worth") {
+  Started growth;
+  CHECK(growth.tick(kNow));
+  CHECK(growth.tick(1000 * kNow));
+  growth.opened_again(65 * kMiB);
+  CHECK_FALSE(growth.tick(1000 * kNow));
+}
+
+TEST_CASE("a caller that comes with an earlier time earns nothing") {
+  Started growth;
+  growth.opened_again(65 * kMiB);
+  CHECK_FALSE(growth.tick(kNow));
+  CHECK_FALSE(growth.tick(kNow - 1000));
+  CHECK_FALSE(growth.tick(kNow));
+}
+
+TEST_CASE("memory known by the time it took is paid like what is opened again") {
+  Started growth;
+  CHECK(growth.tick(kNow));
+  growth.spend_us(4600);
+  CHECK(growth.tick(kNow));
+  growth.spend_us(100);
+  CHECK_FALSE(growth.tick(kNow));
+}
