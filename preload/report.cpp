@@ -14,6 +14,7 @@
 #include "preload/options.h"
 #include "preload/profile.h"
 #include "preload/report_file.h"
+#include "preload/sizes.h"
 #include "preload/snapshot.h"
 #include "sizeclass/mutex.h"
 
@@ -68,13 +69,24 @@ void report_statistics(bool at_exit) {
   }
 }
 
-void report_profile(bool at_exit) {
-  const char* pattern = options().profile_path;
+// What has one format only; `what` is for the line that says that it cannot be written, `told` and
+// `reader` for the one that says where it is.
+struct Content {
+  const char* option;
+  const char* what;
+  void (*print)(Writer& out);
+  const char* told;
+  const char* reader;
+};
+constexpr Content kProfile{"PROFILE", "the heap profile", write_profile, "samples", "profile"};
+constexpr Content kSizes{"SIZES", "sizes", write_sizes, "sizes", "tune"};
+
+void report_content(const Content& content, const char* pattern, bool at_exit) {
   ReportFile file;
   if (!file.name(pattern, reports)) {
-    message("PKTMALLOC_PROFILE=%s: %s", pattern, strerror(ENAMETOOLONG));
-  } else if (file.write("the heap profile", write_profile) && at_exit) {
-    report_tell("samples", file.path, "profile");
+    message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerror(ENAMETOOLONG));
+  } else if (file.write(content.what, content.print) && at_exit) {
+    report_tell(content.told, file.path, content.reader);
   }
 }
 
@@ -92,8 +104,11 @@ void report(bool at_exit) {
   ended = at_exit;
   ++reports;
   if (options().stats_path != nullptr) report_statistics(at_exit);
+  if (recording_sizes()) report_content(kSizes, options().sizes_path, at_exit);
   if (!profiling()) return;
-  if (options().profile_path != nullptr) report_profile(at_exit);
+  if (options().profile_path != nullptr) {
+    report_content(kProfile, options().profile_path, at_exit);
+  }
   if (at_exit && options().profile_leaks) report_leaks();
 }
 
@@ -111,7 +126,7 @@ void report_start() {
 }
 
 void report_at_exit() {
-  if (options().stats_path == nullptr && !profiling()) return;
+  if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
   const int saved_errno = errno;
   report(true);
   errno = saved_errno;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Report: when statistics and the heap profile are written, and where: to stderr or into a file
-// (report_file.h). Nothing
-// here allocates, and a file that cannot be written is told in one line and changes nothing for the
-// program.
+// Report: when statistics, the heap profile and the record of sizes are written, and where: to
+// stderr or into a file (report_file.h). Nothing here allocates, and a file that cannot be written
+// is told in one line and changes nothing for the program.
 #pragma once
 
 namespace pktmalloc {

@@ -69,7 +69,8 @@ void* run(void*) {
 bool asked_for() { return options().stats_interval_ms > 0 || options().stats_signal > 0; }
 
 bool has_something() {
-  return options().stats_path != nullptr || options().profile_path != nullptr;
+  return options().stats_path != nullptr || options().profile_path != nullptr ||
+         options().sizes_path != nullptr;
 }
 
 }  // namespace
@@ -78,8 +79,8 @@ void reporter_load() {
   if (!asked_for()) return;
   if (!has_something()) {
     message(
-        "PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without PKTMALLOC_STATS or "
-        "PKTMALLOC_PROFILE");
+        "PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without PKTMALLOC_STATS, "
+        "PKTMALLOC_PROFILE or PKTMALLOC_SIZES");
     return;
   }
   if (options().stats_signal > 0) {

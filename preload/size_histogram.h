@@ -4,13 +4,17 @@
 //
 // A row per distinct request (bytes and alignment), made at the first one of its kind and never
 // removed. The peak is the moment at which the sum of requested bytes of all live objects was
-// highest. What each row held then is known without ever copying all rows: a new peak only raises
-// the epoch, and the first change of a row in an epoch puts by what the row held before. So it is
-// exact where one thread works; otherwise a row is off by at most one object for each other thread
-// that was inside malloc or free at that moment.
+// highest. What each row held then is known without ever copying all rows: the first change of a
+// row after a new peak puts by what the row held before. So it is exact where one thread works;
+// otherwise a row is off by at most one object for each other thread that was inside malloc or free
+// at that moment.
 //
-// Any thread; a lock only to add a row. Memory comes from the system, at first touch: 48 bytes a
-// row and a part of 8 MiB for what finds them, 56 MiB at the most.
+// A report is written while the program goes on to higher peaks, so it pins the one that it tells:
+// a row that is to put by what it held at a later peak keeps what it held at the pinned one. Nobody
+// waits for the report, which may take as long as it likes.
+//
+// Any thread; a lock only to add a row. Memory comes from the system, at first touch: 56 bytes a
+// row and a part of 8 MiB for what finds them, 64 MiB at the most.
 #pragma once
 
 #include <atomic>
@@ -32,7 +36,8 @@ class SizeHistogram {
     uint64_t alignment;             // as asked for; 0: none
     std::atomic<uint64_t> calls;    // that allocated
     std::atomic<int64_t> live;      // objects
-    std::atomic<uint64_t> held;     // epoch << 32 | objects that were live when it began
+    std::atomic<uint64_t> held;     // tag of a peak << 32 | objects that were live then
+    std::atomic<uint64_t> kept;     // the same of the pinned peak, where `held` is of a later one
     std::atomic<uint32_t> threads;  // that made calls
   };
 
@@ -50,8 +55,11 @@ class SizeHistogram {
   // Rows are 1 to rows().
   uint32_t rows() const { return count_.load(std::memory_order_acquire); }
   Row& operator[](uint32_t row) { return rows_[row]; }
-  uint64_t live_at_peak(const Row& row) const;
-  uint64_t peak_bytes() const { return peak_bytes_.load(std::memory_order_relaxed); }
+
+  // For a report, one at a time: the highest peak so far, and what rows held then until the next
+  // pin.
+  uint64_t pin_peak();
+  uint64_t live_at_pinned_peak(const Row& row) const;
 
   // Objects stay; calls, threads and the peak begin anew. One thread.
   void begin_anew();
@@ -61,6 +69,7 @@ class SizeHistogram {
  private:
   uint32_t add(size_t bytes, size_t alignment, size_t slot);
   void put_by(Row& row);
+  void keep_pinned(Row& row);
 
   Mutex mutex_{LockRank::kSizeRows};
   Row* rows_ = nullptr;
@@ -68,7 +77,7 @@ class SizeHistogram {
   std::atomic<uint32_t> count_ = 0;         // raised under mutex_
   std::atomic<uint64_t> total_bytes_ = 0;   // of live objects
   std::atomic<uint64_t> peak_bytes_ = 0;
-  std::atomic<uint32_t> epoch_ = 1;  // raised at each new peak
+  std::atomic<uint64_t> pinned_bytes_ = 0;  // a value that peak_bytes_ had
 };
 
 }  // namespace pktmalloc

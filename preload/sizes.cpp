@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "preload/address_table.h"
 #include "preload/format.h"
@@ -14,8 +13,6 @@
 #include "preload/observer.h"
 #include "preload/options.h"
 #include "preload/pktmalloc.h"
-#include "preload/report.h"
-#include "preload/report_file.h"
 #include "preload/size_histogram.h"
 #include "sizeclass/memory.h"
 
@@ -26,6 +23,8 @@ static_assert(SizeHistogram::kRowBits == AddressTable::kIdBits);
 
 constinit AddressTable rows_of;  // the row of each live object
 constinit SizeHistogram histogram;
+constinit std::atomic<bool> recording = false;
+uint64_t started_us = 0;  // since the epoch: the load, or the fork
 constinit std::atomic<bool> ended = false;
 constinit std::atomic<uint64_t> missing = 0;  // allocations since it ended
 constinit std::atomic<uint32_t> threads = 0;
@@ -89,40 +88,10 @@ void thread_exit() {
   rows_used = nullptr;
 }
 
-void write(Writer& out) {
-  out.print("{\n  \"schema\": 1,\n  \"content\": \"sizes\",\n  \"version\": \"%s\",\n",
-            PKTMALLOC_VERSION);
-  out.print("  \"program\": ");
-  write_string(out, program_name());
-  out.print(",\n  \"pid\": %d,\n  \"time\": %lld,\n", getpid(),
-            static_cast<long long>(time(nullptr)));
-  out.print("  \"threads\": %u,\n  \"peak_bytes\": %llu,\n  \"missing\": %llu,\n  \"sizes\": [",
-            threads.load(std::memory_order_relaxed), number(histogram.peak_bytes()),
-            number(missing.load(std::memory_order_relaxed)));
-  const char* separator = "\n";
-  for (uint32_t i = 1; i <= histogram.rows(); ++i) {
-    const SizeHistogram::Row& row = histogram[i];
-    const uint64_t calls = row.calls.load(std::memory_order_relaxed);
-    const uint64_t live = histogram.live_at_peak(row);
-    if (calls == 0 && live == 0) continue;  // the parent's, before a fork
-    out.print("%s    {\"bytes\": %llu, \"alignment\": %llu, \"calls\": %llu, ", separator,
-              number(row.bytes), number(row.alignment), number(calls));
-    out.print("\"live_at_peak\": %llu, \"threads\": %u}", number(live),
-              row.threads.load(std::memory_order_relaxed));
-    separator = ",\n";
-  }
-  out.print("\n  ]\n}\n");
-}
-
-void at_exit() {
-  const int saved_errno = errno;
-  ReportFile file;
-  if (!file.name(options().sizes_path, 1)) {
-    message("PKTMALLOC_SIZES=%s: %s", options().sizes_path, strerror(ENAMETOOLONG));
-  } else if (file.write("sizes", write)) {
-    report_tell("sizes", file.path, "tune");
-  }
-  errno = saved_errno;
+uint64_t now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
 }
 
 void lock() {
@@ -137,6 +106,7 @@ void unlock() {
 
 void forked() {
   histogram.begin_anew();
+  started_us = now_us();
   threads.store(0, std::memory_order_relaxed);
   missing.store(0, std::memory_order_relaxed);
   if (rows_used == nullptr) return;
@@ -144,7 +114,8 @@ void forked() {
   rows_used = nullptr;
 }
 
-constexpr Observer kObserver{allocated, released, thread_exit, at_exit, lock, unlock, forked};
+// report.h has the last look.
+constexpr Observer kObserver{allocated, released, thread_exit, [] {}, lock, unlock, forked};
 
 }  // namespace
 
@@ -152,12 +123,43 @@ void sizes_load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const int saved_errno = errno;
   rows_of.start();
+  started_us = now_us();
   if (histogram.start()) {
     observe(kObserver);
+    recording.store(true, std::memory_order_release);  // partner: recording_sizes()
   } else {
     end();
   }
   errno = saved_errno;
+}
+
+bool recording_sizes() { return recording.load(std::memory_order_acquire); }
+
+void write_sizes(Writer& out) {
+  const uint64_t peak = histogram.pin_peak();
+  out.print("{\n  \"schema\": 1,\n  \"content\": \"sizes\",\n  \"version\": \"%s\",\n",
+            PKTMALLOC_VERSION);
+  out.print("  \"program\": ");
+  write_string(out, program_name());
+  out.print(",\n  \"pid\": %d,\n  \"started\": %llu.%06llu,\n  \"time\": %lld,\n", getpid(),
+            number(started_us / 1'000'000), number(started_us % 1'000'000),
+            static_cast<long long>(time(nullptr)));
+  out.print("  \"threads\": %u,\n  \"peak_bytes\": %llu,\n  \"missing\": %llu,\n  \"sizes\": [",
+            threads.load(std::memory_order_relaxed), number(peak),
+            number(missing.load(std::memory_order_relaxed)));
+  const char* separator = "\n";
+  for (uint32_t i = 1; i <= histogram.rows(); ++i) {
+    const SizeHistogram::Row& row = histogram[i];
+    const uint64_t calls = row.calls.load(std::memory_order_relaxed);
+    const uint64_t live = histogram.live_at_pinned_peak(row);
+    if (calls == 0 && live == 0) continue;  // the parent's, before a fork
+    out.print("%s    {\"bytes\": %llu, \"alignment\": %llu, \"calls\": %llu, ", separator,
+              number(row.bytes), number(row.alignment), number(calls));
+    out.print("\"live_at_peak\": %llu, \"threads\": %u}", number(live),
+              row.threads.load(std::memory_order_relaxed));
+    separator = ",\n";
+  }
+  out.print("\n  ]\n}\n");
 }
 
 }  // namespace pktmalloc

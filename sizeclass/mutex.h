@@ -23,9 +23,9 @@ enum class LockRank : uint8_t {
   kNextAllocator,                       // looking up the next allocator's functions
   kBackground,                          // starting and ending the background thread
   kReporter,                            // starting the thread that writes statistics
+  kProfile,                             // the heap profile: live samples and sums
   kSizes,                               // kSizes + n: the sizes of live objects, shard n
   kSizeRows = kSizes + kSizesShards,    // adding a row to the histogram of sizes
-  kProfile,                             // the heap profile: live samples and sums
   kLargeObjects,                        // checked: the table of objects outside the slabs
   kQuarantine,                          // checked: the freed objects that wait
   kGuard,                               // checked: objects before guard pages

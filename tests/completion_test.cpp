@@ -75,6 +75,11 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc top ").count(std::to_string(getpid())) == 1);
   CHECK(offered("pktmalloc doctor --js") == Words{"--json"});
   CHECK(offered("pktmalloc doctor setpr").count("setpriv") == 1);
+  CHECK(offered("pktmalloc report prof") == Words{"profile"});
+  CHECK(offered("pktmalloc report READ") == Words{"README.md"});
+  CHECK(offered("pktmalloc report profile --lea") == Words{"--leaks"});
+  CHECK(offered("pktmalloc report profile READ") == Words{"README.md"});
+  CHECK(offered("pktmalloc report --lea").empty());
   CHECK(offered("pktmalloc stat READ").count("README.md") == 1);
 }
 

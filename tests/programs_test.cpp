@@ -129,6 +129,7 @@ const std::set<std::string> kRunElsewhere = {
     "pooled_sizes",                        // options_test.cpp
     "sizes_are_recorded",                  // sizes_test.cpp
     "peak_of_random_sizes",                // sizes_test.cpp
+    "peaks_of_two_groups_in_turn",         // sizes_meanwhile_test.cpp
     "statistics_are_exact",                // statistics_test.cpp
     "malloc_stats_tells_on_stderr",        // statistics_test.cpp
     "system_calls",                        // security_test.cpp

@@ -156,7 +156,7 @@ TEST_CASE("programs with threads, forks and signals of their own end as without 
   }
 }
 
-TEST_CASE("interval and signal without PKTMALLOC_STATS are told in one line") {
+TEST_CASE("interval and signal without anything to report are told in one line") {
   for (const char* name : {"PKTMALLOC_STATS_INTERVAL", "PKTMALLOC_STATS_SIGNAL"}) {
     const Outcome outcome = Program({program_path("hello")})
                                 .preloaded()
@@ -166,7 +166,7 @@ TEST_CASE("interval and signal without PKTMALLOC_STATS are told in one line") {
     CHECK(outcome.status == 7);
     CHECK(outcome.err ==
           "pktmalloc: PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without "
-          "PKTMALLOC_STATS or PKTMALLOC_PROFILE\n");
+          "PKTMALLOC_STATS, PKTMALLOC_PROFILE or PKTMALLOC_SIZES\n");
   }
 }
 

@@ -8,57 +8,15 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 
 #include "tests/program.h"
 #include "tests/setuid.h"
+#include "tests/size_record.h"
 #include "tests/temporary_folder.h"
 
 namespace {
-
-using Json = nlohmann::json;
-
-struct Row {
-  uint64_t calls, live_at_peak, threads;
-  bool operator==(const Row& other) const {
-    return calls == other.calls && live_at_peak == other.live_at_peak && threads == other.threads;
-  }
-};
-
-std::ostream& operator<<(std::ostream& stream, const Row& row) {
-  return stream << row.calls << " calls, " << row.live_at_peak << " live, " << row.threads
-                << " threads";
-}
-
-// By size and alignment.
-using Rows = std::map<std::pair<uint64_t, uint64_t>, Row>;
-
-Rows rows_of(const Json& recording) {
-  Rows rows;
-  for (const Json& from : recording.at("sizes")) {
-    const bool fresh =
-        rows.insert({{from.at("bytes"), from.at("alignment")},
-                     {from.at("calls"), from.at("live_at_peak"), from.at("threads")}})
-            .second;
-    CHECK(fresh);
-  }
-  return rows;
-}
-
-uint64_t bytes_at_peak(const Rows& rows) {
-  uint64_t sum = 0;
-  for (const auto& [request, row] : rows) sum += request.first * row.live_at_peak;
-  return sum;
-}
-
-Json read(const std::string& path) {
-  std::ifstream file(path);
-  return Json::parse(file);
-}
 
 // Of what processes with %p in the path wrote, by process id.
 std::map<int, Json> read_all(const TemporaryFolder& folder) {
@@ -72,10 +30,6 @@ std::map<int, Json> read_all(const TemporaryFolder& folder) {
     all[recording.at("pid")] = recording;
   }
   return all;
-}
-
-Program recorded(std::vector<std::string> argv, const std::string& path) {
-  return Program(std::move(argv)).preloaded().with("PKTMALLOC_SIZES", path);
 }
 
 }  // namespace

@@ -39,7 +39,8 @@ $(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/p
 	$(Q)$(CXX) -pthread $^ $(LINK_$*) -o $@
 -include $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.d) $(TESTS)/obj/main.d $(TESTS)/obj/program.d
 # Those of traces read them as the command does.
-$(TESTS)/trace $(TESTS)/trace_file $(TESTS)/replay: $(BUILD)/obj/tools/command/replay/trace.o
+$(TESTS)/trace $(TESTS)/trace_file $(TESTS)/replay: \
+  $(addprefix $(BUILD)/obj/tools/command/,replay/trace.o file_kind.o)
 LINK_trace := -lfmt
 LINK_trace_file := -lfmt
 LINK_replay := -lfmt
@@ -90,7 +91,8 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 
 # These run the command.
 $(addprefix $(TESTS)/,run doctor doctor_process completion report report_page compare comparison \
-  live top window tune tune_output replay plugin): | $(COMMAND) $(LIBRARIES)
+  live top window tune tune_output replay plugin sizes_meanwhile file_kind): \
+  | $(COMMAND) $(LIBRARIES)
 $(addprefix $(TESTS)/,live top window): | $(TESTS)/plugins/window.so \
   $(addprefix $(TESTS)/bin/is_read_from_outside-,plain shared static)
 

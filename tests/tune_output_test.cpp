@@ -32,6 +32,38 @@ TEST_CASE("recordings are merged, in any order") {
   CHECK(table_of(merged) == Table{64, 112, 256});
 }
 
+TEST_CASE("of several recordings of one process the last counts, in any order") {
+  const auto at = [](uint64_t live, int pid, double started) {
+    Json json = recording_of({{100, 0, live, live}});
+    json["pid"] = pid;
+    json["started"] = started;
+    return json.dump();
+  };
+  TemporaryFolder folder;
+  folder.write("a1.json", at(10, 7, 1795284118.000001));
+  folder.write("a2.json", at(20, 7, 1795284118.000001));
+  folder.write("b.json", at(40, 8, 1795284118.000001));
+  folder.write("c.json", at(80, 7, 1795284118.000002));                  // of another machine, say
+  folder.write("old1.json", recording_of({{100, 0, 160, 160}}).dump());  // of before this key
+  folder.write("old2.json", recording_of({{100, 0, 320, 320}}).dump());
+  std::vector<std::string> paths = {
+      folder / "a1.json",   folder / "a2.json",   folder / "b.json", folder / "c.json",
+      folder / "old1.json", folder / "old2.json", "--json"};
+  const Outcome outcome = tune(paths);
+  INFO(outcome);
+  REQUIRE(outcome.status == 0);
+  const Json merged = Json::parse(outcome.out);
+  CHECK(merged.at("recordings") == 5);
+  CHECK(merged.at("earlier_recordings") == 1);
+  CHECK(merged.at("calls") == 20 + 40 + 80 + 160 + 320);
+  CHECK(merged.at("bytes_at_peak") == 100 * (20 + 40 + 80 + 160 + 320));
+  std::swap(paths[0], paths[1]);
+  CHECK(tune(paths).out == outcome.out);
+  const std::string line = "\nof each process its last file; 1 earlier one left out\n";
+  CHECK(tune({paths[0], paths[1]}).out.find(line) != std::string::npos);
+  CHECK(tune({paths[0], paths[2]}).out.find("left out") == std::string::npos);
+}
+
 TEST_CASE("a file that is none of sizes is named in one line") {
   TemporaryFolder folder;
   const std::string good = recording_of({{100, 0, 5, 10}}).dump();
@@ -50,7 +82,8 @@ TEST_CASE("a file that is none of sizes is named in one line") {
       {"cut", good.substr(0, good.size() / 2)},
       {"text", "no JSON\n"},
       {"array", "[1, 2]"},
-      {"statistics", "{\"schema\": 1, \"process\": {}, \"classes\": []}"},
+      {"other", "{\"schema\": 1, \"content\": \"tuning\"}"},
+      {"start", good.substr(0, good.size() - 1) + ", \"started\": \"now\"}"},
       {"negative", with("bytes", -1)},
       {"fraction", with("calls", 1.5)},
       {"huge", with("live_at_peak", uint64_t{1} << 60)},

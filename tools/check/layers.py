@@ -36,13 +36,13 @@ PRELOAD = [
     "finding",
     "object",
     "process",  # process.cpp; its header stands at the bottom
-    "sizes trace",
-    "address_table size_histogram trace_buffer trace_file",
+    "trace",
+    "trace_buffer trace_file",
     "reporter",
     "report",
     "report_file",
-    "leaks format_profile",
-    "profile",
+    "leaks format_profile sizes",
+    "profile address_table size_histogram",
     "snapshot window",
     "format format_text format_json format_prometheus",
     "route",
@@ -83,7 +83,7 @@ COMMAND = [
     "system page",
     "text",
 ]
-COMMAND_SHARED = ("failure.h", "reading.h")
+COMMAND_SHARED = ("failure.h", "file_kind.h", "reading.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 

@@ -81,6 +81,13 @@ std::string explanation(const CLI::App& command, const CLI::Error& error) {
                      names(app.get_options()));
 }
 
+// `report profile` is `profile`, also behind `help`.
+void shorten_report_profile(std::vector<std::string>& words) {
+  const size_t at = !words.empty() && words[0] == "help" ? 1 : 0;
+  if (words.size() < at + 2 || words[at] != "report" || words[at + 1] != "profile") return;
+  words.erase(words.begin() + static_cast<ptrdiff_t>(at));
+}
+
 // Its exit status.
 int execute(std::vector<std::string> arguments) {
   CLI::App command("pktmalloc: run programs with the packet allocator, and see what it does.");
@@ -102,6 +109,7 @@ int execute(std::vector<std::string> arguments) {
   pktmalloc::add_top(command);
   pktmalloc::add_tune(command);
   try {
+    shorten_report_profile(arguments);
     if (!arguments.empty() && arguments.size() <= 2 && arguments[0] == "help") {
       arguments.erase(arguments.begin());
       arguments.push_back("--help");

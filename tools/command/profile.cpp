@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// pktmalloc profile FILE [FILE2]: which places of a program hold its memory, or what grew between
-// two looks at it.
+// pktmalloc profile FILE [FILE2], or pktmalloc report profile FILE [FILE2]: which places of a
+// program hold its memory, or what grew between two looks at it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -171,6 +171,7 @@ void add_profile(CLI::App& command) {
   sub->add_option("--top", asked.top, "so many places (20)");
   sub->add_option("--frames", asked.frames, "so many functions of each (8)");
   sub->footer(
+      "pktmalloc report profile is the same command.\n\n"
       "Example:\n"
       "  PKTMALLOC_PROFILE=server.%p.heap LD_PRELOAD=libpktmalloc.so ./server\n"
       "  pktmalloc profile server.4711.heap\n"

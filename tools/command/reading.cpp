@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 
 namespace pktmalloc {
 namespace {
@@ -78,8 +79,7 @@ Reading read_statistics(const std::string& path) {
     }
     return from_json(json);
   } catch (const Json::exception&) {
-    throw Failure("{} is not a statistics file of pktmalloc (PKTMALLOC_STATS=FILE.json writes one)",
-                  path);
+    throw wrong_kind(path, FileKind::kStatistics);
   }
 }
 

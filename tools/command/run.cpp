@@ -32,8 +32,10 @@ constexpr Passed kPassed[] = {
     {"--classes", "PKTMALLOC_CLASSES", "pool just these sizes, such as 64,1536,8KiB"},
     {"--age", "PKTMALLOC_AGE", "memory goes back when unneeded for so long (250ms, 1s, 5m)"},
     {"--background", "PKTMALLOC_BACKGROUND", "the background thread: auto, 0 or 1"},
-    {"--interval", "PKTMALLOC_STATS_INTERVAL", "write statistics also while running, such as 10s"},
-    {"--signal", "PKTMALLOC_STATS_SIGNAL", "write statistics also at this signal, such as USR2"},
+    {"--interval", "PKTMALLOC_STATS_INTERVAL",
+     "statistics, profile and sizes also while running, such as 10s"},
+    {"--signal", "PKTMALLOC_STATS_SIGNAL",
+     "statistics, profile and sizes also at this signal, such as USR2"},
     {"--check", "PKTMALLOC_CHECK", "of the checked library: abort or report"},
     {"--quarantine", "PKTMALLOC_QUARANTINE", "of the checked library: bytes of freed objects kept"},
     {"--guard", "PKTMALLOC_GUARD", "of the checked library: the size that gets guard pages"},
@@ -81,14 +83,24 @@ std::string written_path(const std::string& file) {
   return here + "/" + file;
 }
 
+bool reports_meanwhile(const Environment& all) {
+  return all.contains("PKTMALLOC_STATS_INTERVAL") || all.contains("PKTMALLOC_STATS_SIGNAL");
+}
+
+// Is it said what to report?
+bool names_report(const RunOptions& o) {
+  for (const char* name : {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES"}) {
+    if (o.written.contains(name) || getenv(name) != nullptr) return true;
+  }
+  return false;
+}
+
 // The options of the library.
 Environment variables(const RunOptions& o) {
   Environment all = o.passed;
-  const bool while_running =
-      all.contains("PKTMALLOC_STATS_INTERVAL") || all.contains("PKTMALLOC_STATS_SIGNAL");
   if (!o.stats_file.empty()) {
     all["PKTMALLOC_STATS"] = written_path(o.stats_file);
-  } else if (o.stats || (while_running && getenv("PKTMALLOC_STATS") == nullptr)) {
+  } else if (o.stats || (reports_meanwhile(all) && !names_report(o))) {
     all["PKTMALLOC_STATS"] = kText;
   }
   for (const auto& [name, file] : o.written) all[name] = written_path(file);
@@ -99,7 +111,8 @@ Environment variables(const RunOptions& o) {
 
 // What the library would say of its options only when the program is running already.
 void check_options(const Library& library, Environment all) {
-  if (all.contains("PKTMALLOC_STATS")) all["PKTMALLOC_STATS"] = kText;  // writes no file
+  // Writes no file, and stands for all that interval and signal are for.
+  if (all.contains("PKTMALLOC_STATS") || reports_meanwhile(all)) all["PKTMALLOC_STATS"] = kText;
   for (const Passed& p : kWritten) all.erase(p.variable);
   all.erase("PKTMALLOC_VERBOSE");
   const std::string objection = library.objection(all);

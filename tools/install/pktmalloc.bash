@@ -53,6 +53,14 @@ _pktmalloc() {
     _pktmalloc_offer "$word" -W "$(_pktmalloc_subcommands "$command") --help --version"
     return
   fi
+  if [[ $subcommand == report && $COMP_CWORD -ge 2 ]]; then # report profile is profile
+    if ((COMP_CWORD == 2)); then
+      _pktmalloc_offer "$word" -W profile
+    elif [[ ${COMP_WORDS[2]} == profile ]]; then
+      subcommand=profile
+      i=3
+    fi
+  fi
   # To the first word that is no option, or the value of one, of those before the cursor.
   local with_value ended=no
   with_value=" $(_pktmalloc_options_with_value "$command" "$subcommand" | tr '\n' ' ')"

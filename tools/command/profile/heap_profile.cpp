@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 
 namespace pktmalloc {
 namespace {
@@ -97,8 +98,7 @@ HeapProfile read_heap_profile(const std::string& path) {
   std::string line;
   if (!std::getline(file, line) || !starts_with(line, kHeader) ||
       line.find("@ heapprofile") == std::string::npos) {
-    throw Failure("{} is not a heap profile of pktmalloc (PKTMALLOC_PROFILE=FILE writes one)",
-                  path);
+    throw wrong_kind(path, FileKind::kHeapProfile);
   }
   bool in_mappings = false;
   for (size_t number = 2; std::getline(file, line); ++number) {

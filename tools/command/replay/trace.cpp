@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 
 namespace pktmalloc {
 namespace {
@@ -38,7 +39,7 @@ trace::Header header_of(const Bytes& bytes, const std::string& path) {
   trace::Header header{};
   if (bytes.size() < sizeof header.magic ||
       memcmp(bytes.data(), trace::kMagic, sizeof header.magic) != 0) {
-    throw Failure("{} is not a trace of pktmalloc (PKTMALLOC_TRACE=FILE writes one)", path);
+    throw wrong_kind(path, FileKind::kTrace);
   }
   if (bytes.size() < sizeof header) throw Failure("{} ends in the header of its trace", path);
   memcpy(&header, bytes.data(), sizeof header);

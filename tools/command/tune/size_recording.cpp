@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 
 namespace pktmalloc {
 namespace {
@@ -35,20 +36,52 @@ SizeRecord record_from(const Json& from) {
   return record;
 }
 
-class Merger {
- public:
-  void add(const std::string& path, const Json& json) {
-    if (json.at("content") != "sizes") throw Damaged();
-    if (const uint64_t schema = number(json, "schema"); schema != kSchema) {
-      throw Failure("{} has schema {}; this pktmalloc reads schema {}", path, schema, kSchema);
-    }
-    all_.programs.insert(json.at("program").get<std::string>());
-    all_.threads += number(json, "threads");
-    all_.missing += number(json, "missing");
-    all_.files += 1;
-    for (const Json& from : json.at("sizes")) {
-      const SizeRecord record = record_from(from);
-      SizeRecord& sum = records_[{record.bytes, record.alignment}];
+// What one file tells.
+struct SizeFile {
+  std::string program;
+  uint64_t threads = 0;
+  uint64_t missing = 0;
+  std::vector<SizeRecord> records;
+  uint64_t calls = 0;
+
+  // Of later files of a process this grows, or nothing has changed.
+  uint64_t age() const { return calls + missing; }
+};
+
+// Process id and start. Libraries before this key wrote one file a process, so such a file is told
+// by its path.
+std::string process_of(const Json& json, const std::string& path) {
+  const auto started = json.find("started");
+  if (started == json.end()) return path;
+  if (!started->is_number()) throw Damaged();
+  return fmt::format("{} {:.6f}", number(json, "pid"), started->get<double>());
+}
+
+SizeFile file_from(const std::string& path, const Json& json) {
+  if (json.at("content") != "sizes") throw Damaged();
+  if (const uint64_t schema = number(json, "schema"); schema != kSchema) {
+    throw Failure("{} has schema {}; this pktmalloc reads schema {}", path, schema, kSchema);
+  }
+  SizeFile file{json.at("program"), number(json, "threads"), number(json, "missing"), {}, 0};
+  for (const Json& from : json.at("sizes")) {
+    file.records.push_back(record_from(from));
+    file.calls += file.records.back().calls;
+  }
+  return file;
+}
+
+using Processes = std::map<std::string, SizeFile>;
+
+SizeRecording merge(const Processes& processes) {
+  SizeRecording all;
+  std::map<std::pair<uint64_t, uint64_t>, SizeRecord> records;
+  for (const auto& [process, file] : processes) {
+    all.programs.insert(file.program);
+    all.threads += file.threads;
+    all.missing += file.missing;
+    all.files += 1;
+    for (const SizeRecord& record : file.records) {
+      SizeRecord& sum = records[{record.bytes, record.alignment}];
       sum.bytes = record.bytes;
       sum.alignment = record.alignment;
       sum.calls += record.calls;
@@ -56,16 +89,9 @@ class Merger {
       sum.threads += record.threads;
     }
   }
-
-  SizeRecording finish() {
-    for (const auto& [key, record] : records_) all_.sizes.push_back(record);
-    return std::move(all_);
-  }
-
- private:
-  SizeRecording all_;
-  std::map<std::pair<uint64_t, uint64_t>, SizeRecord> records_;
-};
+  for (const auto& [key, record] : records) all.sizes.push_back(record);
+  return all;
+}
 
 template <typename Value>
 uint64_t sum_of(const std::vector<SizeRecord>& sizes, Value value) {
@@ -89,25 +115,28 @@ uint64_t SizeRecording::bytes_at_peak() const {
 }
 
 SizeRecording read_sizes(const std::vector<std::string>& paths) {
-  Merger merger;
+  Processes processes;
   for (const std::string& path : paths) {
-    std::ifstream file(path);
+    std::ifstream stream(path);
     // A folder can be opened, but not read.
-    if (!file || (file.peek() == EOF && file.bad())) {
+    if (!stream || (stream.peek() == EOF && stream.bad())) {
       throw Failure("cannot read {}: {}", path, strerror(errno));
     }
-    const auto none = [&] {
-      return Failure("{} is not a whole file of sizes (PKTMALLOC_SIZES=FILE writes one)", path);
-    };
+    const auto none = [&] { return wrong_kind(path, FileKind::kSizes); };
     try {
-      merger.add(path, Json::parse(file));
+      const Json json = Json::parse(stream);
+      SizeFile file = file_from(path, json);
+      SizeFile& last = processes[process_of(json, path)];
+      if (file.age() >= last.age()) last = std::move(file);
     } catch (const Json::exception&) {
       throw none();
     } catch (const Damaged&) {
       throw none();
     }
   }
-  return merger.finish();
+  SizeRecording all = merge(processes);
+  all.earlier = paths.size() - all.files;
+  return all;
 }
 
 }  // namespace pktmalloc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// SizeRecording: what programs asked for, from files that PKTMALLOC_SIZES wrote; any number of
-// files are one recording, as if their processes' peaks had been at the same moment.
+// SizeRecording: what programs asked for, from files that PKTMALLOC_SIZES wrote; those of any
+// number of processes are one recording, as if their peaks had been at the same moment. Of several
+// files of one process the last holds what the others do, so only that one counts.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct SizeRecord {
 struct SizeRecording {
   std::vector<SizeRecord> sizes;  // ascending by bytes, then alignment; each pair once
   std::set<std::string> programs;
-  uint64_t files = 0;
+  uint64_t files = 0;    // that count: one a process
+  uint64_t earlier = 0;  // further files of the same processes
   uint64_t threads = 0;
   uint64_t missing = 0;  // allocations that are not recorded
 

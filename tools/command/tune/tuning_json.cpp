@@ -36,6 +36,7 @@ std::string tuning_json(const Tuning& tuning) {
                      {"content", "tuning"},
                      {"programs", r.programs},
                      {"recordings", r.files},
+                     {"earlier_recordings", r.earlier},
                      {"calls", r.calls()},
                      {"objects_at_peak", r.objects_at_peak()},
                      {"bytes_at_peak", r.bytes_at_peak()},

@@ -59,6 +59,10 @@ std::string tuning_text(const Tuning& tuning) {
                                  plural(r.sizes.size(), "size"), plural(r.threads, "thread"));
   text += fmt::format("at the peak {} of {} were live\n", plural(r.objects_at_peak(), "object"),
                       bytes(r.bytes_at_peak()));
+  if (r.earlier > 0) {
+    text += fmt::format("of each process its last file; {} left out\n",
+                        plural(r.earlier, "earlier one"));
+  }
   if (r.missing > 0) {
     text += fmt::format("{} are missing: memory for the recording was refused\n",
                         plural(r.missing, "allocation"));

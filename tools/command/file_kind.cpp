@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/file_kind.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tools/command/text/shell_words.h"
+
+namespace pktmalloc {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Kind {
+  const char *is, *reader;
+  const char *is_not, *variable;
+};
+// In the order of FileKind.
+constexpr Kind kKinds[] = {
+    {"a file of statistics", "report", "a statistics file of pktmalloc",
+     "PKTMALLOC_STATS=FILE.json"},
+    {"a heap profile", "profile", "a heap profile of pktmalloc", "PKTMALLOC_PROFILE=FILE"},
+    {"a record of sizes", "tune", "a whole file of sizes", "PKTMALLOC_SIZES=FILE"},
+    {"a trace", "replay", "a trace of pktmalloc", "PKTMALLOC_TRACE=FILE"},
+};
+
+// What is no file but a pipe was read already; what is no JSON is told by its first words.
+std::string text_of(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
+  std::ifstream file(path, std::ios::binary);
+  if (file.peek() == '{') return {std::istreambuf_iterator<char>(file), {}};
+  std::string words(16, ' ');
+  file.read(words.data(), static_cast<std::streamsize>(words.size()));
+  return words;
+}
+
+bool is_of(FileKind kind, const std::string& text) {
+  if (kind == FileKind::kHeapProfile) return text.starts_with("heap profile:");
+  if (kind == FileKind::kTrace) return text.starts_with("pkttrace");
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return false;
+  return kind == FileKind::kSizes ? json.value("content", Json()) == "sizes"
+                                  : json.contains("process") && json.contains("classes");
+}
+
+}  // namespace
+
+Failure wrong_kind(const std::string& path, FileKind wanted) {
+  const std::string text = text_of(path);
+  for (const FileKind kind :
+       {FileKind::kStatistics, FileKind::kHeapProfile, FileKind::kSizes, FileKind::kTrace}) {
+    if (kind == wanted || !is_of(kind, text)) continue;
+    const Kind& found = kKinds[static_cast<size_t>(kind)];
+    // That word is a subcommand behind `report`.
+    const std::string file = path == "profile" ? "./profile" : shell_word(path);
+    return Failure("{} is {}; read it with: pktmalloc {} {}", path, found.is, found.reader, file);
+  }
+  const Kind& missed = kKinds[static_cast<size_t>(wanted)];
+  return Failure("{} is not {} ({} writes one)", path, missed.is_not, missed.variable);
+}
+
+}  // namespace pktmalloc
