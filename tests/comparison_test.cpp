@@ -97,6 +97,37 @@ TEST_CASE("outputs that differ between allocators are told, but not those that a
   CHECK(!any_finding(findings("echo $$ >&2"), "stdout"));
 }
 
+TEST_CASE("--classes compares the default classes with others") {
+  TemporaryFolder folder;
+  const auto compare = [&](const Words& options) {
+    Words words = {build_path("pktmalloc"), "compare"};
+    words.insert(words.end(), options.begin(), options.end());
+    // 10,000 objects of 4,200 bytes, and under what they live.
+    const Words command = {"--", "sh", "-c",
+                           "echo \"$LD_PRELOAD $PKTMALLOC_CLASSES\" >> $0; exec env "
+                           "PYTHONMALLOC=malloc /usr/bin/python3 -c 'a = [bytes(4150) + b\"x\" "
+                           "for i in range(10000)]'",
+                           folder / "log"};
+    words.insert(words.end(), command.begin(), command.end());
+    return Program(words).with("PKTMALLOC_CLASSES", "64,4096").run();
+  };
+  const Outcome outcome = compare({"-n", "5", "--classes", "64,4208"});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, "Least peak RSS: tuned, 0.9"));
+  CHECK(has(outcome.out, "of default's; beyond noise."));
+  CHECK(has(outcome.out, "/default\n"));
+  const std::vector<std::string> log = lines(folder.read("log"));
+  REQUIRE(log.size() == 11);
+  CHECK(std::count(log.begin(), log.end(), library_path() + " default") == 5);
+  CHECK(std::count(log.begin(), log.end(), library_path() + " 64,4208") == 5);
+  const Json json = Json::parse(compare({"-n", "1", "--json", "--classes", "64"}).out);
+  CHECK(json["allocators"].size() == 2);
+  CHECK(contender(json, "tuned")["classes"] == "64");
+  check_refused(compare({"--classes", "64,x"}), "PKTMALLOC_CLASSES=64,x is not understood");
+  check_refused(compare({"--classes", "64", "--with", "jemalloc"}), "excludes");
+}
+
 TEST_CASE("the page of a comparison is whole and fits its window") {
   Workplace place;
   const Outcome outcome =

@@ -91,7 +91,7 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 
 # These run the command.
 $(addprefix $(TESTS)/,run doctor doctor_process completion report report_page compare comparison \
-  live top window tune tune_output replay plugin sizes_meanwhile file_kind): \
+  live top window tune tune_output tuned_programs replay plugin sizes_meanwhile file_kind): \
   | $(COMMAND) $(LIBRARIES)
 $(addprefix $(TESTS)/,live top window): | $(TESTS)/plugins/window.so \
   $(addprefix $(TESTS)/bin/is_read_from_outside-,plain shared static)

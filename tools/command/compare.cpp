@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc compare [-n 5] [--with a,b] [--html FILE] [--json] -- CMD ARGS...: the user's own
-// command under each allocator of this machine.
+// command under each allocator of this machine; with --classes under pktmalloc alone, with its
+// default classes and with these.
 //
 // Interleaved: in every round each allocator runs once, in another order, so that what changes on
 // the machine meanwhile touches all alike. One run under glibc before warms the caches and is not
@@ -31,10 +32,12 @@
 namespace pktmalloc {
 namespace {
 
+constexpr const char* kClasses = "PKTMALLOC_CLASSES";
+
 struct Request {
   int rounds = 5;
   std::vector<std::string> with;
-  std::string html;
+  std::string html, classes;
   bool json = false, show = false;
 };
 
@@ -106,6 +109,15 @@ std::string name_of_first(const std::string& file, const std::string& preloaded)
   return "glibc";
 }
 
+// The default table is what the other is compared with.
+std::vector<Contender> with_classes(const std::string& classes) {
+  const Library library = Library::find(false);
+  const std::string objection = library.objection({{kClasses, classes}});
+  if (!objection.empty()) throw Failure("compare: {}", objection);
+  return {{{"default", library.path()}, "default", {}, "", {}},
+          {{"tuned", library.path()}, classes, {}, "", {}}};
+}
+
 void add(std::vector<Execution>& runs, Contender& contender, const Execution& run) {
   if (!run.succeeded()) {
     contender.failure = run.failure();
@@ -151,6 +163,7 @@ void run_all(Comparison& c, bool show) {
       ++run;
       if (!contender.failure.empty() || is_interrupted()) continue;
       progress.tell(run, contender.allocator.name, last.wall_ms);
+      if (!contender.classes.empty()) setenv(kClasses, contender.classes.c_str(), 1);
       last = execute(c.words, contender.allocator.library, show);
       if (!is_interrupted()) add(runs[i], contender, last);
     }
@@ -169,9 +182,13 @@ void compare(const Request& request, const UserCommand& words) {
   c.words = words;
   c.rounds = request.rounds;
   c.behind = remove_our_preloads();
-  for (const Allocator& each : find_contenders(request.with))
-    c.contenders.push_back({each, {}, "", {}});
-  c.contenders.front().allocator.name = name_of_first(file, c.behind);
+  if (request.classes.empty()) {
+    for (const Allocator& each : find_contenders(request.with))
+      c.contenders.push_back({each, "", {}, "", {}});
+    c.contenders.front().allocator.name = name_of_first(file, c.behind);
+  } else {
+    c.contenders = with_classes(request.classes);
+  }
   std::unique_ptr<OutputFile> page;
   if (!request.html.empty()) page = std::make_unique<OutputFile>(request.html);
   expect_interruption();
@@ -195,6 +212,10 @@ void add_compare(CLI::App& command, const UserCommand& words) {
   sub->add_option("--with", request->with,
                   "only these beside glibc, such as jemalloc,mine=/p/lib.so")
       ->delimiter(',');
+  sub->add_option("--classes", request->classes,
+                  "only pktmalloc, with its default classes and with these")
+      ->type_name("SIZES")
+      ->excludes("--with");
   sub->add_option("--html", request->html, "write a page of charts, too; - is stdout, if piped");
   sub->add_flag("--json", request->json, "print JSON in place of tables");
   sub->add_flag("--show", request->show, "let what the command writes pass, to stderr");

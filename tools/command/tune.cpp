@@ -92,7 +92,8 @@ void add_tune(CLI::App& command) {
   tune->footer(
       "Example:\n"
       "  PKTMALLOC_SIZES=sizes.%p.json LD_PRELOAD=libpktmalloc.so ./app\n"
-      "  pktmalloc tune sizes.*.json --picture sizes.svg");
+      "  pktmalloc tune sizes.*.json --picture sizes.svg\n"
+      "  pktmalloc compare -n 10 --classes 16,32,... -- ./app");
   tune->callback([] { run(wanted); });
 }
 

@@ -27,7 +27,7 @@ std::string best_sentence(const Comparison& c, Figure figure) {
     if (c.place(*each, figure) == "as best") equals.push_back(each->allocator.name);
   }
   std::string text = fmt::format("Least {}: ", kFigureNames[figure]);
-  if (equals.size() + 1 == ranking.size()) return text + "no allocator is told from the best.";
+  if (equals.size() + 1 == ranking.size()) return text + "none is told from the best.";
   text += best.allocator.name;
   const double ratio = c.ratio(best, figure);
   if (ratio > 0 && &best != &c.glibc()) {

@@ -28,6 +28,7 @@ std::string figure_text(Figure figure, double value);
 
 struct Contender {
   Allocator allocator;
+  std::string classes;                    // PKTMALLOC_CLASSES; "": as it is
   std::array<Samples, kFigures> figures;  // empty when it failed, or never ran to its end
   std::string failure;                    // "exit status 3"; "" of one that did not fail
   std::set<uint64_t> outputs;             // the different ones

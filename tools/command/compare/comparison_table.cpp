@@ -26,11 +26,16 @@ std::string remark(const Comparison& c, const Contender& contender, Figure figur
              : "";
 }
 
+// The head of the ratios, in eight columns.
+std::string over(const std::string& name) {
+  return (name.size() < 7 ? "/ " : "/") + name.substr(0, 7);
+}
+
 std::string figure_table(const Comparison& c, Figure figure) {
   size_t width = 14;
   for (const Contender& each : c.contenders) width = std::max(width, each.allocator.name.size());
   std::string text = fmt::format("{:<{}}{:>11}{:>13}{:>13}{:>9}\n", kFigureNames[figure], width + 2,
-                                 "median", "least", "most", fmt::format("/ {:.7}", c.first_name()));
+                                 "median", "least", "most", over(c.first_name()));
   for (const Contender* each : c.ranking(figure)) {
     const Samples& s = each->figures[figure];
     text += fmt::format("  {:<{}}{:>11}{:>13}{:>13}{:>9}", each->allocator.name, width,
@@ -45,6 +50,7 @@ std::string figure_table(const Comparison& c, Figure figure) {
 Json json_of(const Comparison& c, const Contender& contender) {
   Json json = {{"name", contender.allocator.name}, {"library", contender.allocator.library}};
   json["failure"] = contender.failure.empty() ? Json(nullptr) : Json(contender.failure);
+  if (!contender.classes.empty()) json["classes"] = contender.classes;
   if (!contender.has_figures()) return json;
   for (unsigned i = 0; i < kFigures; ++i) {
     const Figure figure = static_cast<Figure>(i);

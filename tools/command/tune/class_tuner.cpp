@@ -7,13 +7,14 @@
 #include <set>
 
 #include "sizeclass/class_table.h"
+#include "tools/command/tune/table_fit.h"
 
 namespace pktmalloc {
 namespace {
 
 struct Cost {
   uint64_t passed = 0;  // calls
-  uint64_t lost = 0;    // bytes at the peak
+  uint64_t lost = 0;    // bytes of pages at the peak beyond those asked for
   auto operator<=>(const Cost&) const = default;
   Cost operator+(const Cost& other) const { return {passed + other.passed, lost + other.lost}; }
 };
@@ -55,9 +56,8 @@ class Requests {
                                needed_.begin());
   }
   uint64_t calls(size_t from, size_t to) const { return calls_[to] - calls_[from]; }
-  uint64_t lost(size_t from, size_t to, size_t class_bytes) const {
-    return (objects_[to] - objects_[from]) * class_bytes - (bytes_[to] - bytes_[from]);
-  }
+  uint64_t objects(size_t from, size_t to) const { return objects_[to] - objects_[from]; }
+  uint64_t bytes(size_t from, size_t to) const { return bytes_[to] - bytes_[from]; }
   size_t count() const { return needed_.size(); }
 
  private:
@@ -114,8 +114,9 @@ class Tuner {
     }
   }
 
-  // A class just as large as one of its requests needs is never worse than a larger one; so these
-  // sizes are enough, each also rounded up for every alignment that is asked for. 0: no class.
+  // A class just as large as one of its requests needs is never worse than a larger one (nor does
+  // as many objects of a larger class ever need fewer pages); so these sizes are enough, each also
+  // rounded up for every alignment that is asked for. 0: no class.
   void find_candidates(const std::vector<SizeRecord>& sizes) {
     std::set<size_t> found{0};
     found.insert(limits_.kept.begin(), limits_.kept.end());
@@ -141,19 +142,28 @@ class Tuner {
     const size_t count = sizes_.size();
     costs_.resize(count * (count - 1) / 2);
     tail_.resize(count);
+    std::map<size_t, std::vector<size_t>> below_of;  // by alignment: how many need no more
     for (const auto& [alignment, group] : requests_) {
-      std::vector<size_t> within(count);
-      for (size_t j = 0; j < count; ++j) within[j] = group.within(sizes_[j]);
-      for (size_t j = 0; j < count; ++j) {
-        tail_[j] += group.calls(within[j], group.count());
+      for (const size_t bytes : sizes_) below_of[alignment].push_back(group.within(bytes));
+      tail_[0] += group.calls(0, group.count());
+    }
+    for (size_t j = 1; j < count; ++j) {
+      std::vector<uint64_t> objects(j), bytes(j);
+      for (const auto& [alignment, group] : requests_) {
+        const std::vector<size_t>& below = below_of[alignment];
+        tail_[j] += group.calls(below[j], group.count());
         const bool suits = sizes_[j] % alignment == 0;
-        const size_t half = j == 0 ? 0 : group.within((sizes_[j] - 1) / 2);  // these fill less
+        const size_t half = group.within((sizes_[j] - 1) / 2);  // these fill less
         for (size_t i = 0; i < j; ++i) {
-          const size_t served = suits ? std::clamp(half, within[i], within[j]) : within[j];
-          Cost& cost = between(i, j);
-          cost.passed += group.calls(within[i], served);
-          cost.lost += group.lost(served, within[j], sizes_[j]);
+          const size_t served = suits ? std::clamp(half, below[i], below[j]) : below[j];
+          between(i, j).passed += group.calls(below[i], served);
+          objects[i] += group.objects(served, below[j]);
+          bytes[i] += group.bytes(served, below[j]);
         }
+      }
+      const SizeClass geometry = ClassTable::describe(sizes_[j], ClassTable::kSlabShift);
+      for (size_t i = 0; i < j; ++i) {
+        between(i, j).lost = page_bytes(geometry, objects[i]) - bytes[i];
       }
     }
   }

@@ -4,6 +4,21 @@
 #include <algorithm>
 
 namespace pktmalloc {
+namespace {
+
+uint64_t whole_pages(uint64_t bytes) {
+  constexpr uint64_t kPage = 4096;
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+}  // namespace
+
+uint64_t page_bytes(const SizeClass& geometry, uint64_t objects) {
+  const uint64_t bytes = geometry.object_bytes;
+  const uint64_t per_slab = geometry.objects_per_slab;
+  return objects / per_slab * whole_pages(per_slab * bytes) +
+         whole_pages(objects % per_slab * bytes);
+}
 
 TableFit fit(const ClassTable& table, const SizeRecording& recording) {
   TableFit all;
@@ -31,12 +46,10 @@ TableFit fit(const ClassTable& table, const SizeRecording& recording) {
     const SizeClass& geometry = table[static_cast<ClassId>(i)];
     ClassFit& c = all.classes[i];
     c.bytes = geometry.object_bytes;
-    const uint64_t per_slab = geometry.objects_per_slab;
-    const uint64_t end = (uint64_t{1} << geometry.slab_shift) - per_slab * c.bytes;
-    c.slab_ends = (c.objects + per_slab - 1) / per_slab * end;
+    c.page_bytes = page_bytes(geometry, c.objects);
     all.requested += c.requested;
     all.lost += c.lost();
-    all.slab_ends += c.slab_ends;
+    all.page_bytes += c.page_bytes;
   }
   return all;
 }

@@ -16,12 +16,12 @@ Json table_json(const TableFit& fit) {
                        {"objects_at_peak", c.objects},
                        {"requested_bytes_at_peak", c.requested},
                        {"rounding_bytes_at_peak", c.lost()},
-                       {"slab_end_bytes", c.slab_ends},
+                       {"page_bytes", c.page_bytes},
                        {"threads", c.threads}});
   }
   return {{"requested_bytes_at_peak", fit.requested},
           {"rounding_bytes_at_peak", fit.lost},
-          {"slab_end_bytes", fit.slab_ends},
+          {"page_bytes", fit.page_bytes},
           {"passed_calls", fit.passed_calls},
           {"passed_objects_at_peak", fit.passed_objects},
           {"passed_bytes_at_peak", fit.passed_bytes},

@@ -17,7 +17,7 @@ constexpr char kTableLine[] = "  {:<8}{:>9}{:>12}{:>9}{:>12}{:>13}{:>12}\n";
 
 std::string table_line(const char* name, const TableFit& fit) {
   return fmt::format(kTableLine, name, fit.classes.size(), bytes(fit.lost),
-                     share_text(fit.lost, fit.requested), bytes(fit.slab_ends),
+                     share_text(fit.lost, fit.requested), bytes(fit.page_bytes),
                      bytes(fit.passed_bytes), count_text(fit.passed_calls));
 }
 
@@ -67,7 +67,7 @@ std::string tuning_text(const Tuning& tuning) {
     text += fmt::format("{} are missing: memory for the recording was refused\n",
                         plural(r.missing, "allocation"));
   }
-  text += "\n" + fmt::format(kTableLine, "table", "classes", "rounding", "share", "slab ends",
+  text += "\n" + fmt::format(kTableLine, "table", "classes", "rounding", "share", "in pages",
                              "passed on", "in calls");
   text += table_line("default", tuning.before) + table_line("tuned", tuning.after);
   text += fmt::format("  {:<17}{:>12}{:>9}\n", "a class each", bytes(tuning.least),

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc tune: programs that are recorded, tuned and run with their table.
+#include "tests/tune.h"
+
+#include <algorithm>
+
+TEST_CASE("sizes that are recorded and tuned need the memory that was predicted") {
+  TemporaryFolder folder;
+  const std::vector<std::string> program = {program_path("statistics_are_exact")};
+  REQUIRE(Program(program).preloaded().with("PKTMALLOC_SIZES", folder / "s.json").run().clean());
+  const Outcome outcome = tune({folder / "s.json", "--json", "--classes", "20"});
+  INFO(outcome);
+  REQUIRE(outcome.status == 0);
+  const Json tuning = Json::parse(outcome.out);
+  const Table table = table_of(tuning);
+  CHECK(std::count(table.begin(), table.end(), 640) == 1);
+  CHECK(std::count(table.begin(), table.end(), 49152) == 1);
+  CHECK(Program(program)
+            .preloaded()
+            .with("PKTMALLOC_CLASSES", tuning.at("PKTMALLOC_CLASSES"))
+            .with("PKTMALLOC_STATS", folder / "t.json")
+            .run()
+            .clean());
+  // The program holds most at its end. Before the library's constructor some 70 KB are not seen.
+  const Json statistics = Json::parse(folder.read("t.json"));
+  const Json& after = tuning.at("tuned");
+  const uint64_t wanted = after.at("requested_bytes_at_peak").get<uint64_t>() +
+                          after.at("rounding_bytes_at_peak").get<uint64_t>();
+  const uint64_t allocated = statistics.at("process").at("allocated_bytes");
+  CHECK(wanted > 1234 * 640 + 77 * 49152);
+  CHECK(allocated + 10000 > wanted);
+  CHECK(allocated < wanted + 100000);
+}
+
+TEST_CASE("in a real program slack and resident memory fall as predicted") {
+  if (!installed("sqlite3")) return;
+  TemporaryFolder folder;
+  // Its process at the moment when it holds the whole table, as seen from outside.
+  const auto look = [&](const std::string& option, const std::string& value) {
+    const Outcome outcome =
+        Program({"sqlite3", ":memory:",
+                 "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 "
+                 "from n limit 20000) insert into t select i, hex(zeroblob(i % 700)) from n",
+                 ".shell " + build_path("pktmalloc") + " stat --json $PPID > " + (folder / "stat")})
+            .preloaded()
+            .with("PKTMALLOC_CHILDREN", "0")
+            .with("PKTMALLOC_AGE", "1h")  // nothing goes back, however slow the machine
+            .with(option, value)
+            .run();
+    INFO(outcome);
+    REQUIRE(outcome.clean());
+    return Json::parse(folder.read("stat")).at("process");
+  };
+  const Json before = look("PKTMALLOC_SIZES", folder / "s.json");
+  const Json tuning = Json::parse(tune({folder / "s.json", "--json"}).out);
+  const Json after = look("PKTMALLOC_CLASSES", tuning.at("PKTMALLOC_CLASSES"));
+  const auto fell = [](const Json& from, const Json& to, const char* key) {
+    return from.at(key).get<double>() - to.at(key).get<double>();
+  };
+  const auto predicted_to_fall = [&](const char* key) {
+    return fell(tuning.at("default"), tuning.at("tuned"), key);
+  };
+  INFO(before << "\n" << after << "\n" << tuning);
+  // What the statement itself took at the peak is free again, and its slack gone.
+  const double slack = predicted_to_fall("rounding_bytes_at_peak");
+  CHECK(slack > 100'000);
+  CHECK(fell(before, after, "allocated_bytes") == Approx(slack).margin(8192));
+  const double memory = predicted_to_fall("page_bytes");
+  CHECK(memory > 500'000);
+  CHECK(fell(before, after, "resident_bytes") == Approx(memory).epsilon(0.2));
+}
+
+TEST_CASE("real programs do the same with the table that was tuned to them") {
+  const std::vector<std::string> programs[] = {
+      {"sqlite3", ":memory:",
+       "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n "
+       "limit 20000) insert into t select i, hex(i * 7919) from n; "
+       "select count(*), max(b) from t where a % 3 = 1;"},
+      {"perl", "-e", "$h{$_ % 5003} .= $_ for 1 .. 100000; print length join '', sort values %h"},
+      {"/usr/bin/python3", "-c",
+       "import json\nprint(sum(len(json.dumps({str(i): [i] * (i % 99)})) for i in range(9000)))"}};
+  for (const std::vector<std::string>& argv : programs) {
+    if (!installed(argv[0])) continue;
+    TemporaryFolder folder;
+    const auto run = [&](const std::string& option, const std::string& value) {
+      return Program(argv)
+          .preloaded()
+          .with("PYTHONMALLOC", "malloc")
+          .with("PYTHONHASHSEED", "0")
+          .with("PERL_HASH_SEED", "0")
+          .with(option, value)
+          .with("PKTMALLOC_STATS", folder / "statistics.json")
+          .run();
+    };
+    const Outcome recorded = run("PKTMALLOC_SIZES", folder / "s.json");
+    CHECK(recorded.err.empty());
+    const Outcome outcome = tune({folder / "s.json", "--json"});
+    REQUIRE(outcome.status == 0);
+    const Json tuning = Json::parse(outcome.out);
+    CHECK(tuning.at("tuned").at("rounding_bytes_at_peak") >=
+          tuning.at("least_rounding_bytes_at_peak"));
+    CHECK(tuning.at("tuned").at("page_bytes") < tuning.at("default").at("page_bytes"));
+    const Outcome again = run("PKTMALLOC_CLASSES", tuning.at("PKTMALLOC_CLASSES"));
+    INFO(argv[0] << ": " << again);
+    CHECK(again.status == 0);
+    CHECK(again.out == recorded.out);
+    CHECK(again.err.empty());
+  }
+}
