@@ -17,7 +17,7 @@ struct Origin {
   const char* program;
   const char* version;  // of the library
   int pid;
-  int64_t time;        // seconds since the epoch
+  uint64_t time_ms;    // since the epoch
   uint64_t rss_bytes;  // of the whole process; 0: not known
 };
 

@@ -24,8 +24,8 @@ void write_json(Writer& out, const Origin& origin, const Snapshot& s) {
   out.print("{\n  \"schema\": %d,\n  \"version\": \"%s\",\n  \"program\": ", kStatisticsSchema,
             origin.version);
   write_string(out, origin.program);
-  out.print(",\n  \"pid\": %d,\n  \"time\": %lld,\n  \"process\": {", origin.pid,
-            static_cast<long long>(origin.time));
+  out.print(",\n  \"pid\": %d,\n  \"time\": %llu.%03u,\n  \"process\": {", origin.pid,
+            number(origin.time_ms / 1000), static_cast<unsigned>(origin.time_ms % 1000));
   const char* separator = "\n";
 #define PROCESS_STATISTIC(key, kind, help)                                 \
   out.print("%s    \"" #key "\": %llu", separator, number(s.process.key)); \

@@ -25,7 +25,13 @@ void take_snapshot(Snapshot& out) {
   sum_up(out);
 }
 
-Origin this_process() { return {program_name(), PKTMALLOC_VERSION, getpid(), time(nullptr), 0}; }
+Origin this_process() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const uint64_t ms =
+      static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1000000;
+  return {program_name(), PKTMALLOC_VERSION, getpid(), ms, 0};
+}
 
 void measure_resident(Snapshot& out) {
   if (!this_thread.forking) out.process.resident_bytes = heap.resident_bytes();

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -58,8 +59,11 @@ TEST_CASE("PKTMALLOC_STATS_INTERVAL writes a numbered series while the program r
   CHECK(outcome.out.empty());
   CHECK(outcome.err.empty());
   CHECK(files_ending(folder, ".00003.json") == 1);
+  std::set<double> times;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    CHECK(whole_json(folder.read(entry.path().filename())));
+    const std::string text = folder.read(entry.path().filename());
+    CHECK(whole_json(text));
+    CHECK(times.insert(std::stod(text.substr(text.find("\"time\": ") + 8))).second);
   }
 }
 

@@ -36,7 +36,7 @@ void print_statistics(const StatOptions& options) {
   }
   const std::string program = options.json ? reading.program : printable(reading.program);
   const Origin origin{program.c_str(), reading.version.c_str(), reading.pid,
-                      static_cast<int64_t>(reading.time), rss_bytes};
+                      static_cast<uint64_t>(reading.time * 1e3 + 0.5), rss_bytes};
   Writer out(STDOUT_FILENO);
   if (options.json) {
     write_json(out, origin, reading.snapshot);

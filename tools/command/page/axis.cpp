@@ -27,8 +27,9 @@ double binary_scale(double largest) {
 }
 
 double clock_step(double largest, int most) {
-  for (const double step : {1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800,
-                            21600, 43200, 86400}) {
+  for (const double step :
+       {0.1,   0.2,   0.5,   1.0,    2.0,    5.0,    10.0,    15.0,    30.0,    60.0,   120.0,
+        300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10800.0, 21600.0, 43200.0, 86400.0}) {
     if (step * most >= largest) return step;
   }
   return 86400 * decimal_step(largest / 86400, most);

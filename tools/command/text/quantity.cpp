@@ -87,12 +87,16 @@ std::string moment_text(double seconds_since_epoch) {
 }
 
 std::string elapsed_text(double seconds) {
+  if (const uint64_t tenths = whole(seconds * 10); tenths < 600 && tenths % 10 != 0) {
+    return fmt::format("0:{:02}.{}", tenths / 10, tenths % 10);
+  }
   const uint64_t s = whole(seconds);
   if (s < 3600) return fmt::format("{}:{:02}", s / 60, s % 60);
   return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
 }
 
 std::string seconds_text(double seconds) {
+  if (seconds < 9.95) return fmt::format("{:.1f} s", std::max(seconds, 0.0));
   const uint64_t s = whole(seconds);
   if (s < 60) return fmt::format("{} s", s);
   if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
