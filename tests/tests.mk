@@ -89,12 +89,18 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 	$(call say,TEST)
 	$(Q)$(CXX) -std=c++20 -g -O1 -fPIC -shared -Wall -Wextra $(WERROR) $< -o $@ -Wl,-rpath,'$$ORIGIN'
 
-# These run the command.
-$(addprefix $(TESTS)/,run doctor doctor_process completion report report_page compare comparison \
-  live top window tune tune_output tuned_programs replay plugin sizes_meanwhile file_kind): \
-  | $(COMMAND) $(LIBRARIES)
-$(addprefix $(TESTS)/,live top window): | $(TESTS)/plugins/window.so \
-  $(addprefix $(TESTS)/bin/is_read_from_outside-,plain shared static)
+# A suite can be built and run alone: with it comes what its source and its headers name, programs
+# also in their linked forms where one of these is named.
+words_of = $(shell grep -ohE '[A-Za-z_]+' tests/$(1)_test.cpp \
+  $$(sed -n 's/^.include "\(tests\/[a-z_]*\.h\)"$$/\1/p' tests/$(1)_test.cpp))
+programs_of = $(patsubst %,$(TESTS)/bin/%-plain,$(sort $(filter $(PROGRAM_NAMES),$(2)))) \
+  $(if $(filter shared,$(2)),$(foreach way,shared static, \
+    $(patsubst %,$(TESTS)/bin/%-$(way),$(sort $(filter $(PROGRAM_NAMES),$(2))))))
+started_by = $(LIBRARIES) $(call programs_of,$(1),$(2)) \
+  $(if $(filter checked faults,$(2)),$(CHECKED_PROGRAMS)) $(if $(filter plugins,$(2)),$(PLUGINS)) \
+  $(if $(filter release,$(VARIANT)),$(COMMAND))
+.SECONDEXPANSION:
+$(OUTSIDE_SUITES:%=$(TESTS)/%): | $$(call started_by,$$(@F),$$(call words_of,$$(@F)))
 
 .PHONY: tests
 tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
