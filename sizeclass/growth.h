@@ -61,7 +61,7 @@ class Growth {
   static constexpr uint64_t kWaitingLeast = uint64_t{1} << 20;
   // A look that is most likely in vain, but for what waits elsewhere (Ageing::on_tick).
   static constexpr uint64_t kNothingWaits = uint64_t{4} << 20;
-  static constexpr int64_t kSavedMost = int64_t{64} << 20;
+  static constexpr int64_t kSavedMost = int64_t{128} << 20;
   static constexpr int64_t kBytesPerMs = int64_t{40} << 10;
   static constexpr int64_t kPurgedPerUs = int64_t{14} << 10;
 

@@ -61,7 +61,7 @@ TEST_CASE("memory that is opened for the first time costs nothing") {
 
 TEST_CASE("what is opened again uses the budget up, which time renews") {
   Started growth;
-  growth.opened_again(63 * kMiB);
+  growth.opened_again(127 * kMiB);
   CHECK(growth.tick(kNow));
   growth.opened_again(2 * kMiB);
   CHECK_FALSE(growth.tick(kNow));
@@ -73,21 +73,21 @@ TEST_CASE("after a great relapse the budget is back in seconds") {
   Started growth;
   growth.opened_again(100 * 1024 * kMiB);
   CHECK_FALSE(growth.tick(kNow));
-  CHECK_FALSE(growth.tick(kNow + 1500));
-  CHECK(growth.tick(kNow + 1700));
+  CHECK_FALSE(growth.tick(kNow + 3100));
+  CHECK(growth.tick(kNow + 3300));
 }
 
 TEST_CASE("long rest saves no more than a burst's worth") {
   Started growth;
   CHECK(growth.tick(kNow));
   CHECK(growth.tick(1000 * kNow));
-  growth.opened_again(65 * kMiB);
+  growth.opened_again(129 * kMiB);
   CHECK_FALSE(growth.tick(1000 * kNow));
 }
 
 TEST_CASE("a caller that comes with an earlier time earns nothing") {
   Started growth;
-  growth.opened_again(65 * kMiB);
+  growth.opened_again(129 * kMiB);
   CHECK_FALSE(growth.tick(kNow));
   CHECK_FALSE(growth.tick(kNow - 1000));
   CHECK_FALSE(growth.tick(kNow));
@@ -96,7 +96,7 @@ TEST_CASE("a caller that comes with an earlier time earns nothing") {
 TEST_CASE("memory known by the time it took is paid like what is opened again") {
   Started growth;
   CHECK(growth.tick(kNow));
-  growth.spend_us(4600);
+  growth.spend_us(9300);
   CHECK(growth.tick(kNow));
   growth.spend_us(100);
   CHECK_FALSE(growth.tick(kNow));
