@@ -41,13 +41,18 @@ SlabArea& Ageing::area(const Supply& supply, unsigned line) {
   return is_class(line) ? supply.areas[line] : supply.store.area(line - kMaxClasses);
 }
 
+// Objects in what is stacked, at most.
+uint32_t Ageing::rounds_in(const Supply& supply, unsigned line) {
+  return is_class(line) ? area(supply, line).size_class().largest_rounds : 1;
+}
+
 uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
   const SlabArea& slabs = area(supply, line);
   const SizeClass& c = slabs.size_class();
-  const uint64_t stacked =
-      is_class(line) ? uint64_t{supply.depot.depth(static_cast<ClassId>(line))} * c.largest_rounds
-                     : supply.store.empties(line - kMaxClasses);
-  return stacked * c.object_bytes + slabs.empty_slabs() * slabs.slab_bytes();
+  const uint64_t stacked = is_class(line) ? supply.depot.depth(static_cast<ClassId>(line))
+                                          : supply.store.empties(line - kMaxClasses);
+  return stacked * rounds_in(supply, line) * c.object_bytes +
+         slabs.empty_slabs() * slabs.slab_bytes();
 }
 
 uint64_t Ageing::waiting_in_all(const Supply& supply) {
@@ -56,20 +61,24 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
   return waiting;
 }
 
-// What nobody needed lately is to go.
-void Ageing::collect(const Supply& supply) {
+// What nobody needed lately is to go. Returns how many objects of that leave their depots.
+uint64_t Ageing::collect(const Supply& supply) {
   bool pending = false;
+  uint64_t objects = 0;
   for (unsigned i = 0; i < kLines; ++i) {
     if (is_class(i) && i >= supply.classes.count()) continue;
     Line& line = lines_[i];
-    line.to_drain += is_class(i) ? supply.depot.tick(static_cast<ClassId>(i))
-                                 : supply.store.tick(i - kMaxClasses);
+    const uint32_t stacked = is_class(i) ? supply.depot.tick(static_cast<ClassId>(i))
+                                         : supply.store.tick(i - kMaxClasses);
+    line.to_drain += stacked;
+    objects += uint64_t{stacked} * rounds_in(supply, i);
     line.to_purge += area(supply, i).tick();
     pending |= line.to_drain != 0 || line.to_purge != 0;
   }
   waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
   tick_.fetch_add(1, std::memory_order_relaxed);
+  return objects;
 }
 
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
@@ -78,13 +87,17 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
   if (tick_hook_ != nullptr) tick_hook_();
 }
 
-void Ageing::end_growth_tick(const Supply& supply, uint64_t now) {
-  if (!growth_.tick(now)) return;
-  collect(supply);
-  if (tick_hook_ == nullptr) return;
-  const uint64_t start = clock_us();
-  tick_hook_();
-  growth_.spend_us(clock_us() - start);
+// False: it had no effect. The hook may take long, which the threads of a process that has a
+// background thread do not expect.
+bool Ageing::end_growth_tick(const Supply& supply, uint64_t now, bool with_hook) {
+  if (!growth_.tick(now)) return false;
+  growth_.spend_objects(collect(supply));
+  if (with_hook && tick_hook_ != nullptr) {
+    const uint64_t start = clock_us();
+    tick_hook_();
+    growth_.spend_us(clock_us() - start);
+  }
+  return true;
 }
 
 // A program that comes by seldom has missed ticks: the time has passed all the same.
@@ -161,10 +174,11 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   const bool grown = why == Visit::kTake && growth_.due(waiting_.load(std::memory_order_relaxed));
   const bool mine = wake == nullptr && (due(now) || pending_.load(std::memory_order_relaxed));
   if ((grown || mine) && mutex_.try_lock()) {
-    if (grown) end_growth_tick(supply, now);
+    const bool made_room = grown && end_growth_tick(supply, now, wake == nullptr);
     if (wake == nullptr) end_ticks(supply, now);
-    if (pending_.load(std::memory_order_relaxed)) {
-      work(supply, clock_us() + std::max(work_us(elapsed), grown ? kGrowthWorkUs : 0));
+    if ((mine || made_room) && pending_.load(std::memory_order_relaxed)) {
+      const uint64_t us = mine ? work_us(elapsed) : 0;
+      work(supply, clock_us() + std::max(us, made_room ? kGrowthWorkUs : 0));
     }
     mutex_.unlock();
   }

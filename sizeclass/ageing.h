@@ -10,7 +10,8 @@
 // Who drives it: a thread that comes by after a trip to depot or slabs (visit), a background thread
 // if there is one (run), malloc_trim (trim). A visit works no longer than a fortieth of the time
 // since the thread's previous one, so heavy work is hardly disturbed and light work does it all;
-// besides, once a tick, it drains the thread's own magazines of classes that it no longer uses.
+// after a tick by growth, 0.2 ms and a step. Besides, once a tick, it drains the thread's own
+// magazines of classes that it no longer uses.
 //
 // A program that hovers inside its loaded magazines makes no trips, and a few objects in them may
 // keep many slabs from being empty. While more than kWatchedBytes wait, a thread that made a trip
@@ -65,9 +66,9 @@ class Ageing {
   // Bytes in depots, at most, and in empty slabs.
   static uint64_t waiting_in_all(const Supply& supply);
 
-  // While set, threads do none of the work; they call `wake` once a tick, and at each trip
-  // while more than kWatchedBytes wait, so it must be cheap. nullptr ends that. `wake` must not
-  // allocate or lock.
+  // While set, threads do none of the work but what growth demands; they call `wake` once a tick,
+  // and at each trip while more than kWatchedBytes wait, so it must be cheap. nullptr ends that.
+  // `wake` must not allocate or lock.
   void use_background(void (*wake)()) { wake_.store(wake, std::memory_order_relaxed); }
 
   // Called at the end of every tick, under mutex(): for memory that ages elsewhere. Must not enter
@@ -95,14 +96,15 @@ class Ageing {
   };
 
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
-  void collect(const Supply& supply);
+  uint64_t collect(const Supply& supply);
   void end_tick(const Supply& supply, uint64_t now);
-  void end_growth_tick(const Supply& supply, uint64_t now);
+  bool end_growth_tick(const Supply& supply, uint64_t now, bool with_hook);
   void end_ticks(const Supply& supply, uint64_t now);
   void work(const Supply& supply, uint64_t until_us);
   bool step(const Supply& supply, unsigned line);
   bool drain_one(const Supply& supply, unsigned line);
   static SlabArea& area(const Supply& supply, unsigned line);
+  static uint32_t rounds_in(const Supply& supply, unsigned line);
   static uint64_t waiting_in(const Supply& supply, unsigned line);
   bool should_watch(Cache::Visits& visits, Visit why) const;
 

@@ -8,8 +8,9 @@
 //
 // Programs that go to and fro between classes soon want that memory back, at 2 us for each page
 // that is purged and opened again: half a millisecond a MiB. So what is opened again is paid from a
-// budget that grows with time, 2 % of it; while there is none, only time counts. One that fills
-// class after class once pays nothing.
+// budget that grows with time, 2 % of it; while there is none, only time counts. Paid are also
+// objects on their way from the depot to their slabs, because they may never reach the system, and
+// memory outside of the heap. One that fills class after class once pays next to nothing.
 #pragma once
 
 #include <algorithm>
@@ -40,21 +41,24 @@ class Growth {
   }
 
   // Begins the next tick. False: the budget is used up, and this one is to have no effect. This and
-  // spend_us(): one thread at a time.
+  // spend: one thread at a time.
   bool tick(uint64_t now_ms) {
     ticked_.store(opened_.load(std::memory_order_relaxed), std::memory_order_release);
     const uint64_t again = again_.load(std::memory_order_relaxed);
     const uint64_t later = std::max(now_ms, at_ms_);  // a caller may have been late
-    const uint64_t ms = std::min<uint64_t>(later - at_ms_, kSavedMost);
+    const uint64_t ms = std::min(later - at_ms_, kLongestMs);
     budget_ = std::min(budget_ + static_cast<int64_t>(ms) * kBytesPerMs, kSavedMost);
-    budget_ = std::max(budget_ - static_cast<int64_t>(again - paid_), -kSavedMost);
+    // Much that comes back at once, after the night, is no reason to be without for long.
+    const int64_t least = std::min(budget_, -kSavedMost);
+    budget_ = std::max(budget_ - static_cast<int64_t>(again - paid_), least);
     paid_ = again;
     at_ms_ = later;
     return budget_ > 0;
   }
 
-  // Memory that is known only by the time it took to give it back, and counts as opened again.
-  void spend_us(uint64_t us) { budget_ -= static_cast<int64_t>(us) * kPurgedPerUs; }
+  // For objects that go back to their slabs and for time, in bytes that cost as much.
+  void spend_objects(uint64_t count) { budget_ -= static_cast<int64_t>(count) * kBytesPerObject; }
+  void spend_us(uint64_t us) { budget_ -= static_cast<int64_t>(us) * kBytesPerUs; }
 
  private:
   static constexpr uint64_t kTickLeast = uint64_t{512} << 10;
@@ -63,7 +67,10 @@ class Growth {
   static constexpr uint64_t kNothingWaits = uint64_t{4} << 20;
   static constexpr int64_t kSavedMost = int64_t{128} << 20;
   static constexpr int64_t kBytesPerMs = int64_t{40} << 10;
-  static constexpr int64_t kPurgedPerUs = int64_t{14} << 10;
+  static constexpr uint64_t kLongestMs = uint64_t{1} << 32;
+  static constexpr int64_t kBytesPerObject = 16;  // 7 ns to its slab
+  // Time to purge; to have it back takes six times as long.
+  static constexpr int64_t kBytesPerUs = int64_t{14} << 10;
 
   uint64_t patience_ = 1;
   std::atomic<uint64_t> opened_ = 0;  // bytes since start

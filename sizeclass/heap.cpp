@@ -70,6 +70,7 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   store_.start(magazines, magazine_area_bytes, config.slab_shift, early_at, late_at);
   early_at += MagazineStore::early_bytes(config.slab_shift);
   late_at += MagazineStore::late_bytes(config.slab_shift, magazine_area_bytes);
+  for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).tell(ageing_.growth());
   const uintptr_t base = reinterpret_cast<uintptr_t>(objects);
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];

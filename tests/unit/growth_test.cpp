@@ -93,6 +93,24 @@ TEST_CASE("a caller that comes with an earlier time earns nothing") {
   CHECK_FALSE(growth.tick(kNow));
 }
 
+TEST_CASE("objects that leave the depot are paid at once") {
+  Started growth;
+  CHECK(growth.tick(kNow));
+  growth.spend_objects(7 * kMiB);
+  CHECK(growth.tick(kNow));
+  growth.spend_objects(2 * kMiB);
+  CHECK_FALSE(growth.tick(kNow));
+}
+
+TEST_CASE("a long time is paid in full, what was opened again is not beyond a limit") {
+  Started growth;
+  CHECK(growth.tick(kNow));
+  growth.spend_us(1'000'000);  // 340 s
+  growth.opened_again(100 * 1024 * kMiB);
+  CHECK_FALSE(growth.tick(kNow + 300'000));
+  CHECK(growth.tick(kNow + 360'000));
+}
+
 TEST_CASE("memory known by the time it took is paid like what is opened again") {
   Started growth;
   CHECK(growth.tick(kNow));
