@@ -60,6 +60,8 @@ inline void* reallocate(void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
   if (resizes_in_place(owner, bytes)) return p;
+  if (observing) [[unlikely]]
+    return reallocate_observed(p, bytes);
   const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   void* moved = allocate<allocate_slow>(bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;

@@ -37,6 +37,27 @@ void tell_released(void* p) {
   each([&](const Observer& o) { o.released(p); });
 }
 
+void tell_zeroed(void* p, size_t bytes) {
+  if (p == nullptr || this_thread.forking) return;
+  each([&](const Observer& o) {
+    o.zeroed != nullptr ? o.zeroed(p, bytes) : o.allocated(p, bytes, 0);
+  });
+}
+
+void tell_moving(void* p) {
+  if (this_thread.forking) return;
+  each([&](const Observer& o) { o.moving != nullptr ? o.moving(p) : o.released(p); });
+}
+
+void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
+  if (this_thread.forking) return;
+  each([&](const Observer& o) {
+    if (o.resized != nullptr) return o.resized(from, p, bytes, was_moving);
+    o.allocated(p, bytes, 0);
+    if (!was_moving) o.released(from);
+  });
+}
+
 void observers_thread_exit() {
   each([](const Observer& o) { o.thread_exit(); });
 }

@@ -15,7 +15,7 @@
 namespace pktmalloc {
 
 struct Observer {
-  // p is not null; `alignment` is what was asked for, 0 for malloc, calloc, realloc and plain new.
+  // p is not null; `alignment` is what was asked for, 0 for malloc and plain new.
   void (*allocated)(void* p, size_t bytes, size_t alignment);
   // Before the memory can be anybody else's. p is not null; objects from before the start of the
   // observation come as well.
@@ -25,6 +25,14 @@ struct Observer {
   void (*lock)();
   void (*unlock)();  // in parent and child
   void (*forked)();  // in the child, after unlock
+  // An observer that has none of the following hears of what they are made of: an allocation of
+  // `bytes`, a release, and both. calloc:
+  void (*zeroed)(void* p, size_t bytes) = nullptr;
+  // The next allocator is asked to resize p, and may give its memory to anybody. `resized` follows,
+  // in the same thread; when that is refused, with p itself.
+  void (*moving)(void* p) = nullptr;
+  // `from` was resized: it is p now. Unless it was `moving`, `from` is not anybody else's yet.
+  void (*resized)(void* from, void* p, size_t bytes, bool was_moving) = nullptr;
 };
 
 // At load, before the program has a second thread: from now on `observer` sees all calls.
@@ -34,7 +42,10 @@ extern bool observing __attribute__((visibility("hidden")));
 
 // For route.cpp, when `observing`.
 void tell_allocated(void* p, size_t bytes, size_t alignment);
+void tell_zeroed(void* p, size_t bytes);
 void tell_released(void* p);
+void tell_moving(void* p);
+void tell_resized(void* from, void* p, size_t bytes, bool was_moving);
 
 // For process.cpp.
 void observers_thread_exit();

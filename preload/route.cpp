@@ -2,7 +2,6 @@
 #include "preload/route.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "preload/background.h"
@@ -12,6 +11,7 @@
 #include "preload/sampler.h"
 #include "preload/stacks.h"
 #include "preload/thread.h"
+#include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
@@ -37,9 +37,7 @@ void* allocate_pooled(ClassId id) {
 }
 
 // At the end of every allocating function; `site` is where that was called.
-void* allocated(Site site, void* p, size_t bytes, size_t alignment = 0) {
-  if (observing) [[unlikely]]
-    tell_allocated(p, bytes, alignment);
+void* sampled(Site site, void* p, size_t bytes) {
   if (this_thread.sampled) [[unlikely]] {
     this_thread.sampled = false;
     if (p != nullptr) sample_taken(p, bytes, site);
@@ -87,15 +85,21 @@ void* insist(size_t bytes, Attempt attempt) {
   return attempt(true);
 }
 
-}  // namespace
-
-void* allocate_slow(size_t bytes) {
-  void* p = insist(bytes, [=](bool again) {
+void* find_object(size_t bytes) {
+  return insist(bytes, [=](bool again) {
     void* q = try_classes(bytes, PassReason::kClassOff, again,
                           [&] { return heap.classes().find(bytes); });
     return q != nullptr ? q : next_allocator().allocate(bytes);
   });
-  return allocated(this_site(), p, bytes);
+}
+
+}  // namespace
+
+void* allocate_slow(size_t bytes) {
+  void* p = find_object(bytes);
+  if (observing) [[unlikely]]
+    tell_allocated(p, bytes, 0);
+  return sampled(this_site(), p, bytes);
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
@@ -104,7 +108,9 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
                           [&] { return heap.classes().find(bytes); });
     return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
   });
-  return allocated(this_site(), p, bytes);
+  if (observing) [[unlikely]]
+    tell_zeroed(p, bytes);
+  return sampled(this_site(), p, bytes);
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
@@ -114,14 +120,15 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
     if (q != nullptr) return q;
     return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
   });
-  return allocated(this_site(), p, bytes, alignment);
+  if (observing) [[unlikely]]
+    tell_allocated(p, bytes, alignment);
+  return sampled(this_site(), p, bytes);
 }
 
-void release_slow(void* p) {
-  if (p == nullptr) return;
-  const int saved_errno = errno;
-  if (observing) [[unlikely]]
-    tell_released(p);
+namespace {
+
+// May change errno.
+void release_told(void* p) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) {
     if (this_thread.forking) {
@@ -144,7 +151,16 @@ void release_slow(void* p) {
     next_allocator().release(p);
     if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
   }
-  errno = saved_errno;
+}
+
+}  // namespace
+
+void release_slow(void* p) {
+  if (p == nullptr) return;
+  const KeepErrno keep;
+  if (observing) [[unlikely]]
+    tell_released(p);
+  release_told(p);
 }
 
 size_t usable_size(void* p) {
@@ -156,12 +172,36 @@ size_t usable_size(void* p) {
 
 namespace {
 
+// Between allocation and release, both addresses are the object's.
+void* move_observed(void* p, size_t old_bytes, size_t bytes) {
+  void* const moved = find_object(bytes);
+  if (moved == nullptr) return nullptr;
+  const KeepErrno keep;
+  memcpy(moved, p, std::min(old_bytes, bytes));
+  tell_resized(p, moved, bytes, false);
+  sampled(this_site(), moved, bytes);
+  release_told(p);
+  return moved;
+}
+
 void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
+  if (observing) [[unlikely]]
+    return move_observed(p, old_bytes, bytes);
   void* const moved = allocate_slow(bytes);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   release_slow(p);
   return moved;
+}
+
+// `moved` is null where it was refused.
+void resized_by_next(Site site, void* p, size_t old_bytes, void* moved, size_t bytes) {
+  if (moved == nullptr) {
+    moved = p;
+    bytes = old_bytes;
+  }
+  if (observing) tell_resized(p, moved, bytes, true);
+  sampled(site, moved, bytes);
 }
 
 // A sample stays one where the pool would have resized the object in place: drawn again, it would
@@ -174,10 +214,10 @@ void* reallocate_foreign_sampled(Site site, void* p, size_t bytes) {
       was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
   void* moved;
   if (stays || old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
-    if (observing) tell_released(p);
+    if (observing) tell_moving(p);
     moved = next_allocator().reallocate(p, bytes);
     if (!stays && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
-    allocated(site, moved != nullptr ? moved : p, moved != nullptr ? bytes : old_bytes);
+    resized_by_next(site, p, old_bytes, moved, bytes);
   } else {
     moved = reallocate_into_pool(p, old_bytes, bytes);
   }
@@ -198,12 +238,18 @@ void* reallocate_foreign(void* p, size_t bytes) {
     const auto attempt = [=](bool) { return next_allocator().reallocate(p, bytes); };
     if (!observing) return insist(bytes, attempt);
     // Before the call: afterwards p may be another thread's already.
-    tell_released(p);
+    tell_moving(p);
     void* const moved = insist(bytes, attempt);
-    allocated(this_site(), moved != nullptr ? moved : p, moved != nullptr ? bytes : old_bytes);
+    resized_by_next(this_site(), p, old_bytes, moved, bytes);
     return moved;
   }
   return reallocate_into_pool(p, old_bytes, bytes);
+}
+
+void* reallocate_observed(void* p, size_t bytes) {
+  const size_t old_bytes = usable_size(p);
+  void* const moved = move_observed(p, old_bytes, bytes);
+  return moved == nullptr && bytes <= old_bytes ? p : moved;
 }
 
 const PassCounts& passed_counts() { return passes; }

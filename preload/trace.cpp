@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -176,7 +177,7 @@ bool attach() {
   return true;
 }
 
-void record(trace::RecordKind kind, void* p, size_t bytes = 0, size_t alignment = 0) {
+void record(const TraceRecord& call) {
   if (!recording.load(std::memory_order_relaxed)) return;
   if (mine.busy || (mine.buffer == nullptr && !attach())) {
     if (!recording.load(std::memory_order_relaxed)) return;
@@ -184,22 +185,35 @@ void record(trace::RecordKind kind, void* p, size_t bytes = 0, size_t alignment 
     if (!*same_process) begin_anew(mine.busy);
     const Lock lock(shared_mutex);
     if (shared->full()) flush(*shared);
-    shared->add(kind, p, bytes, alignment);
+    shared->add(call);
     return;
   }
   mine.busy = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (mine.buffer->full()) flush(*mine.buffer);
-  mine.buffer->add(kind, p, bytes, alignment);
+  mine.buffer->add(call);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   mine.busy = false;
 }
 
 void on_allocated(void* p, size_t bytes, size_t alignment) {
-  record(alignment == 0 ? trace::kAllocation : trace::kAlignedAllocation, p, bytes, alignment);
+  if (alignment == 0) return record({trace::kAllocation, p, bytes});
+  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
+  record({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
 }
 
-void on_released(void* p) { record(trace::kRelease, p); }
+void on_zeroed(void* p, size_t bytes) {
+  record({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
+}
+
+void on_released(void* p) { record({trace::kRelease, p}); }
+
+void on_moving(void* p) { record({trace::kMove, p}); }
+
+void on_resized(void* from, void* p, size_t bytes, bool was_moving) {
+  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
+  record({trace::kSpecialAllocation, p, bytes, special, from});
+}
 
 void on_thread_exit() {
   mine.ended = true;
@@ -239,7 +253,8 @@ void look_for_fork() {
 void on_fork_lock() {}
 
 constexpr Observer kTracer = {on_allocated, on_released,   on_thread_exit, on_process_exit,
-                              on_fork_lock, look_for_fork, look_for_fork};
+                              on_fork_lock, look_for_fork, look_for_fork,  on_zeroed,
+                              on_moving,    on_resized};
 
 }  // namespace
 
@@ -259,7 +274,9 @@ void trace_load() {
   }
   *same_process = true;
   madvise(same_process, memory::page_bytes(), MADV_WIPEONFORK);
-  if (!file.name() || !file.open(0)) return;
+  if (!file.name()) return;
+  file.load();
+  if (!file.open(0)) return;
   recording = true;
   observe(kTracer);
 }

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,6 +13,14 @@
 #include "sizeclass/clock.h"
 
 namespace pktmalloc {
+
+struct TraceRecord {
+  trace::RecordKind kind;
+  const void* p;
+  size_t bytes = 0;
+  unsigned special = 0;  // of trace::Special
+  const void* from = nullptr;
+};
 
 struct TraceBuffer {
   TraceBuffer* next = nullptr;  // of all buffers; constant once it is in the list
@@ -32,23 +39,36 @@ struct TraceBuffer {
     used.store(0, std::memory_order_relaxed);
   }
 
-  void add(trace::RecordKind kind, const void* p, size_t size, size_t alignment) {
+  void add(const TraceRecord& record) {
     const uint64_t now = clock_ns();
     if (used.load(std::memory_order_relaxed) == 0) block.start_ns = position.time_ns = now;
-    const uint64_t address = reinterpret_cast<uintptr_t>(p);
-    const unsigned entry = trace::Position::entry_of(address);
-    uint64_t& latest = position.latest[entry];
     unsigned char* out = bytes + used.load(std::memory_order_relaxed);
-    *out++ = static_cast<unsigned char>(kind | entry << 2);
+    *out++ = static_cast<unsigned char>(record.kind | entry_of(record.p) << 2);
     out = trace::put_varint(out, now - position.time_ns);
-    out = trace::put_varint(out, trace::zigzag(address / 8 - latest));
-    if (kind != trace::kRelease) out = trace::put_varint(out, size);
-    if (kind == trace::kAlignedAllocation) {
-      *out++ = static_cast<unsigned char>(std::countr_zero(alignment));
+    out = put_address(out, record.p);
+    if (record.kind < trace::kRelease) out = trace::put_varint(out, record.bytes);
+    if (record.kind == trace::kSpecialAllocation) {
+      *out++ = static_cast<unsigned char>(record.special);
+      if (record.special >= trace::kResized) {
+        *out++ = static_cast<unsigned char>(entry_of(record.from));
+        out = put_address(out, record.from);
+      }
     }
     position.time_ns = now;
-    latest = address / 8;
     used.store(static_cast<uint32_t>(out - bytes), std::memory_order_release);
+  }
+
+ private:
+  static unsigned entry_of(const void* p) {
+    return trace::Position::entry_of(reinterpret_cast<uintptr_t>(p));
+  }
+
+  unsigned char* put_address(unsigned char* out, const void* p) {
+    uint64_t& latest = position.latest[entry_of(p)];
+    const uint64_t address = reinterpret_cast<uintptr_t>(p) / 8;
+    out = trace::put_varint(out, trace::zigzag(address - latest));
+    latest = address;
+    return out;
   }
 };
 static_assert(sizeof(TraceBuffer) <= trace::kMostBlockBytes);

@@ -33,9 +33,18 @@ bool same_file(const struct stat& a, const struct stat& b) {
 }  // namespace
 
 bool TraceFile::name() {
-  if (name_.name(options().trace_path, 1)) return true;
-  message("the name of the trace is too long: %s", options().trace_path);
-  return false;
+  if (!name_.name(options().trace_path, 1)) {
+    message("the name of the trace is too long: %s", options().trace_path);
+    return false;
+  }
+  framed_ = name_.ends_with(".zst");
+  return true;
+}
+
+void TraceFile::load() {
+  if (framed_ && !compressor_.load(sizeof(trace::Block) + trace::kMostBlockBytes)) {
+    message("the trace %s is not compressed: %s", path(), compressor_.why());
+  }
 }
 
 bool TraceFile::open(int forked_from) {
@@ -58,7 +67,7 @@ bool TraceFile::open(int forked_from) {
   header.checksum = trace::checksum_of(header);
   length_ = 0;
   blocks_ = 0;
-  return write(&header, sizeof header);
+  return write(framed_ ? compressor_.store(&header, sizeof header) : plain(&header, sizeof header));
 }
 
 bool TraceFile::append(trace::Block& block) {
@@ -70,7 +79,8 @@ bool TraceFile::append(trace::Block& block) {
     message("the trace %s ends early: the program closed its descriptor", path());
     return false;
   }
-  return write(&block, sizeof block + block.bytes);
+  const size_t bytes = sizeof block + block.bytes;
+  return write(framed_ ? compressor_.compress(&block, bytes) : plain(&block, bytes));
 }
 
 bool TraceFile::reopen() {
@@ -84,22 +94,27 @@ bool TraceFile::reopen() {
   return false;
 }
 
-bool TraceFile::write(const void* bytes, size_t count) {
+bool TraceFile::write(const Compressor::Frame& frame) {
+  if (write_all(frame.head, frame.head_bytes) && write_all(frame.body, frame.body_bytes)) {
+    length_ += static_cast<off_t>(frame.head_bytes + frame.body_bytes);
+    return true;
+  }
+  message("the trace %s ends early: %s", path(), strerror(errno));
+  // The rest of a block helps nobody; a pipe keeps it.
+  const int ignored = ftruncate(descriptor_, length_);
+  static_cast<void>(ignored);
+  return false;
+}
+
+bool TraceFile::write_all(const void* bytes, size_t count) {
   const char* at = static_cast<const char*>(bytes);
   for (size_t left = count; left > 0;) {
     const ssize_t written = quiet_write(descriptor_, at, left);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      message("the trace %s ends early: %s", path(), strerror(errno));
-      // The rest of a block helps nobody; a pipe keeps it.
-      const int ignored = ftruncate(descriptor_, length_);
-      static_cast<void>(ignored);
-      return false;
-    }
+    if (written <= 0) return false;
     at += written;
     left -= static_cast<size_t>(written);
   }
-  length_ += static_cast<off_t>(count);
   return true;
 }
 
@@ -108,8 +123,9 @@ void TraceFile::close(trace::State state) {
   if (descriptor_ < 0 || fstat(descriptor_, &now) != 0 || !same_file(now, identity_)) return;
   // A pipe cannot be written at an offset and does without.
   if (S_ISREG(now.st_mode) && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
-    const ssize_t ignored =
-        pwrite(descriptor_, &state, sizeof state, offsetof(trace::Header, state));
+    const size_t header_at = framed_ ? Compressor::kStoredHeadBytes : 0;
+    const ssize_t ignored = pwrite(descriptor_, &state, sizeof state,
+                                   static_cast<off_t>(header_at + offsetof(trace::Header, state)));
     static_cast<void>(ignored);
   }
   ::close(descriptor_);
@@ -122,6 +138,7 @@ void TraceFile::forget() {
     ::close(descriptor_);
   }
   descriptor_ = -1;
+  compressor_.restart();
 }
 
 }  // namespace pktmalloc

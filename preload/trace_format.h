@@ -9,11 +9,15 @@
 //   varint   ns since the record before
 //   varint   address / 8 less the latest one / 8, zigzag
 //   varint   bytes asked for; allocations only
-//   byte     log2 of the alignment asked for; kAlignedAllocation only
+//   byte     Special, or log2 of the alignment asked for; kSpecialAllocation only
+//   byte, varint   the address it had before, told from the latest one of that number; kResized and
+//                  kMoved only
 //
 // An object is told by its address: the reader finds the allocation of each release, because in
-// order of time an address is somebody's from its allocation to its release. All numbers have the
-// bytes of the machine. Who changes any of this raises kVersion.
+// order of time an address is somebody's from its allocation to its release. A realloc is one
+// record, of a moment when both addresses are the object's; where there is no such moment, because
+// the next allocator moves it, kMove before and kMoved after, in the same thread. All numbers have
+// the bytes of the machine. Who changes any of this raises kVersion.
 #pragma once
 
 #include <bit>
@@ -24,7 +28,7 @@
 namespace pktmalloc::trace {
 
 inline constexpr char kMagic[8] = {'p', 'k', 't', 't', 'r', 'a', 'c', 'e'};
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 enum class State : uint32_t {
   kRunning,  // or killed
@@ -56,9 +60,10 @@ struct Block {
 };
 
 inline constexpr size_t kMostBlockBytes = size_t{64} << 10;
-inline constexpr size_t kMostRecordBytes = 1 + 10 + 10 + 10 + 1;
+inline constexpr size_t kMostRecordBytes = 1 + 10 + 10 + 10 + 1 + 1 + 10;
 
-enum RecordKind : unsigned { kAllocation, kAlignedAllocation, kRelease };
+enum RecordKind : uint8_t { kAllocation, kSpecialAllocation, kRelease, kMove };
+enum Special : uint8_t { kAligned = 0, kZeroed = 64, kResized, kMoved };  // kAligned: and its log2
 
 // What a record is told from.
 struct Position {

@@ -125,6 +125,7 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
       {{"PKTMALLOC_STATS", folder / "%p.json"}, {"PKTMALLOC_STATS_INTERVAL", "100ms"}},
       {{"PKTMALLOC_SIZES", folder / "%p.sizes.json"}, {"PKTMALLOC_TELL", "1"}},
       {{"PKTMALLOC_TRACE", folder / "%p.trace"}},
+      {{"PKTMALLOC_TRACE", folder / "%p.zst"}},
       {{"PKTMALLOC_TRACE", folder / "%p.trace"}, {kFileLimit, "100000"}},
       {{"PKTMALLOC_STATS", "1"}, {"PKTMALLOC_BACKGROUND", "0"}, {"PKTMALLOC_AGE", "8ms"}},
       {{"PKTMALLOC_PROFILE", folder / "%p.heap"}, {"PKTMALLOC_PROFILE_RATE", "64KiB"}},

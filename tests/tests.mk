@@ -39,11 +39,10 @@ $(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/p
 	$(Q)$(CXX) -pthread $^ $(LINK_$*) -o $@
 -include $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.d) $(TESTS)/obj/main.d $(TESTS)/obj/program.d
 # Those of traces read them as the command does.
-$(TESTS)/trace $(TESTS)/trace_file $(TESTS)/replay: \
-  $(addprefix $(BUILD)/obj/tools/command/,replay/trace.o file_kind.o)
-LINK_trace := -lfmt
-LINK_trace_file := -lfmt
-LINK_replay := -lfmt
+TRACE_SUITES := trace trace_file trace_compression trace_damage replay
+$(TRACE_SUITES:%=$(TESTS)/%): \
+  $(addprefix $(BUILD)/obj/tools/command/,file_kind.o $(addprefix replay/,trace.o blocks.o plain_file.o))
+$(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
 # The tests of the benchmarks run these; tools/bench/bench.mk has the rules.
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
@@ -91,7 +90,7 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 
 # A suite can be built and run alone: with it comes what its source and its headers name, programs
 # also in their linked forms where one of these is named.
-words_of = $(shell grep -ohE '[A-Za-z_]+' tests/$(1)_test.cpp \
+words_of = $(shell grep -ohE '[A-Za-z0-9_]+' tests/$(1)_test.cpp \
   $$(sed -n 's/^.include "\(tests\/[a-z_]*\.h\)"$$/\1/p' tests/$(1)_test.cpp))
 programs_of = $(patsubst %,$(TESTS)/bin/%-plain,$(sort $(filter $(PROGRAM_NAMES),$(2)))) \
   $(if $(filter shared,$(2)),$(foreach way,shared static, \

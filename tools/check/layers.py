@@ -49,7 +49,7 @@ PRELOAD = [
     "background",
     "sample_table",
     "sampler",
-    "own_thread",
+    "compressor own_thread",
     "next_allocator",
     "frame_pointers",
     "symbols",

@@ -119,27 +119,45 @@ constexpr auto kTime = [](const Playing& p) { return static_cast<double>(p.time_
 constexpr auto kPeak = [](const Playing& p) { return static_cast<double>(p.peak_bytes); };
 constexpr auto kEnd = [](const Playing& p) { return static_cast<double>(p.end_bytes); };
 
-const struct {
-  const char* key;
-  double (*value)(const Playing&);
-} kLatencies[] = {
-    {"malloc_p50_ns", [](const Playing& p) { return p.allocation.p50; }},
-    {"malloc_p99_ns", [](const Playing& p) { return p.allocation.p99; }},
-    {"malloc_p99_9_ns", [](const Playing& p) { return p.allocation.p99_9; }},
-    {"free_p50_ns", [](const Playing& p) { return p.release.p50; }},
-    {"free_p99_ns", [](const Playing& p) { return p.release.p99; }},
-    {"free_p99_9_ns", [](const Playing& p) { return p.release.p99_9; }},
+// What is told of the latency of single calls; of realloc where there is any.
+struct Group {
+  const char* name;
+  Latency Playing::*latency;
 };
+constexpr Group kGroups[] = {{"malloc", &Playing::allocation},
+                             {"free", &Playing::release},
+                             {"realloc", &Playing::reallocation}};
+struct Percentile {
+  const char *title, *key;
+  double Latency::*value;
+  int width;
+};
+constexpr Percentile kPercentiles[] = {{"p50", "p50", &Latency::p50, 6},
+                                       {"p99", "p99", &Latency::p99, 7},
+                                       {"p99.9", "p99_9", &Latency::p99_9, 7}};
+
+std::vector<Group> groups_of(const Row& row) {
+  const bool any = !row.plain.empty() && row.plain.back().reallocations > 0;
+  return {kGroups, any ? std::end(kGroups) : std::end(kGroups) - 1};
+}
+
+double median_of(const Row& row, const Group& group, const Percentile& percentile) {
+  return median_of(row.timed, [&](const Playing& p) { return p.*group.latency.*percentile.value; });
+}
 
 std::string mebibytes(double bytes) { return fmt::format("{:.1f}", bytes / (1 << 20)); }
 
-void print_table(const Trace& trace, const std::vector<Row>& rows) {
-  fmt::print("{}\n", title_of(trace));
+void print_table(const std::string& title, const std::vector<Row>& rows) {
+  fmt::print("{}\n", title);
   fmt::print("played at {} speed, medians of {} run{}\n\n", arguments.speed, arguments.runs,
              arguments.runs == 1 ? "" : "s");
-  fmt::print("{:<13}{:>9}{:>21}{:>21}{:>17}\n", "", "time", "malloc, ns", "free, ns", "RSS, MiB");
-  fmt::print("{:<13}{:>9}", "", "ms");
-  for (int i = 0; i < 2; ++i) fmt::print("{:>6}{:>7}{:>8}", "p50", "p99", "p99.9");
+  const std::vector<Group> groups = groups_of(rows[0]);
+  fmt::print("{:<13}{:>9}", "", "time");
+  for (const Group& group : groups) fmt::print("{:>16}, ns", group.name);
+  fmt::print("{:>17}\n{:<13}{:>9}", "RSS, MiB", "", "ms");
+  for (size_t i = 0; i < groups.size(); ++i) {
+    for (const Percentile& p : kPercentiles) fmt::print("{:>{}}", p.title, p.width);
+  }
   fmt::print("{:>9}{:>8}\n", "peak", "end");
   for (const Row& row : rows) {
     fmt::print("{:<13}{:>9.1f}", row.allocator.name, median_of(row.plain, kTime));
@@ -147,20 +165,21 @@ void print_table(const Trace& trace, const std::vector<Row>& rows) {
       fmt::print("  the replay without malloc and free\n");
       continue;
     }
-    const int widths[] = {6, 7, 8, 6, 7, 8};
-    for (int i = 0; i < 6; ++i) {
-      fmt::print("{:>{}.0f}", median_of(row.timed, kLatencies[i].value), widths[i]);
+    for (const Group& group : groups) {
+      for (const Percentile& p : kPercentiles) {
+        fmt::print("{:>{}.0f}", median_of(row, group, p), p.width);
+      }
     }
     fmt::print("{:>9}{:>8}\n", mebibytes(median_of(row.plain, kPeak)),
                mebibytes(median_of(row.plain, kEnd)));
   }
   for (const Row& row : rows) {
     const uint64_t refused = row.plain.empty() ? 0 : row.plain.back().refused;
-    if (refused > 0) fmt::print("\n{}: {} allocations were refused\n", row.allocator.name, refused);
+    if (refused > 0) fmt::print("\n{}: {} requests were refused\n", row.allocator.name, refused);
   }
 }
 
-void print_json(const Trace& trace, const std::vector<Row>& rows) {
+void print_json(const std::string& title, bool whole, const std::vector<Row>& rows) {
   using Json = nlohmann::ordered_json;
   Json allocators = Json::array();
   for (const Row& row : rows) {
@@ -169,19 +188,22 @@ void print_json(const Trace& trace, const std::vector<Row>& rows) {
                  {"time_ms", median_of(row.plain, kTime)}};
     const Playing& last = row.plain.back();
     each["allocations"] = last.allocations;
+    each["reallocations"] = last.reallocations;
     each["releases"] = last.releases;
     if (!row.timed.empty()) {
       each["refused"] = last.refused;
       each["peak_rss_bytes"] = median_of(row.plain, kPeak);
       each["end_rss_bytes"] = median_of(row.plain, kEnd);
-      for (const auto& latency : kLatencies) {
-        each[latency.key] = median_of(row.timed, latency.value);
+      for (const Group& group : groups_of(row)) {
+        for (const Percentile& p : kPercentiles) {
+          each[fmt::format("{}_{}_ns", group.name, p.key)] = median_of(row, group, p);
+        }
       }
     }
     allocators.push_back(each);
   }
-  const Json json = {{"trace", title_of(trace)},
-                     {"whole", trace.warning.empty()},
+  const Json json = {{"trace", title},
+                     {"whole", whole},
                      {"speed", arguments.speed},
                      {"runs", arguments.runs},
                      {"allocators", allocators}};
@@ -192,7 +214,7 @@ void replay() {
   std::vector<Allocator> all;
   for (const std::string& name : arguments.with) all.push_back(find_allocator(name, "replay"));
   if (all.empty()) all = installed_allocators();
-  const Trace trace = read_trace(arguments.file);
+  Trace trace = read_trace(arguments.file);
   if (!trace.warning.empty()) {
     fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
   }
@@ -201,9 +223,10 @@ void replay() {
     return;
   }
   if (trace.calls.empty()) throw Failure("{} holds no calls to play", arguments.file);
+  const std::string title = title_of(trace);
   Plan plan(trace);
   const std::vector<Row> rows = measure(plan, all);
-  arguments.json ? print_json(trace, rows) : print_table(trace, rows);
+  arguments.json ? print_json(title, trace.warning.empty(), rows) : print_table(title, rows);
 }
 
 }  // namespace
@@ -211,7 +234,8 @@ void replay() {
 void add_replay(CLI::App& command) {
   CLI::App* const app = command.add_subcommand(
       "replay", "Play a recorded trace under the allocators of this machine.");
-  app->add_option("TRACE", arguments.file, "what PKTMALLOC_TRACE=FILE recorded; - is stdin")
+  app->add_option("TRACE", arguments.file,
+                  "what PKTMALLOC_TRACE=FILE recorded, compressed by zstd or not; - is stdin")
       ->required();
   app->add_option("--speed", arguments.speed, "full, or real: each call at its time")
       ->check(CLI::IsMember({"full", "real"}))
@@ -229,8 +253,8 @@ void add_replay(CLI::App& command) {
   app->add_flag("--json", arguments.json, "print JSON");
   app->add_flag("--info", arguments.info, "tell what the trace holds, play nothing");
   app->footer(
-      "Example:\n  PKTMALLOC_TRACE=app.trace LD_PRELOAD=libpktmalloc.so ./app\n"
-      "  pktmalloc replay app.trace --with glibc,pktmalloc");
+      "Example:\n  PKTMALLOC_TRACE=app.trace.zst LD_PRELOAD=libpktmalloc.so ./app\n"
+      "  pktmalloc replay app.trace.zst --with glibc,pktmalloc");
   app->callback(replay);
 
   // What plays, in a process of its own under the allocator.

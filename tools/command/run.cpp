@@ -45,7 +45,8 @@ constexpr Passed kPassed[] = {
 constexpr Passed kWritten[] = {
     {"--sizes", "PKTMALLOC_SIZES", "record the sizes asked for in this file, for pktmalloc tune"},
     {"--profile", "PKTMALLOC_PROFILE", "write a heap profile to this file, for pktmalloc profile"},
-    {"--trace", "PKTMALLOC_TRACE", "record every call in this file, for pktmalloc replay"},
+    {"--trace", "PKTMALLOC_TRACE",
+     "record every call in this file, for pktmalloc replay; .zst: compressed"},
 };
 
 struct RunOptions {

@@ -2,10 +2,10 @@
 // Plan: a trace laid out for being played, in memory that is shared with the process that plays it
 // (player.h), which allocates nothing but what the trace says.
 //
-// Between threads the order is kept where it matters: a release of another thread's object waits
-// until that has been allocated; a thread is started where its first call comes, by the thread that
-// called before it, after those that had ended by then. All of these wait for something earlier in
-// the order of the trace, so none waits for ever.
+// Between threads the order is kept where it matters: what is done to another thread's object waits
+// until that thread has allocated or resized it; a thread is started where its first call comes, by
+// the thread that called before it, after those that had ended by then. All of these wait for
+// something earlier in the order of the trace, so none waits for ever.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,22 @@
 
 namespace pktmalloc {
 
-enum class Action : uint8_t { kAllocate, kRelease, kReleaseOfOther, kStartThread };
+// A realloc is two: kTake names the object, kReallocate says what becomes of it.
+enum class Action : uint8_t {
+  kAllocate,
+  kAllocateZeroed,
+  kTake,
+  kTakeOfOther,  // another thread's
+  kReallocate,
+  kRelease,
+  kReleaseOfOther,
+  kStartThread
+};
 
 struct Operation {
   uint64_t time_ns;  // since the first call
-  uint64_t bytes;    // asked for; kStartThread: which entries of the plan's list it waits for,
-                     // first << 32 | count
+  uint64_t bytes;    // asked for; kTake: that it has; kStartThread: which entries of the plan's
+                     // list it waits for, first << 32 | count
   uint32_t slot;     // of the object; kStartThread: the thread
   Action action;
   uint8_t alignment_log2;  // asked for; 0: none
@@ -35,8 +45,8 @@ struct Playing {
   bool finished;
   uint64_t time_ns;
   uint64_t peak_bytes, end_bytes;  // resident, less what the player itself holds
-  uint64_t allocations, releases, refused;
-  Latency allocation, release;  // when asked for
+  uint64_t allocations, reallocations, releases, refused;
+  Latency allocation, reallocation, release;  // when asked for
 };
 
 struct Stream {
@@ -61,7 +71,8 @@ struct PlanHeader {
 
 class Plan {
  public:
-  explicit Plan(const Trace& trace);
+  // Uses the trace's calls up.
+  explicit Plan(Trace& trace);
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;

@@ -16,6 +16,7 @@
 #include <new>
 
 #include "tools/command/failure.h"
+#include "tools/command/replay/calls.h"
 #include "tools/command/replay/latency.h"
 #include "tools/command/replay/plan.h"
 #include "tools/command/replay/preloaded.h"
@@ -23,8 +24,6 @@
 
 namespace pktmalloc {
 namespace {
-
-constexpr uint64_t kPageBytes = 4096;
 
 uint64_t now_ns() {
   timespec t{};
@@ -49,10 +48,10 @@ struct Thread {
   uint64_t count;
   std::atomic<bool> ended;
   uint64_t end_ns;
-  uint64_t allocations, releases, refused;
-  Cycles* allocation_cycles;
-  Cycles* release_cycles;
+  uint64_t allocations, reallocations, releases, refused;
+  Cycles* cycles;  // as kAllocations and so on
 };
+enum { kAllocations, kReallocations, kReleases, kKinds };
 
 struct Player {
   PlanHeader* plan;
@@ -64,29 +63,6 @@ struct Player {
 
 // What takes the place of a call that found no memory; nobody's object.
 void* const kRefused = reinterpret_cast<void*>(1);
-
-struct Real {
-  static void* allocate(const Operation& o) {
-    if (o.alignment_log2 < 4) return malloc(o.bytes);
-    void* p = nullptr;
-    return posix_memalign(&p, size_t{1} << o.alignment_log2, o.bytes) == 0 ? p : nullptr;
-  }
-  static void release(void* p) { free(p); }
-  static void touch(void* p, uint64_t bytes) {
-    volatile char* const start = static_cast<char*>(p);
-    for (uint64_t at = 0; at < bytes; at += kPageBytes) start[at] = 1;
-  }
-};
-
-// Calls of the same cost that do nothing: what is left is the player's own.
-struct Nothing {
-  __attribute__((noinline)) static void* allocate(const Operation&) {
-    asm volatile("");
-    return reinterpret_cast<void*>(kPageBytes);
-  }
-  __attribute__((noinline)) static void release(void*) { asm volatile(""); }
-  static void touch(void*, uint64_t) {}
-};
 
 template <typename Condition>
 void wait_for(Condition condition) {
@@ -155,42 +131,69 @@ void start_thread(const Player& player, const Operation& o) {
   }
 }
 
+// What has the object of `o` in it, once whoever else puts it there has.
+void* object_of(const Player& player, const Operation& o) {
+  const std::atomic<void*>& object = player.objects[o.slot];
+  if (o.action == Action::kTakeOfOther || o.action == Action::kReleaseOfOther) {
+    wait_for([&] { return object.load(std::memory_order_acquire) != nullptr; });
+  }
+  void* const p = object.load(std::memory_order_relaxed);
+  if (p == nullptr) [[unlikely]]
+    abort();  // played before its allocation: the plan is wrong
+  return p;
+}
+
 template <typename Allocator, bool kTimed>
 void* run(void* argument) {
   Thread& thread = *static_cast<Thread*>(argument);
   const Player& player = *thread.player;
   const bool real_time = player.plan->real_time;
   const bool touch = player.plan->touch;
+  void* taken = nullptr;
+  uint64_t taken_bytes = 0;
   for (uint64_t i = 0; i < thread.count; ++i) {
     const Operation& o = thread.operations[i];
     if (real_time) sleep_until(player.start_ns + o.time_ns);
-    if (o.action == Action::kStartThread) {
-      start_thread(player, o);
-      continue;
+    void* p = nullptr;
+    const auto call = [&](int kind, auto act) { timed<kTimed>(thread, &thread.cycles[kind], act); };
+    switch (o.action) {
+      case Action::kStartThread:
+        start_thread(player, o);
+        continue;
+      case Action::kRelease:
+      case Action::kReleaseOfOther:
+        p = object_of(player, o);
+        ++thread.releases;
+        if (p != kRefused) call(kReleases, [&] { Allocator::release(p); });
+        continue;
+      case Action::kTake:
+      case Action::kTakeOfOther:
+        taken = object_of(player, o);
+        taken_bytes = o.bytes;
+        continue;
+      case Action::kReallocate:
+        ++thread.reallocations;
+        if (taken == kRefused) taken_bytes = 0;
+        call(kReallocations,
+             [&] { p = Allocator::reallocate(taken == kRefused ? nullptr : taken, o.bytes); });
+        break;
+      case Action::kAllocateZeroed:
+        ++thread.allocations;
+        call(kAllocations, [&] { p = Allocator::allocate_zeroed(o.bytes); });
+        break;
+      case Action::kAllocate:
+        ++thread.allocations;
+        call(kAllocations, [&] { p = Allocator::allocate(o); });
+        break;
     }
-    std::atomic<void*>& object = player.objects[o.slot];
-    if (o.action == Action::kAllocate) {
-      void* p = nullptr;
-      timed<kTimed>(thread, thread.allocation_cycles, [&] { p = Allocator::allocate(o); });
-      ++thread.allocations;
-      if (p == nullptr) [[unlikely]] {
-        ++thread.refused;
-        p = kRefused;
-      } else {
-        if (touch) Allocator::touch(p, o.bytes);
-      }
-      object.store(p, std::memory_order_release);
-      continue;
+    const bool resized = o.action == Action::kReallocate;
+    if (p == nullptr) [[unlikely]] {
+      ++thread.refused;
+      p = resized ? taken : kRefused;
+    } else if (touch) {
+      Allocator::touch(p, resized ? taken_bytes : 0, o.bytes);
     }
-    if (o.action == Action::kReleaseOfOther) {
-      wait_for([&] { return object.load(std::memory_order_acquire) != nullptr; });
-    }
-    void* const p = object.load(std::memory_order_relaxed);
-    if (p == nullptr) [[unlikely]]
-      abort();  // played before its allocation: the plan is wrong
-    ++thread.releases;
-    if (p == kRefused) continue;
-    timed<kTimed>(thread, thread.release_cycles, [&] { Allocator::release(p); });
+    player.objects[o.slot].store(p, std::memory_order_release);
   }
   thread.end_ns = now_ns();
   thread.ended.store(true, std::memory_order_release);
@@ -239,19 +242,18 @@ void play(int plan_descriptor) {
   player.waits = plan.wait_array();
   player.objects = lay_out<std::atomic<void*>>(plan.slots);
   player.threads = lay_out<Thread>(plan.streams);
-  Cycles* const cycles = lay_out<Cycles>(plan.latencies ? 2 * plan.streams + 3 : 0);
+  Cycles* const cycles = lay_out<Cycles>(plan.latencies ? kKinds * (plan.streams + 1) + 1 : 0);
   for (uint64_t i = 0; i < plan.streams; ++i) {
     const Stream& stream = plan.stream_array()[i];
     Thread& thread = *new (&player.threads[i]) Thread{};
     thread.player = &player;
     thread.operations = plan.operation_array() + stream.first;
     thread.count = stream.count;
-    thread.allocation_cycles = cycles + 2 * i;
-    thread.release_cycles = cycles + 2 * i + 1;
+    thread.cycles = cycles + kKinds * i;
   }
-  Cycles* const sums = cycles + 2 * plan.streams;
+  Cycles* const sums = cycles + kKinds * plan.streams;
   const double per_ns = plan.latencies ? cycles_per_ns() : 1;
-  if (plan.latencies) player.start_cycles_overhead = overhead_of(sums[2]);
+  if (plan.latencies) player.start_cycles_overhead = overhead_of(sums[kKinds]);
 
   status_bytes("VmRSS:");  // touches its buffer
   forget_peak();
@@ -265,22 +267,24 @@ void play(int plan_descriptor) {
   Playing playing{};
   const auto above_own = [&](uint64_t bytes) { return bytes - std::min(bytes, own_bytes); };
   playing.end_bytes = above_own(status_bytes("VmRSS:"));
-  playing.peak_bytes = above_own(status_bytes("VmHWM:"));
+  // The system sums up what it knows of each processor, a little later than it happened.
+  playing.peak_bytes = std::max(above_own(status_bytes("VmHWM:")), playing.end_bytes);
   for (uint64_t i = 0; i < plan.streams; ++i) {
     const Thread& thread = player.threads[i];
     playing.allocations += thread.allocations;
+    playing.reallocations += thread.reallocations;
     playing.releases += thread.releases;
     playing.refused += thread.refused;
     if (thread.count > 0) {
       playing.time_ns = std::max(playing.time_ns, thread.end_ns - player.start_ns);
     }
     if (!plan.latencies) continue;
-    sums[0].add(*thread.allocation_cycles);
-    sums[1].add(*thread.release_cycles);
+    for (int kind = 0; kind < kKinds; ++kind) sums[kind].add(thread.cycles[kind]);
   }
   if (plan.latencies) {
-    playing.allocation = latency_of(sums[0], per_ns);
-    playing.release = latency_of(sums[1], per_ns);
+    playing.allocation = latency_of(sums[kAllocations], per_ns);
+    playing.reallocation = latency_of(sums[kReallocations], per_ns);
+    playing.release = latency_of(sums[kReleases], per_ns);
   }
   playing.finished = true;
   plan.playing = playing;

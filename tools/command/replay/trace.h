@@ -11,22 +11,29 @@
 
 namespace pktmalloc {
 
+enum class CallKind : uint8_t { kAllocate, kAllocateZeroed, kReallocate, kRelease };
+
 struct Call {
   uint64_t time_ns;  // monotonic
   uint64_t bytes;    // asked for; 0 for releases
   uint32_t thread;
-  uint32_t object;  // counted from 0 in order of allocation
-  trace::RecordKind kind;
-  uint8_t alignment_log2;
+  uint32_t object;  // counted from 0; realloc gives it a new number
+  uint32_t from;    // kReallocate: the number it had
+  CallKind kind;
+  uint8_t alignment_log2;  // asked for; 0: none
+
+  bool operator==(const Call&) const = default;
 };
 
 struct Trace {
   trace::Header header;
   std::vector<Call> calls;
-  uint32_t objects = 0;  // allocations
+  uint32_t objects = 0;  // Call::object is below
   uint32_t threads = 0;  // Call::thread is below; 0 is the thread that is told apart in no trace
   uint64_t bytes = 0;    // of the file
-  // Releases of objects from before the trace; they are not among the calls.
+  uint64_t uncompressed_bytes = 0;
+  // Of objects from before the trace: releases, which are not among the calls, and reallocs, which
+  // are allocations there.
   uint64_t early_releases = 0;
   // Allocations where an object lived already: its release was not seen, and is among the calls.
   uint64_t unseen_releases = 0;

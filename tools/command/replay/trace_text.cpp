@@ -14,11 +14,12 @@ namespace {
 constexpr size_t kSizesTold = 16;
 
 struct Size {
-  uint64_t bytes, allocations, peak;  // peak: live at once
+  uint64_t bytes, requests, peak;  // peak: live at once
 };
 
 struct Info {
-  uint64_t allocations = 0, aligned = 0, releases = 0, from_other_threads = 0;
+  uint64_t allocations = 0, aligned = 0, zeroed = 0, reallocations = 0, releases = 0;
+  uint64_t from_other_threads = 0;       // of the releases
   uint64_t live = 0, live_bytes = 0;     // at the end
   uint64_t peak = 0, peak_bytes = 0;     // the most bytes at once, and the objects then
   double peak_seconds = 0, seconds = 0;  // since the first call
@@ -30,29 +31,38 @@ Info info_of(const Trace& trace) {
   std::vector<uint64_t> bytes(trace.objects);
   std::vector<uint32_t> owners(trace.objects);
   struct Counts {
-    uint64_t allocations, live, peak;
+    uint64_t requests, live, peak;
   };
   std::map<uint64_t, Counts> sizes;
+  const auto leave = [&](uint32_t object) {
+    --info.live;
+    info.live_bytes -= bytes[object];
+    --sizes[bytes[object]].live;
+  };
   const auto seconds_at = [&](const Call& call) {
     return static_cast<double>(call.time_ns - trace.calls[0].time_ns) / 1e9;
   };
   for (const Call& call : trace.calls) {
-    if (call.kind == trace::kRelease) {
+    if (call.kind == CallKind::kRelease) {
       ++info.releases;
       info.from_other_threads += owners[call.object] != call.thread ? 1 : 0;
-      --info.live;
-      info.live_bytes -= bytes[call.object];
-      --sizes[bytes[call.object]].live;
+      leave(call.object);
       continue;
     }
-    ++info.allocations;
-    info.aligned += call.kind == trace::kAlignedAllocation ? 1 : 0;
+    if (call.kind == CallKind::kReallocate) {
+      ++info.reallocations;
+      leave(call.from);
+    } else {
+      ++info.allocations;
+      info.zeroed += call.kind == CallKind::kAllocateZeroed ? 1 : 0;
+      info.aligned += call.alignment_log2 > 0 ? 1 : 0;
+    }
     bytes[call.object] = call.bytes;
     owners[call.object] = call.thread;
     ++info.live;
     info.live_bytes += call.bytes;
     Counts& counts = sizes[call.bytes];
-    ++counts.allocations;
+    ++counts.requests;
     counts.peak = std::max(counts.peak, ++counts.live);
     if (info.live_bytes <= info.peak_bytes) continue;
     info.peak_bytes = info.live_bytes;
@@ -61,10 +71,10 @@ Info info_of(const Trace& trace) {
   }
   if (!trace.calls.empty()) info.seconds = seconds_at(trace.calls.back());
   for (const auto& [size, counts] : sizes) {
-    info.sizes.push_back({size, counts.allocations, counts.peak});
+    info.sizes.push_back({size, counts.requests, counts.peak});
   }
   std::stable_sort(info.sizes.begin(), info.sizes.end(),
-                   [](const Size& a, const Size& b) { return a.allocations > b.allocations; });
+                   [](const Size& a, const Size& b) { return a.requests > b.requests; });
   return info;
 }
 
@@ -106,13 +116,14 @@ std::string info_text(const Trace& trace) {
   if (trace.header.forked_from != 0) {
     line("forked from", fmt::format("process {}", trace.header.forked_from));
   }
-  line("allocations",
-       fmt::format("{}, {} of them aligned", counted(info.allocations), counted(info.aligned)));
+  line("allocations", fmt::format("{}, {} of them zeroed, {} aligned", counted(info.allocations),
+                                  counted(info.zeroed), counted(info.aligned)));
+  line("reallocations", counted(info.reallocations));
   line("releases", fmt::format("{}, {} of them of another thread's object", counted(info.releases),
                                counted(info.from_other_threads)));
   if (trace.early_releases > 0) {
-    line("not replayed", fmt::format("{} releases of objects from before the trace",
-                                     counted(trace.early_releases)));
+    line("not replayed",
+         fmt::format("{} calls for objects from before the trace", counted(trace.early_releases)));
   }
   if (trace.unseen_releases > 0) {
     line("releases not seen",
@@ -123,14 +134,19 @@ std::string info_text(const Trace& trace) {
   line("left at the end",
        fmt::format("{} in {} objects", counted(info.live_bytes), counted(info.live)));
   const uint64_t records = trace.calls.size() + trace.early_releases - trace.unseen_releases;
-  line("file",
-       fmt::format(
-           "{} bytes, {:.1f} a call", counted(trace.bytes),
-           records == 0 ? 0.0 : static_cast<double>(trace.bytes) / static_cast<double>(records)));
-  text += fmt::format("\n  {:>14} {:>14} {:>14}\n", "bytes", "allocations", "live at most");
+  const auto size_of = [&](uint64_t bytes) {
+    return fmt::format(
+        "{} bytes, {:.1f} a call", counted(bytes),
+        records == 0 ? 0.0 : static_cast<double>(bytes) / static_cast<double>(records));
+  };
+  line("file", size_of(trace.bytes));
+  if (trace.bytes != trace.uncompressed_bytes) {
+    line("uncompressed", size_of(trace.uncompressed_bytes));
+  }
+  text += fmt::format("\n  {:>14} {:>14} {:>14}\n", "bytes", "requests", "live at most");
   for (size_t i = 0; i < std::min(info.sizes.size(), kSizesTold); ++i) {
     const Size& size = info.sizes[i];
-    text += fmt::format("  {:>14} {:>14} {:>14}\n", counted(size.bytes), counted(size.allocations),
+    text += fmt::format("  {:>14} {:>14} {:>14}\n", counted(size.bytes), counted(size.requests),
                         counted(size.peak));
   }
   if (info.sizes.size() > kSizesTold) {
@@ -148,7 +164,9 @@ std::string info_json(const Trace& trace) {
                                  {"threads", trace.threads},
                                  {"seconds", info.seconds},
                                  {"allocations", info.allocations},
+                                 {"zeroed_allocations", info.zeroed},
                                  {"aligned_allocations", info.aligned},
+                                 {"reallocations", info.reallocations},
                                  {"releases", info.releases},
                                  {"releases_in_other_threads", info.from_other_threads},
                                  {"early_releases", trace.early_releases},
@@ -158,11 +176,12 @@ std::string info_json(const Trace& trace) {
                                  {"live_bytes", info.live_bytes},
                                  {"live_objects", info.live},
                                  {"file_bytes", trace.bytes},
+                                 {"uncompressed_bytes", trace.uncompressed_bytes},
                                  {"whole", trace.warning.empty()}};
   nlohmann::ordered_json sizes = nlohmann::ordered_json::array();
   for (const Size& size : info.sizes) {
     sizes.push_back(
-        {{"bytes", size.bytes}, {"allocations", size.allocations}, {"live_at_most", size.peak}});
+        {{"bytes", size.bytes}, {"requests", size.requests}, {"live_at_most", size.peak}});
   }
   json["sizes"] = sizes;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
