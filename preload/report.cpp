@@ -63,7 +63,7 @@ void report_statistics(bool at_exit) {
   }
   ReportFile file;
   if (!file.name(pattern, reports)) {
-    message("PKTMALLOC_STATS=%s: %s", pattern, strerror(ENAMETOOLONG));
+    message("PKTMALLOC_STATS=%s: %s", pattern, strerrordesc_np(ENAMETOOLONG));
   } else if (file.write(snapshot) && at_exit) {
     report_tell("statistics", file.path, file.ends_with(".json") ? "report" : nullptr);
   }
@@ -84,7 +84,7 @@ constexpr Content kSizes{"SIZES", "sizes", write_sizes, "sizes", "tune"};
 void report_content(const Content& content, const char* pattern, bool at_exit) {
   ReportFile file;
   if (!file.name(pattern, reports)) {
-    message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerror(ENAMETOOLONG));
+    message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerrordesc_np(ENAMETOOLONG));
   } else if (file.write(content.what, content.print) && at_exit) {
     report_tell(content.told, file.path, content.reader);
   }

@@ -59,7 +59,7 @@ bool write_whole(const char* path, const char* what, Print print) {
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
     written = fd >= 0 && write_to(fd, print);
   }
-  if (!written) message("cannot write %s to %s: %s", what, path, strerror(errno));
+  if (!written) message("cannot write %s to %s: %s", what, path, strerrordesc_np(errno));
   return written;
 }
 

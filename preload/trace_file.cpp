@@ -53,7 +53,7 @@ bool TraceFile::open(int forked_from) {
   const int low = ::open(path(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   descriptor_ = low < 0 ? low : move_up(low);
   if (descriptor_ < 0 || fstat(descriptor_, &identity_) != 0) {
-    message("cannot write the trace %s: %s", path(), strerror(errno));
+    message("cannot write the trace %s: %s", path(), strerrordesc_np(errno));
     return false;
   }
   trace::Header header{};
@@ -99,7 +99,7 @@ bool TraceFile::write(const Compressor::Frame& frame) {
     length_ += static_cast<off_t>(frame.head_bytes + frame.body_bytes);
     return true;
   }
-  message("the trace %s ends early: %s", path(), strerror(errno));
+  message("the trace %s ends early: %s", path(), strerrordesc_np(errno));
   // The rest of a block helps nobody; a pipe keeps it.
   const int ignored = ftruncate(descriptor_, length_);
   static_cast<void>(ignored);

@@ -69,6 +69,17 @@ TEST_CASE("a file that another command reads is refused in a line that a shell c
                 "pktmalloc tune sizes.json");
 }
 
+TEST_CASE("a compressed trace is known as one") {
+  TemporaryFolder folder;
+  REQUIRE(Program({program_path("known_calls")})
+              .preloaded()
+              .with("PKTMALLOC_TRACE", folder / "calls.zst")
+              .run()
+              .clean());
+  check_refused(command({"report", "calls.zst"}).in(folder.path()).run(),
+                "calls.zst is a trace; read it with: pktmalloc replay calls.zst");
+}
+
 TEST_CASE("what is of no kind, cut off or a pipe is refused as what was wanted") {
   Files files;
   files.write("text", "hello\n");

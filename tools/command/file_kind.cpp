@@ -32,14 +32,15 @@ std::string text_of(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, ignored)) return "";
   std::ifstream file(path, std::ios::binary);
   if (file.peek() == '{') return {std::istreambuf_iterator<char>(file), {}};
-  std::string words(16, ' ');
+  std::string words(32, ' ');
   file.read(words.data(), static_cast<std::streamsize>(words.size()));
   return words;
 }
 
 bool is_of(FileKind kind, const std::string& text) {
   if (kind == FileKind::kHeapProfile) return text.starts_with("heap profile:");
-  if (kind == FileKind::kTrace) return text.starts_with("pkttrace");
+  // Compressed, its header comes as it is behind that of a frame (preload/compressor.h).
+  if (kind == FileKind::kTrace) return text.substr(0, 20).find("pkttrace") != std::string::npos;
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return false;
   return kind == FileKind::kSizes ? json.value("content", Json()) == "sizes"

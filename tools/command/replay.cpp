@@ -145,6 +145,13 @@ double median_of(const Row& row, const Group& group, const Percentile& percentil
   return median_of(row.timed, [&](const Playing& p) { return p.*group.latency.*percentile.value; });
 }
 
+// In five places: 2507700 is 2508k.
+std::string nanoseconds(double ns) {
+  if (ns < 99999.5) return fmt::format("{:.0f}", ns);
+  if (ns < 99999.5e3) return fmt::format("{:.0f}k", ns / 1e3);
+  return fmt::format("{:.0f}M", ns / 1e6);
+}
+
 std::string mebibytes(double bytes) { return fmt::format("{:.1f}", bytes / (1 << 20)); }
 
 void print_table(const std::string& title, const std::vector<Row>& rows) {
@@ -167,7 +174,7 @@ void print_table(const std::string& title, const std::vector<Row>& rows) {
     }
     for (const Group& group : groups) {
       for (const Percentile& p : kPercentiles) {
-        fmt::print("{:>{}.0f}", median_of(row, group, p), p.width);
+        fmt::print("{:>{}}", nanoseconds(median_of(row, group, p)), p.width);
       }
     }
     fmt::print("{:>9}{:>8}\n", mebibytes(median_of(row.plain, kPeak)),
