@@ -23,6 +23,7 @@
 #include "preload/thread.h"
 #include "preload/trace.h"
 #include "preload/window.h"
+#include "sizeclass/keep_errno.h"
 #include "sizeclass/misuse.h"
 
 // glibc's lock of the list of all FILEs, recursive; exported, in no header.
@@ -166,6 +167,7 @@ void start_process() {
 // Before other constructors where the loader lets us choose, so that dlsym is called while the
 // process has one thread and no lock of the loader is held by another.
 __attribute__((constructor(101))) void on_load() {
+  const KeepErrno keep;  // a program finds 0 at its start
   cache_of_this_thread();
   read_options();  // if the first request came before libc knew the environment
   next_allocator();

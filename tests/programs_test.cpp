@@ -35,6 +35,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"cancelled_threads_free_in_their_handlers", {}},
     {"detached_threads_work_while_main_exits", {}},
     {"dlopen_answers_as_that_of_libc", {}},
+    {"errno_is_zero_at_start", {}},
     {"every_operator_new_and_delete", {}},
     {"exceptions_across_allocations", {}},
     {"exec_keeps_the_environment", {}},

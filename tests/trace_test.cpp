@@ -224,6 +224,12 @@ TEST_CASE("a forked child has a trace of its own where its name is another, and 
   CHECK(trace.header.forked_from == 0);
 }
 
+TEST_CASE("a program that is recorded begins with errno zero") {
+  TemporaryFolder folder;
+  CHECK(traced({program_path("errno_is_zero_at_start")}, folder / "t").run().clean());
+  CHECK(read_trace(folder / "t").warning.empty());
+}
+
 TEST_CASE("programs are recorded in limits of address space and of data") {
   TemporaryFolder folder;
   const auto check = [&](int resource, rlim_t mebibytes) {
