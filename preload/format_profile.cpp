@@ -129,6 +129,7 @@ void write_profile(Writer& out) {
   out.print("\nMAPPED_LIBRARIES:\n");
   write_mappings(out);
   write_build_ids(out);
+  out.print("# end\n");  // a file without it was cut off
 }
 
 }  // namespace pktmalloc

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/heap_profile.h"
+#include "tests/refused.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -51,6 +52,22 @@ TEST_CASE("at a rate of 1 what is live is known to the byte, and by which functi
     const Bytes all = bytes_of(folder / "heap", {"leak_by_malloc", "leak_nothing"}, true);
     CHECK(all.at("leak_by_malloc") == 100 * 100);
     CHECK(all.at("leak_nothing") == 10000 * (200 + 900) + 500 * 60);
+  }
+}
+
+TEST_CASE("the command names functions of C as they are, and refuses a file that was cut off") {
+  TemporaryFolder folder;
+  REQUIRE(profiled({program_path("leaks_known_objects")}, folder / "heap").run().clean());
+  const auto collapsed = [&](const std::string& file) {
+    return Program({build_path("pktmalloc"), "profile", "--cumulative", "--collapsed", file})
+        .in(folder.path())
+        .run();
+  };
+  CHECK(collapsed("heap").out.find(";f 3") != std::string::npos);
+  const std::string whole = folder.read("heap");
+  for (const size_t bytes : {whole.size() - 2, whole.size() - 100, whole.size() / 2}) {
+    folder.write("cut", whole.substr(0, bytes));
+    check_refused(collapsed("cut"), "cut is cut off");
   }
 }
 

@@ -46,6 +46,16 @@ bool has_option(const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("two options that name one file are refused before the program starts") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      Program({build_path("pktmalloc"), "run", "--sizes=same", "--stats=same", "echo", "started"})
+          .in(folder.path())
+          .run();
+  check_refused(outcome, "PKTMALLOC_STATS and PKTMALLOC_SIZES name the same file");
+  CHECK(outcome.out.empty());
+}
+
 TEST_CASE("the words of a command reach it as they are") {
   const Words words[] = {{"-l", "--color", "--stats"},
                          {"[a,b]", "", "--", "-h"},

@@ -40,7 +40,8 @@ const char kJsonChecks[] = R"(
 import json, sys
 s = json.load(open(sys.argv[1]))
 p, classes = s["process"], s["classes"]
-assert s["schema"] == 1 and s["version"] and s["pid"] > 0 and s["time"] > 1.6e9
+assert s["schema"] == 1 and s["version"] and s["pid"] > 0
+assert s.pop("time") > 1.6e9  # alone has a fraction
 def numbers(value):
     if isinstance(value, dict): value = list(value.values())
     if isinstance(value, list): return [n for v in value for n in numbers(v)]

@@ -40,6 +40,8 @@ KNOWN leak_aligned(void) {
   keep(memalign(32, 33));
 }
 KNOWN leak_large(void) { keep(malloc(3000000)); }
+// Not float, as a demangler has it.
+KNOWN f(void) { free(malloc(333)); }
 KNOWN leak_nothing(void) {
   for (int i = 0; i < 10000; ++i) free(realloc(malloc(200), 900));
   for (int i = 0; i < 500; ++i) keep(malloc(60));
@@ -54,5 +56,6 @@ int main(void) {
   leak_aligned();
   leak_large();
   leak_nothing();
+  f();
   return 0;
 }

@@ -36,9 +36,9 @@ void print_head(const HeapProfile& profile, const ProfileTable& table, const Ask
   if (profile.rate == 1) {
     fmt::print("every allocation was seen: the numbers are exact\n");
   } else if (profile.rate > 0) {
-    fmt::print("one sample per {}: {} samples; +- is one standard error, {} for the whole\n",
+    fmt::print("one sample per {}: {} sample{}; +- is one standard error, {} for the whole\n",
                bytes_text(static_cast<double>(profile.rate)), count_text(table.total.samples),
-               bytes_text(table.total.error));
+               table.total.samples == 1 ? "" : "s", bytes_text(table.total.error));
   }
   if (profile.lost > 0) {
     fmt::print("{} samples were lost for want of memory and are missing here\n",

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "tools/command/doctor/executable.h"
 #include "tools/command/failure.h"
@@ -110,6 +111,21 @@ Environment variables(const RunOptions& o) {
   return all;
 }
 
+// Each would replace what the other wrote.
+void refuse_one_file_for_two(const Environment& all) {
+  std::map<std::string, std::string> options;  // by their file
+  for (const char* variable :
+       {"PKTMALLOC_STATS", "PKTMALLOC_SIZES", "PKTMALLOC_PROFILE", "PKTMALLOC_TRACE"}) {
+    const auto given = all.find(variable);
+    if (given == all.end() || given->second == kText) continue;
+    const auto [other, is_new] = options.emplace(given->second, variable);
+    if (!is_new) {
+      throw Failure("run: {} and {} name the same file, {}", other->second, variable,
+                    given->second);
+    }
+  }
+}
+
 // What the library would say of its options only when the program is running already.
 void check_options(const Library& library, Environment all) {
   // Writes no file, and stands for all that interval and signal are for.
@@ -195,6 +211,7 @@ void run(const RunOptions& o, UserCommand words) {
   const NextLibrary next = find_next_library(o.next);
   if (!next.variable.empty()) environment["PKTMALLOC_NEXT"] = next.variable;
   check_options(library, environment);
+  refuse_one_file_for_two(environment);
   environment["LD_PRELOAD"] = preload_value(library, next.preload);
   if (o.only_this && !target.without_env.empty()) {
     // env would be the one program that the library serves.

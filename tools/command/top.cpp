@@ -90,7 +90,7 @@ void add_top(CLI::App& command) {
   top->add_option("-s,--sort", options.sort, "key of the column to sort by")->capture_default_str();
   top->footer(
       "Keys: c class, l live, a allocs/s, f frees/s, t threads, d depot, s slabs,\n"
-      "m committed and p purged sort by that column, r reverses; arrows and Page\n"
+      "m committed, k slack and p purged sort by that column, r reverses; arrows and Page\n"
       "Up/Down scroll, Space reads at once, Escape goes back, q quits. Example:\n"
       "  pktmalloc top $(pidof redis-server)\n"
       "  pktmalloc top -b 60 1234 > minute.txt");

@@ -101,23 +101,27 @@ HeapProfile read_heap_profile(const std::string& path) {
     throw wrong_kind(path, FileKind::kHeapProfile);
   }
   bool in_mappings = false;
+  bool ended = false;
   for (size_t number = 2; std::getline(file, line); ++number) {
     HeapProfile::Place place;
     MappedFile mapping{};
     if (line.empty()) continue;
     if (line[0] == '#') {
       read_comment(line, profile);
+      ended = line == "# end";
     } else if (starts_with(line, "MAPPED_LIBRARIES:")) {
       in_mappings = true;
     } else if (in_mappings) {
       if (read_mapping(line, mapping)) profile.mappings.push_back(mapping);
     } else if (read_place(line, place)) {
       profile.places.push_back(std::move(place));
-    } else {
+    } else if (!file.eof()) {
       throw Failure("{} is damaged: line {} is no stack", path, number);
     }
   }
   if (!in_mappings) throw Failure("{} is cut off: its mappings are missing", path);
+  // Those of gperftools have no such mark.
+  if (profile.pid != 0 && !ended) throw Failure("{} is cut off: its last lines are missing", path);
   return profile;
 }
 

@@ -36,9 +36,10 @@ std::string build_id_of(Elf* elf) {
   return "";
 }
 
+// Of C++ alone: to the demangler, a function f of C is the type float.
 std::string demangled(const char* name) {
-  int status = 0;
-  char* const text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
+  int status = strncmp(name, "_Z", 2);
+  char* const text = status == 0 ? abi::__cxa_demangle(name, nullptr, nullptr, &status) : nullptr;
   std::string result = status == 0 && text != nullptr ? text : name;
   result = result.substr(0, result.find("@GLIBC"));
   free(text);
