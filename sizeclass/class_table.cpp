@@ -98,9 +98,8 @@ void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned smallest
   fill_lookup(true);
 }
 
-size_t ClassTable::alignment(ClassId id) const {
-  const SizeClass& c = (*this)[id];
-  return std::min(size_t{1} << std::countr_zero(c.object_bytes), size_t{1} << c.slab_shift);
+size_t SizeClass::alignment() const {
+  return std::min(size_t{1} << std::countr_zero(object_bytes), size_t{1} << slab_shift);
 }
 
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
@@ -110,9 +109,8 @@ ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
   const ClassId first = find(least);
   if (first == kNoClass) return kNoClass;
   for (unsigned i = index(first); i < count_; ++i) {
-    const ClassId id = static_cast<ClassId>(i);
     if (half_full_only_ && least * 2 < classes_[i].object_bytes) break;
-    if (alignment(id) >= wanted) return id;
+    if (classes_[i].alignment() >= wanted) return static_cast<ClassId>(i);
   }
   return kNoClass;
 }

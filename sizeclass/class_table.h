@@ -29,6 +29,9 @@ struct SizeClass {
   uint32_t object_index(uint64_t offset_in_slab) const {
     return static_cast<uint32_t>((offset_in_slab * reciprocal) >> kDivisionShift);
   }
+
+  // Every object starts at a multiple of this many bytes, a power of two.
+  size_t alignment() const;
 };
 
 class ClassTable {
@@ -67,9 +70,6 @@ class ClassTable {
 
   // As find(), and objects are multiples of `alignment` (a power of two) in the address space.
   ClassId find_aligned(size_t bytes, size_t alignment) const;
-
-  // Every object of the class starts at a multiple of this many bytes.
-  size_t alignment(ClassId id) const;
 
   unsigned count() const { return count_; }
   // Bytes of the largest class's objects.

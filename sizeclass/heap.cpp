@@ -8,8 +8,19 @@
 #include "sizeclass/memory.h"
 #include "sizeclass/misuse.h"
 #include "sizeclass/rounding.h"
+#include "sizeclass/stripes.h"
 
 namespace pktmalloc {
+namespace {
+
+// Their base is yet to be found.
+Stripes stripes(const HeapConfig& config, unsigned area_shift, unsigned areas_shift) {
+  const unsigned piece_shift = std::min(config.piece_shift, area_shift);
+  return {0, piece_shift, areas_shift, uint32_t{1} << (area_shift - piece_shift)};
+}
+
+}  // namespace
+
 bool Heap::start(const HeapConfig& config) {
   if (config.sizes != nullptr) {
     classes_.use_list(config.sizes, config.sizes_count, config.slab_shift);
@@ -31,29 +42,30 @@ bool Heap::start(const HeapConfig& config) {
 // that runs past the end of a mapping reaches the bookkeeping, and none out of it the objects.
 bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   const size_t page = memory::page_bytes();
-  const size_t area_bytes = size_t{1} << area_shift;
-  const size_t magazine_area_bytes = size_t{1} << std::min(area_shift, kMagazineAreaShiftMost);
+  Stripes objects = stripes(config, area_shift, kClassBits);
+  Stripes magazines =
+      stripes(config, std::min(area_shift, kMagazineAreaShiftMost), MagazineStore::kAreasShift);
   size_t early = MagazineStore::early_bytes(config.slab_shift);
-  size_t late = MagazineStore::late_bytes(config.slab_shift, magazine_area_bytes);
-  size_t alignment = size_t{1} << config.slab_shift;
+  size_t late = MagazineStore::late_bytes(magazines, config.slab_shift);
+  size_t alignment = size_t{1} << objects.stripe_shift();
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
     early += SlabArea::early_bytes(c);
-    late += SlabArea::late_bytes(c, area_bytes);
+    late += SlabArea::late_bytes(c, objects.place(i, c.slab_shift, c.alignment()).slabs());
     alignment = std::max(alignment, size_t{1} << c.slab_shift);
   }
   early = round_up(early, page);
-  const size_t caches = round_up(std::min(kCacheRegionMost, area_bytes / 2), page);
+  const size_t caches = round_up(std::min(kCacheRegionMost, objects.area_bytes() / 2), page);
   const size_t guard = page;
   const size_t front = round_up(early + caches + late + 4 * guard, size_t{1} << config.slab_shift);
-  const size_t bookkeeping = front + kMagazineSizes * magazine_area_bytes + guard;
-  if (kAreas * area_bytes + bookkeeping > config.address_limit) return false;
+  const size_t bookkeeping = front + magazines.bytes() + guard;
+  if (objects.bytes() + bookkeeping > config.address_limit) return false;
 
-  void* objects = memory::reserve(kAreas * area_bytes, std::max(alignment, page));
-  if (objects == nullptr) return false;
+  void* const start = memory::reserve(objects.bytes(), std::max(alignment, page));
+  if (start == nullptr) return false;
   bookkeeping_ = memory::reserve(bookkeeping, std::max(size_t{1} << config.slab_shift, page));
   if (bookkeeping_ == nullptr || !memory::commit(static_cast<char*>(bookkeeping_) + guard, early)) {
-    memory::release(objects, kAreas * area_bytes);
+    memory::release(start, objects.bytes());
     if (bookkeeping_ != nullptr) memory::release(bookkeeping_, bookkeeping);
     return false;
   }
@@ -64,31 +76,33 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   cache_region_ = early_at + early + guard;
   cache_region_bytes_ = caches;
   char* late_at = cache_region_ + caches + guard;
-  const uintptr_t magazines = reinterpret_cast<uintptr_t>(bookkeeping_) + front;
+  magazines.base = reinterpret_cast<uintptr_t>(bookkeeping_) + front;
   // As in MagazineStore::start: id 0 is no magazine.
-  depot_.start(magazines - kMagazineGranule);
-  store_.start(magazines, magazine_area_bytes, config.slab_shift, early_at, late_at);
+  depot_.start(magazines.base - kMagazineGranule);
+  store_.start(magazines, config.slab_shift, early_at, late_at);
   early_at += MagazineStore::early_bytes(config.slab_shift);
-  late_at += MagazineStore::late_bytes(config.slab_shift, magazine_area_bytes);
+  late_at += MagazineStore::late_bytes(magazines, config.slab_shift);
   for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).tell(ageing_.growth());
-  const uintptr_t base = reinterpret_cast<uintptr_t>(objects);
+  objects.base = reinterpret_cast<uintptr_t>(start);
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
-    areas_[i].start(c, LockRank::kArea + i, base + i * area_bytes, area_bytes, early_at, late_at);
+    const AreaPlace place = objects.place(i, c.slab_shift, c.alignment());
+    areas_[i].start(c, LockRank::kArea + i, place, early_at, late_at);
     areas_[i].tell(ageing_.growth());
     early_at += SlabArea::early_bytes(c);
-    late_at += SlabArea::late_bytes(c, area_bytes);
+    late_at += SlabArea::late_bytes(c, place.slabs());
   }
-  area_shift_ = area_shift;
-  base_ = base;
+  piece_shift_ = objects.piece_shift;
+  bytes_ = objects.bytes();
+  base_ = objects.base;
   return true;
 }
 
 void Heap::stop() {
   if (!started_) return;
-  memory::release(reinterpret_cast<void*>(base_), kAreas * area_bytes());
+  memory::release(reinterpret_cast<void*>(base_), bytes_);
   memory::release(bookkeeping_, bookkeeping_bytes_);
-  base_ = uintptr_t{1} << 63;
+  bytes_ = 0;
   started_ = false;
 }
 
@@ -227,11 +241,7 @@ void Heap::forget_other_threads(const Cache* mine) {
 
 uint64_t Heap::resident_bytes() {
   uint64_t bytes = 0;
-  for (unsigned i = 0; i < classes_.count() && started_; ++i) {
-    const AreaStatistics area = areas_[i].statistics();
-    bytes += memory::resident_bytes(reinterpret_cast<void*>(base_ + i * area_bytes()),
-                                    area.committed_bytes);
-  }
+  for (unsigned i = 0; i < classes_.count() && started_; ++i) bytes += areas_[i].resident_bytes();
   return bytes;
 }
 
@@ -272,13 +282,16 @@ HeapWindow Heap::window() const {
   for (unsigned i = 0; i < classes_.count(); ++i) {
     w.object_bytes[i] = classes_[static_cast<ClassId>(i)].object_bytes;
     w.slab_bytes[i] = areas_[i].slab_bytes();
+    const AreaPlace& place = areas_[i].place();
+    w.first_slab[i] = place.start_of(0);
+    w.piece_bytes[i] = place.piece_end(0) * w.slab_bytes[i];
     w.areas[i] = address(&areas_[i].counts());
   }
   for (unsigned i = 0; i < kMagazineSizes; ++i) {
     w.magazine_areas[i] = address(&store_.area(i).counts());
   }
   w.magazine_slab_bytes = store_.area(0).slab_bytes();
-  w.objects = base_;
+  w.stripe_bytes = uint64_t{kMaxClasses} << piece_shift_;
   w.area_bytes = area_bytes();
   w.reserved_bytes = reserved_bytes();
   w.early_bytes = early_committed_bytes_;

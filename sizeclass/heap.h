@@ -2,10 +2,10 @@
 // Heap: the engine's front door. One reservation of address space, its classes, the exchange
 // between threads, and the way back to the system.
 //
-//     p - base =  | class | slab in area | offset in slab |      an area is 1 << area_shift bytes
+//     p - base =  | stripe | class | slab in piece | offset in slab |
 //
-// The address is the index: owner() is a subtraction and a shift, and any pointer that is not ours
-// gives a number that is no class. Before start() it says so of every pointer.
+// The address is the index: owner() is a subtraction, a comparison and a shift. Before start() it
+// says of every pointer that it is not ours.
 //
 // The program's threads reach their Cache in their own way (preload/thread.h); the heap only keeps
 // the list of them. allocate() and release() accept no cache and then work on the slabs directly.
@@ -25,8 +25,12 @@
 namespace pktmalloc {
 
 struct HeapConfig {
-  unsigned area_shift = 37;        // 128 GiB an area: 63 of them are 8 TiB of 128 in user space
+  unsigned area_shift = 37;        // 128 GiB an area: 64 of them are 8 TiB of 128 in user space
   unsigned least_area_shift = 26;  // 64 MiB: below, classes would exhaust at once
+  // A piece of 16 MiB: 64 of them are a stripe of 1 GiB, which one page of page table entries of
+  // the second level covers. Smaller ones split a large heap into more mappings, of which a process
+  // may have 65,530 by default: with 16 MiB that is 1 TiB.
+  unsigned piece_shift = 24;
   unsigned slab_shift = ClassTable::kSlabShift;
   size_t address_limit = ~size_t{0};  // bytes that all reservations together may take
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
@@ -48,11 +52,14 @@ class Heap {
   // Gives the reservations back; for tests. No object or cache may be used afterwards.
   void stop();
 
-  // The class whose area the pointer lies in; kMaxClasses - 1 or more: not ours.
+  // The class whose area the pointer lies in, one that is not in use perhaps; kMaxClasses: not
+  // ours.
   uintptr_t owner(const void* p) const {
-    return (reinterpret_cast<uintptr_t>(p) - base_) >> area_shift_;
+    const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
+    if (distance >= bytes_) return kMaxClasses;
+    return (distance >> piece_shift_) % kMaxClasses;
   }
-  static constexpr bool is_class(uintptr_t owner) { return owner < index(kNoClass); }
+  static constexpr bool is_class(uintptr_t owner) { return owner < kMaxClasses; }
 
   const ClassTable& classes() const { return classes_; }
 
@@ -111,12 +118,12 @@ class Heap {
   // Bytes of the classes' slabs that are in memory, as the system says: a walk over all pages.
   uint64_t resident_bytes();
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
-  size_t area_bytes() const { return size_t{1} << area_shift_; }
-  size_t reserved_bytes() const { return kAreas * area_bytes() + bookkeeping_bytes_; }
+  size_t area_bytes() const { return bytes_ / kMaxClasses; }
+  size_t reserved_bytes() const { return bytes_ + bookkeeping_bytes_; }
+  uint32_t slabs(ClassId id) const { return areas_[index(id)].place().slabs(); }  // at most
   bool started() const { return started_; }
 
  private:
-  static constexpr unsigned kAreas = kMaxClasses - 1;
   static constexpr unsigned kMagazineAreaShiftMost = 35;
   static constexpr size_t kCacheRegionMost = size_t{512} << 20;
 
@@ -125,9 +132,10 @@ class Heap {
   Cache* new_cache();
   Cache* take_cache();
 
-  // Until start() every pointer is further from here than any area reaches.
-  uintptr_t base_ = uintptr_t{1} << 63;
-  unsigned area_shift_ = 37;
+  // No pointer is ours until start().
+  uintptr_t base_ = 0;
+  uintptr_t bytes_ = 0;
+  unsigned piece_shift_ = 0;
   bool started_ = false;
   ClassTable classes_;
   SlabArea areas_[kMaxClasses];

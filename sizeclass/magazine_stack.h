@@ -78,8 +78,8 @@ class alignas(64) MagazineStack {
   uint32_t tick() { return low_.tick(depth()); }
 
  private:
-  // Id and tag all ones. The id alone is out of reach: magazine areas end at 5 * 2^35 bytes, and
-  // ids of 64 bytes count to 2^38.
+  // Id and tag all ones. The id alone is out of reach: ids of 64 bytes count to 2^38, and the
+  // stripes of magazines, which end there at the latest, end with three pieces that are nobody's.
   static constexpr uint64_t kFrozen = ~uint64_t{0};
 
   uint64_t load_head() const {

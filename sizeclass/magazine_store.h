@@ -12,6 +12,7 @@
 #include "sizeclass/magazine.h"
 #include "sizeclass/sharded_stack.h"
 #include "sizeclass/slab_area.h"
+#include "sizeclass/stripes.h"
 
 namespace pktmalloc {
 
@@ -19,12 +20,13 @@ class MagazineStore {
  public:
   constexpr MagazineStore() = default;
 
-  // `base` begins a reservation of kMagazineSizes areas of `area_bytes` each. `early` and `late`:
-  // see SlabArea::start, one after the other.
-  void start(uintptr_t base, size_t area_bytes, unsigned slab_shift, char* early, char* late);
+  // Stripes of 1 << kAreasShift areas. `early` and `late`: see SlabArea::start, one after the
+  // other.
+  static constexpr unsigned kAreasShift = 3;
+  void start(const Stripes& stripes, unsigned slab_shift, char* early, char* late);
 
   static size_t early_bytes(unsigned slab_shift);
-  static size_t late_bytes(unsigned slab_shift, size_t area_bytes);
+  static size_t late_bytes(const Stripes& stripes, unsigned slab_shift);
 
   // An empty magazine that waits; nullptr when none does. Otherwise as make().
   Magazine* reuse(uint32_t capacity, unsigned home = 0);
@@ -65,6 +67,8 @@ class MagazineStore {
   const SlabArea& area(unsigned size) const { return areas_[size]; }
 
  private:
+  static_assert(kMagazineSizes <= 1U << kAreasShift);
+
   ShardedStack empties_[kMagazineSizes];
   SlabArea areas_[kMagazineSizes];
 };

@@ -14,7 +14,7 @@ namespace {
 
 // Small programs use many classes, and what is committed counts against RLIMIT_DATA and overcommit.
 constexpr size_t kCommitLeast = size_t{256} << 10;
-constexpr size_t kCommitMost = size_t{64} << 20;  // beyond it, larger steps save no calls worth it
+constexpr size_t kCommitMost = size_t{16} << 20;  // beyond it, larger steps save no calls worth it
 
 }  // namespace
 
@@ -22,29 +22,25 @@ size_t SlabArea::record_bytes(const SizeClass& c) {
   return sizeof(uint64_t) * (1 + (c.objects_per_slab + 63) / 64);
 }
 
-size_t SlabArea::set_bytes(const SizeClass& c, size_t area_bytes) {
-  return round_up((area_bytes >> c.slab_shift) / 8 + 8, 64);
-}
+size_t SlabArea::set_bytes(uint32_t slabs) { return round_up(slabs / 8 + 8, 64); }
 
 size_t SlabArea::early_bytes(const SizeClass& c) {
   return round_up(record_bytes(c) * SlabSet::kInlineSlabs, 64);
 }
 
-size_t SlabArea::late_bytes(const SizeClass& c, size_t area_bytes) {
-  const size_t slabs = area_bytes >> c.slab_shift;
-  return round_up(3 * set_bytes(c, area_bytes) + slabs * record_bytes(c), memory::page_bytes());
+size_t SlabArea::late_bytes(const SizeClass& c, uint32_t slabs) {
+  return round_up(3 * set_bytes(slabs) + slabs * record_bytes(c), memory::page_bytes());
 }
 
-void SlabArea::start(const SizeClass& size_class, LockRank rank, uintptr_t base, size_t area_bytes,
+void SlabArea::start(const SizeClass& size_class, LockRank rank, const AreaPlace& place,
                      void* early, void* late) {
   mutex_.set_rank(rank);
   class_ = size_class;
   record_bytes_ = record_bytes(class_);
-  base_ = base;
-  slab_limit_ = static_cast<uint32_t>(area_bytes >> class_.slab_shift);
+  place_ = place;
   early_records_ = static_cast<char*>(early);
   late_sets_ = static_cast<char*>(late);
-  const size_t one_set = set_bytes(class_, area_bytes);
+  const size_t one_set = set_bytes(place_.slabs());
   late_sets_bytes_ = 3 * one_set;
   late_records_ = late_sets_ + late_sets_bytes_;
   SlabSet* sets[] = {&partial_, &empty_, &purged_};
@@ -66,7 +62,7 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want) {
     const uint32_t slab = slab_to_fill();
     if (slab == SlabSet::kNone) break;
     Record& r = record(slab);
-    const uintptr_t start = base_ + (uintptr_t{slab} << class_.slab_shift);
+    const uintptr_t start = place_.start_of(slab);
     uint64_t left = r.free;
     for (uint64_t w = 0; left > 0 && next != slots; ++w) {
       uint64_t word = r.bits[w];
@@ -89,13 +85,11 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want) {
 
 void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
   mutex_.lock();
-  const uintptr_t mask = slab_bytes() - 1;
   for (uint32_t i = 0; i < count; ++i) {
-    const uintptr_t offset = slots[i] - base_;
-    const uint64_t slab = offset >> class_.slab_shift;
-    const uint32_t object = class_.object_index(offset & mask);
+    const auto [slab, offset] = place_.find(slots[i]);
+    const uint32_t object = class_.object_index(offset);
     if (slab >= fresh_.load(std::memory_order_relaxed) || object >= class_.objects_per_slab ||
-        uint64_t{object} * class_.object_bytes != (offset & mask)) [[unlikely]] {
+        uint64_t{object} * class_.object_bytes != offset) [[unlikely]] {
       mutex_.unlock();
       report_misuse(Misuse::kNotAnObject, slots[i], class_.object_bytes);
     }
@@ -153,7 +147,7 @@ uint32_t SlabArea::slab_to_fill() {
 
 bool SlabArea::open_fresh_slab() {
   const uint32_t slab = fresh_.load(std::memory_order_relaxed);
-  if (slab == slab_limit_ || !commit_record(slab) || !commit_slab(slab)) return false;
+  if (slab == place_.slabs() || !commit_record(slab) || !commit_slab(slab)) return false;
   fresh_.store(slab + 1, std::memory_order_relaxed);
   counts_.used_slabs = slab + 1;
   Record& r = record(slab);
@@ -171,16 +165,14 @@ bool SlabArea::open_fresh_slab() {
 }
 
 bool SlabArea::commit_slab(uint32_t slab) {
-  const size_t slab_end = (size_t{slab} + 1) << class_.slab_shift;
-  if (slab_end <= counts_.committed_bytes) return true;
-  const size_t area_bytes = size_t{slab_limit_} << class_.slab_shift;
-  const size_t step = std::clamp(counts_.committed_bytes / 2, kCommitLeast, kCommitMost);
-  const size_t generous = std::max(slab_end, counts_.committed_bytes + step) & ~(slab_bytes() - 1);
+  if (slab < counts_.committed_bytes >> class_.slab_shift) return true;
+  const size_t step = std::clamp(counts_.committed_bytes / 4, kCommitLeast, kCommitMost);
+  const auto generous = std::max<uint32_t>(1, static_cast<uint32_t>(step >> class_.slab_shift));
   // Under a tight limit a single slab may still be had where a step is refused.
-  for (const size_t end : {std::min(generous, area_bytes), slab_end}) {
-    void* from = reinterpret_cast<void*>(base_ + counts_.committed_bytes);
-    if (memory::commit(from, end - counts_.committed_bytes)) {
-      counts_.committed_bytes = end;
+  for (const uint32_t slabs : {std::min(generous, place_.piece_end(slab) - slab), uint32_t{1}}) {
+    const size_t bytes = size_t{slabs} << class_.slab_shift;
+    if (memory::commit(start_of(slab), bytes)) {
+      counts_.committed_bytes += bytes;
       ++counts_.commits;
       return true;
     }
@@ -194,7 +186,7 @@ bool SlabArea::commit_record(uint32_t slab) {
   if (need <= counts_.record_bytes) return true;
   const size_t page = memory::page_bytes();
   const size_t end = round_up(need + std::min(counts_.record_bytes, kCommitLeast), page);
-  const size_t all = round_up(late_sets_bytes_ + size_t{slab_limit_} * record_bytes_, page);
+  const size_t all = round_up(late_sets_bytes_ + size_t{place_.slabs()} * record_bytes_, page);
   const size_t target = std::min(end, all);
   if (!memory::commit(late_sets_ + counts_.record_bytes, target - counts_.record_bytes)) {
     return false;
@@ -213,7 +205,8 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   uint32_t low = empty_.highest();
   uint32_t count = 0;
   if (low != SlabSet::kNone && most > 0) {
-    for (count = 1; count < most && low > 0 && empty_.contains(low - 1); ++count) --low;
+    const uint32_t begin = place_.piece_begin(low);
+    for (count = 1; count < most && low > begin && empty_.contains(low - 1); ++count) --low;
     for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
     counts_.free_objects -= uint64_t{count} * class_.objects_per_slab;
     empty_low_.record(empty_.count());
@@ -249,8 +242,9 @@ void SlabArea::decommit_purged() {
   }
   if (counts_.purges == purges_decommitted_) return;  // nothing was purged since
   purges_decommitted_ = counts_.purges;
-  for (uint32_t slab = 0, end; slab < fresh; slab = end + 1) {
-    for (end = slab; end < fresh && purged_.contains(end);) ++end;
+  for (uint32_t slab = 0, end; slab < fresh; slab = std::max(end, slab + 1)) {
+    const uint32_t piece_end = std::min(fresh, place_.piece_end(slab));
+    for (end = slab; end < piece_end && purged_.contains(end);) ++end;
     if (end > slab) memory::decommit(start_of(slab), size_t{end - slab} << class_.slab_shift);
   }
 }
@@ -258,6 +252,16 @@ void SlabArea::decommit_purged() {
 AreaStatistics SlabArea::statistics() {
   const Lock lock(mutex_);
   return counts_;
+}
+
+uint64_t SlabArea::resident_bytes() {
+  const auto committed = static_cast<uint32_t>(statistics().committed_bytes >> class_.slab_shift);
+  uint64_t bytes = 0;
+  for (uint32_t slab = 0, end; slab < committed; slab = end) {
+    end = std::min(committed, place_.piece_end(slab));
+    bytes += memory::resident_bytes(start_of(slab), size_t{end - slab} << class_.slab_shift);
+  }
+  return bytes;
 }
 
 }  // namespace pktmalloc

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // SlabArea: all slabs of one class, and the only place that knows which objects are free in them.
 //
-// The area is a stretch of the reservation; slab n is its n-th power-of-two part. Bookkeeping lies
-// out of line: a record per slab (free count, one bit per object, set = free), found by slab
-// number. Records of the first 64 slabs come from a stretch that all classes share and that is
-// committed at start, so a small program pays one system call for them; later ones are committed as
-// the area grows.
+// The area is a part of the reservation, in pieces (area_place.h). Bookkeeping lies out of line: a
+// record per slab (free count, one bit per object, set = free), found by slab number. Records of
+// the first 64 slabs come from a stretch that all classes share and that is committed at start, so
+// a small program pays one system call for them; later ones are committed as the area grows.
 //
 // A slab is in at most one set:
 //     partial   0 < free < all                        taken first, lowest address first
@@ -22,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/area_place.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/growth.h"
 #include "sizeclass/low_water.h"
@@ -35,13 +35,13 @@ class SlabArea {
  public:
   // Bytes of bookkeeping that start() must be given, multiples of 64 and of the page.
   static size_t early_bytes(const SizeClass& size_class);
-  static size_t late_bytes(const SizeClass& size_class, size_t area_bytes);
+  static size_t late_bytes(const SizeClass& size_class, uint32_t slabs);
 
   constexpr SlabArea() = default;
 
   // `early` is committed and zero, `late` only reserved. Once, before any other call.
-  void start(const SizeClass& size_class, LockRank rank, uintptr_t base, size_t area_bytes,
-             void* early, void* late);
+  void start(const SizeClass& size_class, LockRank rank, const AreaPlace& place, void* early,
+             void* late);
 
   // Who is told of each slab that is opened, fresh or purged; nobody until then.
   void tell(Growth& growth) { growth_ = &growth; }
@@ -56,14 +56,12 @@ class SlabArea {
   // Where the object begins that the address lies in; 0: in no object of a slab that was ever used.
   // Takes no lock.
   uintptr_t object_at(uintptr_t address) const {
-    const uintptr_t offset = address - base_;
-    const uintptr_t in_slab = offset & (slab_bytes() - 1);
-    const uint32_t object = class_.object_index(in_slab);
-    if (offset >> class_.slab_shift >= fresh_.load(std::memory_order_relaxed) ||
-        object >= class_.objects_per_slab) {
+    const AreaPlace::Slot at = place_.find(address);
+    const uint32_t object = class_.object_index(at.offset);
+    if (at.slab >= fresh_.load(std::memory_order_relaxed) || object >= class_.objects_per_slab) {
       return 0;
     }
-    return address - in_slab + uintptr_t{object} * class_.object_bytes;
+    return address - at.offset + uintptr_t{object} * class_.object_bytes;
   }
 
   // Calls visit(start) for every object of the slabs that were ever used, free ones too. Takes no
@@ -71,7 +69,7 @@ class SlabArea {
   template <typename Visit>
   void each_object(Visit visit) const {
     for (uint32_t slab = 0; slab < fresh_.load(std::memory_order_relaxed); ++slab) {
-      const uintptr_t start = base_ + (uintptr_t{slab} << class_.slab_shift);
+      const uintptr_t start = place_.start_of(slab);
       for (uint32_t i = 0; i < class_.objects_per_slab; ++i) {
         visit(start + uintptr_t{i} * class_.object_bytes);
       }
@@ -91,8 +89,11 @@ class SlabArea {
   uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }
   size_t slab_bytes() const { return size_t{1} << class_.slab_shift; }
   const SizeClass& size_class() const { return class_; }
+  const AreaPlace& place() const { return place_; }
 
   AreaStatistics statistics();
+  // Bytes of the slabs that are in memory, as the system says: a walk over all pages.
+  uint64_t resident_bytes();
   // Where they lie, for a reader outside of the process (window.h).
   const AreaStatistics& counts() const { return counts_; }
   Mutex& mutex() { return mutex_; }
@@ -103,12 +104,10 @@ class SlabArea {
     uint64_t bits[1];  // objects_per_slab bits
   };
   static size_t record_bytes(const SizeClass& size_class);
-  static size_t set_bytes(const SizeClass& size_class, size_t area_bytes);
+  static size_t set_bytes(uint32_t slabs);
 
   Record& record(uint32_t slab);
-  void* start_of(uint32_t slab) const {
-    return reinterpret_cast<void*>(base_ + (uintptr_t{slab} << class_.slab_shift));
-  }
+  void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }
   uint32_t slab_to_fill();
   bool open_fresh_slab();
   bool commit_slab(uint32_t slab);
@@ -123,8 +122,7 @@ class SlabArea {
   SizeClass class_{};
   size_t record_bytes_ = 0;
   Growth* growth_ = nullptr;
-  uintptr_t base_ = 0;
-  uint32_t slab_limit_ = 0;          // slabs in the area
+  AreaPlace place_;
   std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_, which
                                      // guards all below
   char* early_records_ = nullptr;    // of slabs below SlabSet::kInlineSlabs
@@ -134,8 +132,8 @@ class SlabArea {
   SlabSet partial_, empty_, purged_;
   LowWater empty_low_;
   std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
-  AreaStatistics counts_{};          // committed_bytes from base_, record_bytes from late_sets_
-  uint64_t purges_decommitted_ = 0;  // purges at the latest decommit_purged(); 0: none yet
+  AreaStatistics counts_{};                // record_bytes from late_sets_
+  uint64_t purges_decommitted_ = 0;        // purges at the latest decommit_purged(); 0: none yet
 };
 
 }  // namespace pktmalloc

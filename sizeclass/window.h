@@ -22,10 +22,12 @@ struct HeapWindow {
   uint64_t slab_bytes[kMaxClasses];
   uint64_t magazine_slab_bytes;
 
-  uint64_t objects;         // where the classes' areas begin, one behind the other
-  uint64_t area_bytes;      // of one class
-  uint64_t reserved_bytes;  // address space
-  uint64_t early_bytes;     // bookkeeping committed at start
+  uint64_t first_slab[kMaxClasses];   // its address
+  uint64_t piece_bytes[kMaxClasses];  // of slabs, in one stripe (area_place.h)
+  uint64_t stripe_bytes;              // from a piece of a class to the next one
+  uint64_t area_bytes;                // of one class
+  uint64_t reserved_bytes;            // address space
+  uint64_t early_bytes;               // bookkeeping committed at start
 
   uint64_t areas[kMaxClasses];              // AreaStatistics of each class
   uint64_t magazine_areas[kMagazineSizes];  // and of each magazine size

@@ -35,7 +35,7 @@ Window small_window() {
   pktmalloc::HeapWindow& h = w.heap;
   h.classes = 1;
   h.object_bytes[0] = h.slab_bytes[0] = h.magazine_slab_bytes = 64;
-  h.area_bytes = h.reserved_bytes = 1 << 20;
+  h.area_bytes = h.reserved_bytes = h.piece_bytes[0] = 1 << 20;
   for (uint64_t& area : h.areas) area = here(8192);
   for (uint64_t& area : h.magazine_areas) area = here(8192);
   h.caches = h.cache_committed_bytes = h.waiting_bytes = here(8192);
@@ -81,6 +81,7 @@ TEST_CASE("a window that makes no sense is refused") {
   refused([](Window& w) { w.heap.cache_bytes = 0; });
   refused([](Window& w) { w.heap.cache_bytes = ~uint64_t{0}; });
   refused([](Window& w) { w.heap.area_bytes = ~uint64_t{0}; });
+  refused([](Window& w) { w.heap.piece_bytes[0] = 0; });
   refused([](Window& w) { w.heap.cache.next = 4090; });
   refused([](Window& w) { w.heap.cache.lines = ~uint64_t{0} - 100; });
   refused([](Window& w) { w.heap.cache.line_bytes = ~uint64_t{0}; });

@@ -245,5 +245,5 @@ TEST_CASE("caches on an exhausted supply refuse only what nobody has") {
 }
 
 TEST_CASE("caches whose magazines run out lose nothing") {
-  CHECK(run_all(6, {64, 128, 256, 512}, 4 * kMiB, 64 * 1024) > 0);
+  CHECK(run_all(6, {64, 128, 256, 512}, 4 * kMiB, 128 * 1024) > 0);
 }

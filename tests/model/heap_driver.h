@@ -175,7 +175,7 @@ class HeapDriver {
     ++allocs_[index(id)];
     check_class(heap_.owner(object) == index(id), "object in another's area", bytes);
     const uintptr_t at = reinterpret_cast<uintptr_t>(object);
-    check_class(at % heap_.classes().alignment(id) == 0, "object not aligned", bytes);
+    check_class(at % heap_.classes()[id].alignment() == 0, "object not aligned", bytes);
     const auto above = all_.lower_bound(at);
     check_class(above == all_.end() || at + bytes <= above->first, "object overlaps", bytes);
     check_class(above == all_.begin() || std::prev(above)->second <= at, "object overlaps", bytes);
@@ -207,7 +207,7 @@ class HeapDriver {
 
   uint64_t capacity(ClassId id) const {
     const SizeClass& c = heap_.classes()[id];
-    return uint64_t{heap_.area_bytes() >> c.slab_shift} * c.objects_per_slab;
+    return uint64_t{heap_.slabs(id)} * c.objects_per_slab;
   }
 
   // A class may refuse only when all its objects are live or in magazines.

@@ -14,7 +14,8 @@ namespace pktmalloc::test {
 
 class SlabAreaModel {
  public:
-  SlabAreaModel(uint32_t slabs, uint32_t per_slab) : per_slab_(per_slab), slabs_(slabs) {}
+  SlabAreaModel(uint32_t slabs, uint32_t per_slab, uint32_t slabs_in_piece)
+      : per_slab_(per_slab), slabs_in_piece_(slabs_in_piece), slabs_(slabs) {}
 
   // {slab, object} in the order in which they are to be popped.
   std::vector<std::pair<uint32_t, uint32_t>> fill(uint32_t want) {
@@ -48,7 +49,8 @@ class SlabAreaModel {
     uint32_t high = static_cast<uint32_t>(slabs_.size());
     while (high > 0 && slabs_[high - 1].state != kEmpty) --high;
     uint32_t purged = 0;
-    while (purged < most && high > purged && slabs_[high - 1 - purged].state == kEmpty) {
+    const uint32_t begin = high == 0 ? 0 : (high - 1) / slabs_in_piece_ * slabs_in_piece_;
+    while (purged < most && high - purged > begin && slabs_[high - 1 - purged].state == kEmpty) {
       slabs_[high - 1 - purged].state = kPurged;
       ++purged;
     }
@@ -100,7 +102,7 @@ class SlabAreaModel {
     return kNone;
   }
 
-  uint32_t per_slab_;
+  uint32_t per_slab_, slabs_in_piece_;
   std::vector<Slab> slabs_;
   Window window_;
 };

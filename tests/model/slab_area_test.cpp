@@ -17,8 +17,15 @@ namespace {
 
 class Run {
  public:
-  Run(Random& random, size_t object_bytes, size_t area_bytes)
-      : random_(random), area_(object_bytes, area_bytes), model_(area_.slabs(), area_.per_slab()) {}
+  struct Shape {
+    size_t object_bytes, piece_bytes;
+    uint32_t pieces = 1;
+    size_t colour = 0;
+  };
+  Run(Random& random, const Shape& shape)
+      : random_(random),
+        area_(shape.object_bytes, shape.piece_bytes, shape.pieces, shape.colour, 12),
+        model_(area_.slabs(), area_.per_slab(), area_.slabs_in_piece()) {}
 
   // Empty: nothing was wrong.
   const char* step() {
@@ -105,14 +112,15 @@ class Run {
 }  // namespace
 
 TEST_CASE("a slab area hands out, takes back and purges exactly what the model foretells") {
-  const struct {
-    size_t object_bytes, area_bytes;
-  } shapes[] = {{16, 16 * 4096},    {64, 100 * 4096},    {592, 30 * 16384},
-                {1024, 130 * 4096}, {4096, 200 * 16384}, {9216, 16 * 65536}};
+  const Run::Shape shapes[] = {{16, 16 * 4096},         {64, 100 * 4096},
+                               {592, 30 * 16384},       {1024, 130 * 4096},
+                               {4096, 200 * 16384},     {9216, 16 * 65536},
+                               {64, 4 * 4096, 9, 4096}, {592, 64 * 4096, 5, 3 * 4096},
+                               {1024, 16 * 4096, 20, 0}};
   for (const auto& shape : shapes) {
-    CAPTURE(shape.object_bytes);
+    CAPTURE(shape.object_bytes, shape.pieces);
     const auto run = [&](Random& random) {
-      Run area(random, shape.object_bytes, shape.area_bytes);
+      Run area(random, shape);
       const char* wrong = nullptr;
       for (int step = 0; step < 1500 && wrong == nullptr && !random.over(); ++step) {
         wrong = area.step();

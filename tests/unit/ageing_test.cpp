@@ -102,7 +102,7 @@ TEST_CASE("of a peak only what the work no longer needs is given back") {
   }
   const ClassStatistics s = heap.of(id);
   CHECK(s.purged_bytes >= 10 * kMiB);
-  CHECK(s.committed_bytes <= 7 * kMiB);
+  CHECK(s.committed_bytes <= 7 * kMiB + s.purged_bytes / 4);  // and what is committed ahead
   CHECK((s.cached_threads + s.cached_depot) * s.object_bytes >= 4 * kMiB - 2 * 1536 * 256);
   age(heap, 1);
   const uint64_t fills = heap.of(id).fills;

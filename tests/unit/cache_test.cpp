@@ -211,7 +211,7 @@ TEST_CASE("an exhausted class answers nullptr, and serves again when an object c
 }
 
 TEST_CASE("without memory for magazines objects go straight to their slabs") {
-  Stock stock({64}, size_t{1} << 20, size_t{1} << 16);
+  Stock stock({64}, size_t{1} << 20, size_t{1} << 17);
   constexpr unsigned kCount = 600;
   std::vector<uintptr_t> direct(kCount);
   REQUIRE(stock.areas[0].fill(direct.data(), kCount) == kCount);

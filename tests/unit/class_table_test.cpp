@@ -33,7 +33,7 @@ std::vector<size_t> sizes_in(const ClassTable& table) {
 ClassId by_trying(const ClassTable& table, size_t bytes, size_t alignment) {
   for (unsigned i = 0; i < table.count(); ++i) {
     const ClassId id{static_cast<uint8_t>(i)};
-    if (table[id].object_bytes >= bytes && table.alignment(id) >= alignment) return id;
+    if (table[id].object_bytes >= bytes && table[id].alignment() >= alignment) return id;
   }
   return kNoClass;
 }
@@ -155,9 +155,9 @@ TEST_CASE("every class promises 16 bytes, and cache lines where the size is a mu
   for (unsigned i = 0; i < table.count(); ++i) {
     const ClassId id{static_cast<uint8_t>(i)};
     CAPTURE(table[id].object_bytes);
-    CHECK(table.alignment(id) >= 16);
-    CHECK(table[id].object_bytes % table.alignment(id) == 0);
-    if (table[id].object_bytes % 64 == 0) CHECK(table.alignment(id) >= 64);
+    CHECK(table[id].alignment() >= 16);
+    CHECK(table[id].object_bytes % table[id].alignment() == 0);
+    if (table[id].object_bytes % 64 == 0) CHECK(table[id].alignment() >= 64);
   }
 }
 

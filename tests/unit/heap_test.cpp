@@ -93,7 +93,7 @@ TEST_CASE("every object is aligned as its class promises") {
     Cache* cache = heap->attach();
     for (unsigned i = 0; i < heap->classes().count(); ++i) {
       const ClassId id{static_cast<uint8_t>(i)};
-      const size_t alignment = heap->classes().alignment(id);
+      const size_t alignment = heap->classes()[id].alignment();
       CAPTURE(heap->classes()[id].object_bytes, alignment);
       unsigned wrong = 0;
       for (int n = 0; n < 12; ++n) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "sizeclass/slab_area.h"
@@ -13,22 +14,31 @@ namespace pktmalloc::test {
 class LoneArea {
  public:
   LoneArea(size_t object_bytes, size_t area_bytes, unsigned slab_shift = 12)
+      : LoneArea(object_bytes, area_bytes, 1, 0, slab_shift) {}
+
+  // In pieces, with as much that is not the area's between them, and a colour.
+  LoneArea(size_t object_bytes, size_t piece_bytes, uint32_t pieces, size_t colour,
+           unsigned slab_shift)
       : shape_(ClassTable::describe(object_bytes, slab_shift)),
-        objects_(area_bytes, std::max(size_t{4096}, size_t{1} << shape_.slab_shift)),
+        objects_(piece_bytes * (2 * pieces - 1),
+                 std::max(size_t{4096}, size_t{1} << shape_.slab_shift)),
+        place_(base(), piece_bytes,
+               pieces == 1 ? 63 : static_cast<unsigned>(std::countr_zero(2 * piece_bytes)), pieces,
+               colour, shape_.slab_shift),
         early_(SlabArea::early_bytes(shape_)),
-        late_(SlabArea::late_bytes(shape_, area_bytes)) {
-    area_.start(shape_, LockRank::kArea, objects_.address(), area_bytes, early_.commit().start(),
-                late_.start());
+        late_(SlabArea::late_bytes(shape_, slabs())) {
+    area_.start(shape_, LockRank::kArea, place_, early_.commit().start(), late_.start());
   }
 
   SlabArea* operator->() { return &area_; }
   const SizeClass& shape() const { return shape_; }
   uintptr_t base() const { return objects_.address(); }
-  uint32_t slabs() const { return static_cast<uint32_t>(objects_.bytes() >> shape_.slab_shift); }
+  uint32_t slabs() const { return place_.slabs(); }
+  uint32_t slabs_in_piece() const { return place_.piece_end(0); }
   uint32_t per_slab() const { return shape_.objects_per_slab; }
   uint32_t capacity() const { return slabs() * per_slab(); }
   uintptr_t object(uint32_t slab, uint32_t n) const {
-    return base() + (uintptr_t{slab} << shape_.slab_shift) + uintptr_t{n} * shape_.object_bytes;
+    return place_.start_of(slab) + uintptr_t{n} * shape_.object_bytes;
   }
 
   // In the order in which a magazine would pop them.
@@ -44,7 +54,9 @@ class LoneArea {
 
  private:
   SizeClass shape_;
-  Reservation objects_, early_, late_;
+  Reservation objects_;
+  AreaPlace place_;
+  Reservation early_, late_;
   SlabArea area_;
 };
 

@@ -5,10 +5,11 @@
 #include <set>
 #include <vector>
 
+#include "tests/unit/one_stripe.h"
 #include "tests/unit/reservation.h"
 
 using namespace pktmalloc;
-using pktmalloc::test::Reservation;
+using namespace pktmalloc::test;
 
 namespace {
 
@@ -16,12 +17,15 @@ constexpr unsigned kSlabShift = 12;
 
 struct LoneStore {
   explicit LoneStore(size_t area_bytes = size_t{1} << 20)
-      : memory(area_bytes * kMagazineSizes),
+      : memory(area_bytes << MagazineStore::kAreasShift),
+        stripes(one_stripe(memory.address(), area_bytes, MagazineStore::kAreasShift)),
         early(MagazineStore::early_bytes(kSlabShift)),
-        late(MagazineStore::late_bytes(kSlabShift, area_bytes)) {
-    store.start(memory.address(), area_bytes, kSlabShift, early.commit().start(), late.start());
+        late(MagazineStore::late_bytes(stripes, kSlabShift)) {
+    store.start(stripes, kSlabShift, early.commit().start(), late.start());
   }
-  Reservation memory, early, late;
+  Reservation memory;
+  Stripes stripes;
+  Reservation early, late;
   MagazineStore store;
 };
 

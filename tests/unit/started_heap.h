@@ -61,7 +61,7 @@ struct StartedHeap {
 // Objects that a class can have at most.
 inline uint64_t capacity(const Heap& heap, ClassId id) {
   const SizeClass& c = heap.classes()[id];
-  return uint64_t{heap.area_bytes() >> c.slab_shift} * c.objects_per_slab;
+  return uint64_t{heap.slabs(id)} * c.objects_per_slab;
 }
 
 }  // namespace pktmalloc::test

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sizeclass/cache.h"
+#include "tests/unit/one_stripe.h"
 #include "tests/unit/reservation.h"
 
 namespace pktmalloc::test {
@@ -17,21 +18,22 @@ class Stock {
                  size_t magazine_area_bytes = size_t{1} << 20, unsigned slab_shift = 12)
       : area_bytes_(area_bytes),
         objects_(area_bytes * sizes.size(), area_bytes),
-        magazines_(magazine_area_bytes * kMagazineSizes),
+        magazines_(magazine_area_bytes << MagazineStore::kAreasShift),
+        stripes_(one_stripe(magazines_.address(), magazine_area_bytes, MagazineStore::kAreasShift)),
         store_early_(MagazineStore::early_bytes(slab_shift)),
-        store_late_(MagazineStore::late_bytes(slab_shift, magazine_area_bytes)) {
+        store_late_(MagazineStore::late_bytes(stripes_, slab_shift)) {
     classes_.use_list(sizes.begin(), static_cast<unsigned>(sizes.size()), slab_shift);
-    store.start(magazines_.address(), magazine_area_bytes, slab_shift,
-                store_early_.commit().start(), store_late_.start());
+    store.start(stripes_, slab_shift, store_early_.commit().start(), store_late_.start());
     depot.start(magazines_.address() - kMagazineGranule);
     for (unsigned i = 0; i < classes_.count(); ++i) {
       const SizeClass& c = classes_[ClassId(i)];
       records_.push_back(std::make_unique<Reservation>(SlabArea::early_bytes(c)));
       records_.back()->commit();
       char* early = records_.back()->start();
-      records_.push_back(std::make_unique<Reservation>(SlabArea::late_bytes(c, area_bytes)));
-      areas[i].start(c, LockRank::kArea + i, base(ClassId(i)), area_bytes, early,
-                     records_.back()->start());
+      // One piece in one stripe.
+      const AreaPlace place(base(ClassId(i)), area_bytes, 63, 1, 0, c.slab_shift);
+      records_.push_back(std::make_unique<Reservation>(SlabArea::late_bytes(c, place.slabs())));
+      areas[i].start(c, LockRank::kArea + i, place, early, records_.back()->start());
     }
   }
 
@@ -67,7 +69,9 @@ class Stock {
  private:
   size_t area_bytes_;
   ClassTable classes_;
-  Reservation objects_, magazines_, store_early_, store_late_;
+  Reservation objects_, magazines_;
+  Stripes stripes_;
+  Reservation store_early_, store_late_;
   std::vector<std::unique_ptr<Reservation>> records_;
 
  public:

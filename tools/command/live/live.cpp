@@ -26,12 +26,15 @@ bool plausible(const Window& w) {
   constexpr uint64_t kWord = sizeof(uint64_t);
   constexpr uint64_t kLargestCache = uint64_t{1} << 16;
   constexpr uint64_t kLargestArea = uint64_t{1} << 37;
+  constexpr uint64_t kLeastPiece = uint64_t{1} << 20;
   const auto inside = [](uint64_t bytes, uint64_t at, uint64_t whole) {
     return at <= whole && bytes <= whole - at;
   };
   if (w.bytes != sizeof(Window) || h.classes >= kMaxClasses) return false;
   if (h.reserved_bytes == 0) return true;
-  return h.area_bytes <= kLargestArea && h.cache_bytes <= kLargestCache &&
+  const bool pieces = std::all_of(h.piece_bytes, h.piece_bytes + h.classes,
+                                  [](uint64_t bytes) { return bytes >= kLeastPiece; });
+  return pieces && h.area_bytes <= kLargestArea && h.cache_bytes <= kLargestCache &&
          inside(kWord, s.next, h.cache_bytes) &&
          inside(kMaxClasses * kWord, s.tops, h.cache_bytes) &&
          inside(kMaxClasses * kWord, s.allocated, h.cache_bytes) && s.line_bytes <= kLargestCache &&
@@ -115,6 +118,26 @@ Reading LiveProcess::read() const {
   return reading;
 }
 
+namespace {
+
+uint64_t present_pages(int pagemap, uint64_t first, uint64_t count) {
+  uint64_t present = 0;
+  while (count > 0) {
+    uint64_t entries[8192];  // a word a page, whose highest bit says: present
+    const uint64_t bytes = std::min(count, uint64_t{8192}) * sizeof(uint64_t);
+    const ssize_t got =
+        pread(pagemap, entries, bytes, static_cast<off_t>(first * sizeof(uint64_t)));
+    if (got <= 0) break;
+    const uint64_t read = static_cast<uint64_t>(got) / sizeof(uint64_t);
+    for (uint64_t n = 0; n < read; ++n) present += entries[n] >> 63;
+    first += read;
+    count -= read;
+  }
+  return present;
+}
+
+}  // namespace
+
 uint64_t LiveProcess::resident_bytes() const {
   const HeapWindow& heap = window_.heap;
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -128,16 +151,11 @@ uint64_t LiveProcess::resident_bytes() const {
   memory_.copy_all(pieces);
   uint64_t resident = 0;
   for (unsigned i = 0; i < heap.classes; ++i) {
-    uint64_t at = (heap.objects + i * heap.area_bytes) / page;
-    const uint64_t end = at + std::min(areas[i].committed_bytes, heap.area_bytes) / page;
-    while (at < end) {
-      uint64_t entries[8192];  // a word a page, whose highest bit says: present
-      const uint64_t bytes = std::min(end - at, uint64_t{8192}) * sizeof(uint64_t);
-      const ssize_t got = pread(pages, entries, bytes, static_cast<off_t>(at * sizeof(uint64_t)));
-      if (got <= 0) break;
-      const uint64_t count = static_cast<uint64_t>(got) / sizeof(uint64_t);
-      for (uint64_t n = 0; n < count; ++n) resident += (entries[n] >> 63) * page;
-      at += count;
+    uint64_t left = std::min(areas[i].committed_bytes, heap.area_bytes);
+    for (uint64_t piece = heap.first_slab[i]; left > 0; piece += heap.stripe_bytes) {
+      const uint64_t bytes = std::min(left, heap.piece_bytes[i]);
+      resident += present_pages(pages, piece / page, bytes / page) * page;
+      left -= bytes;
     }
   }
   close(pages);

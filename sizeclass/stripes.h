@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Stripes: a reservation shared out among areas, so that what is used of all of them lies close.
+//
+//     address - base =  | stripe | area | offset in piece |
+//
+// An area's piece in each stripe is 1 << piece_shift bytes (area_place.h). While a program uses no
+// more than a piece of each class, all its objects lie in one stripe, 1 GiB with the default
+// geometry, and the upper levels of its page table are one page each. Constant after start; any
+// thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/area_place.h"
+#include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
+
+namespace pktmalloc {
+
+struct Stripes {
+  uintptr_t base;
+  unsigned piece_shift;
+  unsigned areas_shift;  // 1 << areas_shift areas
+  uint32_t count;
+
+  unsigned stripe_shift() const { return piece_shift + areas_shift; }
+  size_t bytes() const { return size_t{count} << stripe_shift(); }
+  size_t area_bytes() const { return size_t{count} << piece_shift; }
+
+  // `alignment` of objects, a power of two: the colour is a multiple of it.
+  AreaPlace place(unsigned area, unsigned slab_shift, size_t alignment) const {
+    const size_t piece = size_t{1} << piece_shift;
+    return {base + area * piece, piece, stripe_shift(), count, colour(area, alignment), slab_shift};
+  }
+
+ private:
+  // 17 pages apart: translation buffers choose a set by the lowest bits of a page's number, 4 to 7
+  // of them, and a page table has 8 entries in a cache line. Being odd, 17 meets every set before
+  // it meets one again, and neighbours never share a line. Up to a sixteenth of the piece: 256
+  // pages.
+  // A colour that is not zero is never touched and keeps an area that overflows off the next one.
+  size_t colour(unsigned area, size_t alignment) const {
+    const size_t page = memory::page_bytes();
+    const size_t most = (size_t{1} << piece_shift) / 16;
+    const size_t step = std::max(alignment, page);
+    if (area == 0 || step > most) return 0;
+    return std::max(area * 17 * page % most / step * step, step);
+  }
+};
+
+}  // namespace pktmalloc
