@@ -208,7 +208,7 @@ def mixed(amounts):
 
 
 def memory(amounts):
-    """What is left after a peak; these wait for seconds."""
+    """What is left after a peak, which waits for seconds; what freed memory is used again."""
     experiments = [
         Experiment("memory", "startup", [Row("RSS at start", "MiB", "mib", "RSS at start")]),
         Experiment("memory", "threads1000", [
@@ -220,6 +220,10 @@ def memory(amounts):
         experiments.append(Experiment("memory", f"peak {threads} {mode}", [
             Row(f"peak, {plural(threads, 'thread')} {mode}", "MiB", "later_mib", "After a peak")],
                                       runs=0))
+    if amounts.extent:
+        experiments.append(Experiment("memory", "drift", [
+            Row("drifting sizes, peak RSS", "MiB", "peak_mib", "Drifting sizes"),
+            Row("drifting sizes, peak / live", "", "peak_per_live", "Drifting sizes: peak / live")]))
     return experiments
 
 

@@ -99,4 +99,5 @@ def check_targets(record):
     for row in targets.names("peak, "):
         if row != "peak, 2 threads":
             targets.at_most(row, 16, "MiB")
+    targets.at_most("drifting sizes, peak / live", 1.3, "times what the program held")
     return targets.lines
