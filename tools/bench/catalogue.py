@@ -112,6 +112,12 @@ def w4(amounts):
                                  "Exchange of 64-byte objects", threads,
                                  contenders={name: Contender(f"{pools[name]} {work}")
                                              for name in (shown[:2] if few else shown)}))
+    for threads in amounts.pick((), (1, 2, 8)):
+        work = f"{threads} {amounts.scaled(50, 50 // threads)}"
+        experiments.append(timed(
+            "W4", f"w4_exchange --touch {work}", f"W4 touched, {plural(threads, 'thread')}",
+            "Exchange of 64-byte objects, all written", threads, contenders={
+                "their pool": Contender(f"w4_exchange --touch --pool hand_written {work}")}))
     chart = "Memory of 16 threads x 100,000 x 64 B"
     experiments.append(Experiment("W4", "w4_memory 16", [
         Row("W4 memory, held", "MB", "peak_mb", chart),
@@ -223,7 +229,8 @@ def memory(amounts):
     if amounts.extent:
         experiments.append(Experiment("memory", "drift", [
             Row("drifting sizes, peak RSS", "MiB", "peak_mib", "Drifting sizes"),
-            Row("drifting sizes, peak / live", "", "peak_per_live", "Drifting sizes: peak / live")]))
+            Row("drifting sizes, peak / live", "x", "peak_per_live",
+                "Drifting sizes: peak / live")]))
     return experiments
 
 
