@@ -162,8 +162,10 @@ def w6(amounts):
            "cache-scratch, 2 threads": "w6_scratch scratch 2",
            "cache-thrash, 2 threads": "w6_scratch thrash 2", "mstress, 4 threads": "w6_mstress 4",
            "rptest, 4 threads": "w6_rptest 4 200", "alloc-test": "w6_alloctest 1",
-           "alloc-test, 2 threads": "w6_alloctest 2 500000 2000000", "cfrac": "w6_cfrac",
-           "espresso": "w6_espresso"}
+           "alloc-test, 2 threads": "w6_alloctest 2 500000 2000000",
+           "sizes to 4 KiB": "w6_sizes 1 4096", "sizes to 4 KiB, 2 threads": "w6_sizes 2 4096",
+           "sizes to 32 KiB": "w6_sizes 1 32768", "sizes to 32 KiB, 2 threads": "w6_sizes 2 32768",
+           "few pages a size": "w6_pages", "cfrac": "w6_cfrac", "espresso": "w6_espresso"}
     if amounts.extent > 1:
         own |= {"larson, 2 threads": "w6_larson 2", "xmalloc-test, 1+1 threads": "w6_xmalloc 1 1",
                 "cache-scratch": "w6_scratch scratch 1", "rptest, 2 threads": "w6_rptest 2"}
