@@ -72,14 +72,24 @@ def w1(amounts):
 
 
 def w2(amounts):
-    """Closures through a queue. Threads that wait for each other scatter, so there are more runs."""
+    """Closures through a queue, packets through a ring. Threads that wait for each other scatter, so
+    there are more runs."""
     numbers = amounts.pick((1, 2, 8, 20), (1, 2, 4, 8, 20), (1, 2, 4, 6, 8, 12, 16, 20))
     queues = amounts.pick(["mutex"], ["mutex", "boost", "moodycamel"])
-    return [timed("W2", f"w2_queue --queue {queue} {number} "
-                  f"{max(amounts.scaled(1_000_000), 2_000_000 // number)}",
-                  f"W2 {queue}, {plural(number, 'producer')}", f"Closures, {queue} queue", number,
-                  runs=2 if queue == "mutex" else 1)
-            for queue in queues for number in numbers]
+
+    def two_rows(command, queue, chart, number, cpu_figure, runs):
+        name = f"W2 {queue}, {plural(number, 'producer')}"
+        rows = [Row(name, chart=chart, x=number),
+                Row(f"{name}, CPU time", "ns", cpu_figure, f"{chart}: CPU time", number)]
+        return Experiment("W2", command, rows[:amounts.pick(1, 2)], runs=runs)
+    closures = [two_rows(f"w2_queue --queue {queue} {number} "
+                         f"{max(amounts.scaled(1_000_000), 2_000_000 // number)}",
+                         queue, f"Closures, {queue} queue", number, "cpu_ns_per_closure",
+                         2 if queue == "mutex" else 1)
+                for queue in queues for number in numbers]
+    packets = [two_rows(f"w2_pipeline {number}", "pipeline", "Packets, in bursts", number,
+                        "cpu_ns_per_packet", 1) for number in amounts.pick((), (1, 4))]
+    return closures + packets
 
 
 def w3(amounts):

