@@ -159,16 +159,17 @@ def w5(amounts):
             for kind, pool in kinds for payload in (16, 64, 256)]
 
 
-def program(command, name, chart="Real programs", peak="process_peak_mib", **more):
-    """A whole program: its time and its peak RSS."""
+def program(command, name, chart="Real programs", peak="process_peak_mib", time=("ms", "ms"), **more):
+    """A whole program: its time, of a unit and a figure, and its peak RSS."""
     return Experiment("W6", command, [
-        Row(f"W6 {name}", chart=chart),
+        Row(f"W6 {name}", *time, chart),
         Row(f"W6 {name}, peak RSS", "MiB", peak, f"{chart}: peak RSS")], **more)
 
 
 def w6(amounts):
     """Programs of the field's suites, our own versions; then real ones."""
-    own = {"larson, 4 threads": "w6_larson 4", "xmalloc-test, 2+2 threads": "w6_xmalloc 2 2",
+    own = {"larson, 1 thread": "w6_larson 1", "larson, 2 threads": "w6_larson 2",
+           "larson, 4 threads": "w6_larson 4", "xmalloc-test, 2+2 threads": "w6_xmalloc 2 2",
            "cache-scratch, 2 threads": "w6_scratch scratch 2",
            "cache-thrash, 2 threads": "w6_scratch thrash 2", "mstress, 4 threads": "w6_mstress 4",
            "rptest, 4 threads": "w6_rptest 4 200", "alloc-test": "w6_alloctest 1",
@@ -177,9 +178,13 @@ def w6(amounts):
            "sizes to 32 KiB": "w6_sizes 1 32768", "sizes to 32 KiB, 2 threads": "w6_sizes 2 32768",
            "few pages a size": "w6_pages", "cfrac": "w6_cfrac", "espresso": "w6_espresso"}
     if amounts.extent > 1:
-        own |= {"larson, 2 threads": "w6_larson 2", "xmalloc-test, 1+1 threads": "w6_xmalloc 1 1",
+        own |= {"xmalloc-test, 1+1 threads": "w6_xmalloc 1 1",
                 "cache-scratch": "w6_scratch scratch 1", "rptest, 2 threads": "w6_rptest 2"}
     suite = [program(command, name, "Programs of the suites") for name, command in own.items()]
+    # The field's own arguments: 5,000 objects of 8 to 1,000 bytes a thread, for a fixed time.
+    suite += [program(f"w6_larson --ms 300 {threads} 5000",
+                      f"larson for 0.3 s, {plural(threads, 'thread')}", "Larson for a fixed time",
+                      time=("ns", "ns_per_replacement")) for threads in (1, 2)]
     real = [program("sqlite3 -batch :memory:", "sqlite3", stdin="orders.sql"),
             program("/usr/bin/python3 {real}/inventory.py", "python3",
                     environment={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
