@@ -190,7 +190,9 @@ def w6(amounts):
                     environment={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
             program("ruby --disable-gems {real}/trees.rb", "ruby"),
             program("lua5.4 {real}/trees.lua", "lua"),
+            program("lua5.4 {real}/sessions.lua", "lua, sessions"),
             program("perl {real}/words.pl", "perl", environment={"PERL_HASH_SEED": "0"}),
+            program("perl {real}/orders.pl", "perl, orders", environment={"PERL_HASH_SEED": "0"}),
             program("gs -q -dNOPAUSE -dBATCH -dSAFER -sDEVICE=png16m -r100 "
                     "-sOutputFile=/dev/null {real}/pages.ps", "ghostscript"),
             program("g++ -std=c++20 -O1 -S {real}/templates.cpp -o -", "g++")]
