@@ -47,7 +47,7 @@ $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
 $(TESTS)/bench_programs: | \
-  $(addprefix $(BUILD)/bench/,drift w2_pipeline w2_queue w4_exchange w6_larson w6_pages w6_sizes)
+  $(addprefix $(BUILD)/bench/,drift w2_pipeline w6_larson w6_pages w6_sizes)
 
 # One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)
