@@ -133,3 +133,45 @@ for name, mean in ("glibc", 1), ("jemalloc", math.sqrt(40 / 9)), ("pktmalloc", m
   INFO(outcome);
   CHECK(outcome.clean());
 }
+
+TEST_CASE("every row is held against the target of its kind") {
+  const char script[] = R"(
+import sys
+sys.path.insert(0, "tools/bench")
+from types import SimpleNamespace
+from catalogue import experiments_of
+from results import Results
+from targets import check_targets
+
+experiments = experiments_of("standard", 0.2)
+names = ["glibc", "jemalloc", "mimalloc", "pktmalloc"]
+results = Results(names)
+for experiment in experiments:
+    for name in [*names, *experiment.contenders]:
+        results.add(experiment, name, {row.figure: 2 if name == "pktmalloc" else 1
+                                       for row in experiment.rows})
+bounds = {line["target"]: (line["bound"], line["value"], line["reached"])
+          for line in check_targets(SimpleNamespace(results=results, experiments=experiments))}
+peers = "times the best peer's"
+for target, limit in {
+        "floor 64 B, pair: times the empty functions": 1.05,
+        f"W2 boost, 20 producers: {peers}": 1.1, f"W2 boost, 20 producers, CPU time: {peers}": 1,
+        f"W2 pipeline, 4 producers: {peers}": 1.1, f"W2 pipeline, 1 producer, CPU time: {peers}": 1,
+        f"W4 1 thread: {peers}": 1, f"W4 2 threads: {peers}": 0.5,
+        f"W4 touched, 1 thread: {peers}": 1, f"W4 touched, 8 threads: {peers}": 1,
+        "W6 few pages a size: times glibc's": 1, "W6 perl, orders: times glibc's": 1,
+        f"W6 perl, orders: {peers}": 1.03, f"W6 redis-server: {peers}": 1.03,
+        "W6 mstress, 4 threads, peak RSS: times the better of jemalloc and mimalloc": 1.1,
+        f"W6: geometric mean of time, {peers}": 0.95,
+        f"W7 flat out, malloc p99.9: {peers}": 1, f"W7 at 200,000/s, free p99.99: {peers}": 1,
+        "drifting sizes, peak / live: times what the program held": 1.3}.items():
+    assert bounds[target][0] == f"at most {limit:g}", (target, bounds[target])
+    assert not bounds[target][2] and abs(bounds[target][1] - 2) < 1e-9, (target, bounds[target])
+assert bounds["RSS of 1000 threads: MiB above glibc"] == ("at most 20", 1, True), bounds
+for row in "W6 few pages a size", "W6 perl, orders, peak RSS", "W7 flat out, cold malloc p99.9":
+    assert f"{row}: {peers}" not in bounds, row
+)";
+  const Outcome outcome = Program({"/usr/bin/python3", "-c", script}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}

@@ -46,6 +46,8 @@ $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
 # The tests of the benchmarks run these; tools/bench/bench.mk has the rules.
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
+$(TESTS)/bench_programs: | \
+  $(addprefix $(BUILD)/bench/,drift w2_pipeline w6_larson w6_pages w6_sizes)
 
 # One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)

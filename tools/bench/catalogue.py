@@ -72,14 +72,24 @@ def w1(amounts):
 
 
 def w2(amounts):
-    """Closures through a queue. Threads that wait for each other scatter, so there are more runs."""
+    """Closures through a queue, packets through a ring. Threads that wait for each other scatter, so
+    there are more runs."""
     numbers = amounts.pick((1, 2, 8, 20), (1, 2, 4, 8, 20), (1, 2, 4, 6, 8, 12, 16, 20))
     queues = amounts.pick(["mutex"], ["mutex", "boost", "moodycamel"])
-    return [timed("W2", f"w2_queue --queue {queue} {number} "
-                  f"{max(amounts.scaled(1_000_000), 2_000_000 // number)}",
-                  f"W2 {queue}, {plural(number, 'producer')}", f"Closures, {queue} queue", number,
-                  runs=2 if queue == "mutex" else 1)
-            for queue in queues for number in numbers]
+
+    def two_rows(command, queue, chart, number, cpu_figure, runs):
+        name = f"W2 {queue}, {plural(number, 'producer')}"
+        rows = [Row(name, chart=chart, x=number),
+                Row(f"{name}, CPU time", "ns", cpu_figure, f"{chart}: CPU time", number)]
+        return Experiment("W2", command, rows[:amounts.pick(1, 2)], runs=runs)
+    closures = [two_rows(f"w2_queue --queue {queue} {number} "
+                         f"{max(amounts.scaled(1_000_000), 2_000_000 // number)}",
+                         queue, f"Closures, {queue} queue", number, "cpu_ns_per_closure",
+                         2 if queue == "mutex" else 1)
+                for queue in queues for number in numbers]
+    packets = [two_rows(f"w2_pipeline {number}", "pipeline", "Packets, in bursts", number,
+                        "cpu_ns_per_packet", 1) for number in amounts.pick((), (1, 4))]
+    return closures + packets
 
 
 def w3(amounts):
@@ -112,6 +122,12 @@ def w4(amounts):
                                  "Exchange of 64-byte objects", threads,
                                  contenders={name: Contender(f"{pools[name]} {work}")
                                              for name in (shown[:2] if few else shown)}))
+    for threads in amounts.pick((), (1, 2, 8)):
+        work = f"{threads} {amounts.scaled(50, 50 // threads)}"
+        experiments.append(timed(
+            "W4", f"w4_exchange --touch {work}", f"W4 touched, {plural(threads, 'thread')}",
+            "Exchange of 64-byte objects, all written", threads, contenders={
+                "their pool": Contender(f"w4_exchange --touch --pool hand_written {work}")}))
     chart = "Memory of 16 threads x 100,000 x 64 B"
     experiments.append(Experiment("W4", "w4_memory 16", [
         Row("W4 memory, held", "MB", "peak_mb", chart),
@@ -143,31 +159,40 @@ def w5(amounts):
             for kind, pool in kinds for payload in (16, 64, 256)]
 
 
-def program(command, name, chart="Real programs", peak="process_peak_mib", **more):
-    """A whole program: its time and its peak RSS."""
+def program(command, name, chart="Real programs", peak="process_peak_mib", time=("ms", "ms"), **more):
+    """A whole program: its time, of a unit and a figure, and its peak RSS."""
     return Experiment("W6", command, [
-        Row(f"W6 {name}", chart=chart),
+        Row(f"W6 {name}", *time, chart),
         Row(f"W6 {name}, peak RSS", "MiB", peak, f"{chart}: peak RSS")], **more)
 
 
 def w6(amounts):
     """Programs of the field's suites, our own versions; then real ones."""
-    own = {"larson, 4 threads": "w6_larson 4", "xmalloc-test, 2+2 threads": "w6_xmalloc 2 2",
+    own = {"larson, 1 thread": "w6_larson 1", "larson, 2 threads": "w6_larson 2",
+           "larson, 4 threads": "w6_larson 4", "xmalloc-test, 2+2 threads": "w6_xmalloc 2 2",
            "cache-scratch, 2 threads": "w6_scratch scratch 2",
            "cache-thrash, 2 threads": "w6_scratch thrash 2", "mstress, 4 threads": "w6_mstress 4",
            "rptest, 4 threads": "w6_rptest 4 200", "alloc-test": "w6_alloctest 1",
-           "alloc-test, 2 threads": "w6_alloctest 2 500000 2000000", "cfrac": "w6_cfrac",
-           "espresso": "w6_espresso"}
+           "alloc-test, 2 threads": "w6_alloctest 2 500000 2000000",
+           "sizes to 4 KiB": "w6_sizes 1 4096", "sizes to 4 KiB, 2 threads": "w6_sizes 2 4096",
+           "sizes to 32 KiB": "w6_sizes 1 32768", "sizes to 32 KiB, 2 threads": "w6_sizes 2 32768",
+           "few pages a size": "w6_pages", "cfrac": "w6_cfrac", "espresso": "w6_espresso"}
     if amounts.extent > 1:
-        own |= {"larson, 2 threads": "w6_larson 2", "xmalloc-test, 1+1 threads": "w6_xmalloc 1 1",
+        own |= {"xmalloc-test, 1+1 threads": "w6_xmalloc 1 1",
                 "cache-scratch": "w6_scratch scratch 1", "rptest, 2 threads": "w6_rptest 2"}
     suite = [program(command, name, "Programs of the suites") for name, command in own.items()]
+    # The field's own arguments: 5,000 objects of 8 to 1,000 bytes a thread, for a fixed time.
+    suite += [program(f"w6_larson --ms 300 {threads} 5000",
+                      f"larson for 0.3 s, {plural(threads, 'thread')}", "Larson for a fixed time",
+                      time=("ns", "ns_per_replacement")) for threads in (1, 2)]
     real = [program("sqlite3 -batch :memory:", "sqlite3", stdin="orders.sql"),
             program("/usr/bin/python3 {real}/inventory.py", "python3",
                     environment={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
             program("ruby --disable-gems {real}/trees.rb", "ruby"),
             program("lua5.4 {real}/trees.lua", "lua"),
+            program("lua5.4 {real}/sessions.lua", "lua, sessions"),
             program("perl {real}/words.pl", "perl", environment={"PERL_HASH_SEED": "0"}),
+            program("perl {real}/orders.pl", "perl, orders", environment={"PERL_HASH_SEED": "0"}),
             program("gs -q -dNOPAUSE -dBATCH -dSAFER -sDEVICE=png16m -r100 "
                     "-sOutputFile=/dev/null {real}/pages.ps", "ghostscript"),
             program("g++ -std=c++20 -O1 -S {real}/templates.cpp -o -", "g++")]
@@ -208,7 +233,7 @@ def mixed(amounts):
 
 
 def memory(amounts):
-    """What is left after a peak; these wait for seconds."""
+    """What is left after a peak, which waits for seconds; what freed memory is used again."""
     experiments = [
         Experiment("memory", "startup", [Row("RSS at start", "MiB", "mib", "RSS at start")]),
         Experiment("memory", "threads1000", [
@@ -220,6 +245,11 @@ def memory(amounts):
         experiments.append(Experiment("memory", f"peak {threads} {mode}", [
             Row(f"peak, {plural(threads, 'thread')} {mode}", "MiB", "later_mib", "After a peak")],
                                       runs=0))
+    if amounts.extent:
+        experiments.append(Experiment("memory", "drift", [
+            Row("drifting sizes, peak RSS", "MiB", "peak_mib", "Drifting sizes"),
+            Row("drifting sizes, peak / live", "x", "peak_per_live",
+                "Drifting sizes: peak / live")]))
     return experiments
 
 

@@ -11,10 +11,15 @@ class Targets:
         self.results = record.results
         self.rows = {row.name: (experiment, row.figure)
                      for experiment in record.experiments for row in experiment.rows}
+        self.charts = {row.name: row.chart
+                       for experiment in record.experiments for row in experiment.rows}
         self.lines = []
 
     def names(self, start):
         return [name for name in self.rows if name.startswith(start)]
+
+    def names_on(self, chart):
+        return [name for name in self.rows if self.charts[name] == chart]
 
     def check(self, row, what, value, limit):
         self.lines.append({"target": f"{row}: {what}", "value": value, "bound": f"at most {limit:g}",
@@ -42,13 +47,13 @@ class Targets:
         if best:
             self.times(row, best, limit, f"times the better of {' and '.join(others)}")
 
-    def mean_ahead(self, record, workload):
+    def mean_ahead(self, record, workload, limit):
         """Our geometric mean of a workload's times against the best peer's."""
         means = group_means(self.results, record.experiments).get(workload, {})
         peers = [value for name, value in means.items() if is_peer(name)]
         if workload in {experiment.workload for experiment in record.experiments}:
             value = means[OWN] / min(peers) if OWN in means and peers else None
-            self.check(workload, "geometric mean of time, times the best peer's", value, 1)
+            self.check(workload, "geometric mean of time, times the best peer's", value, limit)
 
     def at_most(self, row, limit, what):
         if row in self.rows:
@@ -65,19 +70,20 @@ def check_targets(record):
     """One line a target: {"target", "bound", "value", "reached"}; reached is None if not measured."""
     targets = Targets(record)
     for row in targets.names("floor"):
-        targets.times(row, "empty functions", 1.15, "times the empty functions")
+        targets.times(row, "empty functions", 1.05, "times the empty functions")
     for row in ("W1 shared_ptr(new)", "W1 make_shared"):
         targets.times(row, "allocate_shared from a pool", 1, "times allocate_shared from a pool")
     targets.times("W1 new and delete", "pool alone", 3, "times the pool alone")
     for row in targets.names("W1"):
         targets.times_peer(row, 1)
-    for row in targets.names("W2"):
-        targets.times_peer(row, 1)
+    for row in targets.names("W2"):  # the whole time scatters with the scheduler: within the noise
+        targets.times_peer(row, 1 if row.endswith("CPU time") else 1.1)
     targets.times("W3 rationals", "class-specific list", 2, "times the class-specific list")
     targets.times_peer("W3 rationals", 1)
     for row in targets.names("W4"):
-        if "thread" in row:
-            targets.times_peer(row, 1 if row == "W4 1 thread" else 0.5)
+        if "thread" in row:  # who writes the objects pays the same for that under every allocator
+            alike = row == "W4 1 thread" or row.startswith("W4 touched")
+            targets.times_peer(row, 1 if alike else 0.5)
     targets.at_most("W4 memory, held", 112, "MB")
     targets.at_most("W4 memory, 3 s later", 16, "MB")
     for row in targets.names("W5 unique_ptr") + targets.names("W5 make_shared"):
@@ -89,14 +95,18 @@ def check_targets(record):
             targets.times_better(row, ["jemalloc", "mimalloc"], 1.1)
         else:
             targets.times(row, GLIBC, 1, "times glibc's")
-    targets.mean_ahead(record, "W6")
+    for row in targets.names_on("Real programs"):
+        targets.times_peer(row, 1.03)
+    targets.mean_ahead(record, "W6", 0.95)
     for row in targets.names("W7"):
-        if row.endswith("p99.9") and "cold" not in row:  # of a cold start that is the 40th call
+        # Of a cold start p99.9 is the 40th call.
+        if row.endswith(("p99.9", "p99.99")) and "cold" not in row:
             targets.times_peer(row, 1)
     targets.times("mixed sizes", GLIBC, 1, "times glibc's")
     targets.above_glibc("RSS at start", 1, "MiB above glibc")
-    targets.above_glibc("RSS of 1000 threads", 40, "MiB above glibc")
+    targets.above_glibc("RSS of 1000 threads", 20, "MiB above glibc")
     for row in targets.names("peak, "):
         if row != "peak, 2 threads":
             targets.at_most(row, 16, "MiB")
+    targets.at_most("drifting sizes, peak / live", 1.3, "times what the program held")
     return targets.lines

@@ -19,8 +19,6 @@
 // Both threads are busy all the time, each pinned to a CPU of its own; it takes two. The timer's
 // interrupts and whoever else wants those CPUs lengthen calls of every allocator alike; the empty
 // measurements show how much: a percentile that is not above theirs says nothing.
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -30,6 +28,7 @@
 #include <string_view>
 #include <thread>
 
+#include "pin.h"
 #include "workload.h"
 
 namespace {
@@ -150,18 +149,6 @@ Ring ring;
 Histogram malloc_cold, malloc_warm, empty;  // written by the producer
 Histogram free_cold, free_warm;             // written by the consumer
 
-// Onto the first or the second CPU that we may use.
-void pin(int which) {
-  cpu_set_t cpus;
-  sched_getaffinity(0, sizeof cpus, &cpus);
-  if (CPU_COUNT(&cpus) < 2) return;
-  int cpu = 0;
-  while (!CPU_ISSET(cpu, &cpus) || which-- > 0) ++cpu;
-  CPU_ZERO(&cpus);
-  CPU_SET(cpu, &cpus);
-  sched_setaffinity(0, sizeof cpus, &cpus);
-}
-
 template <typename Call>
 void measure(std::uint64_t overhead, Histogram& histogram, Call call) {
   std::uint64_t start = cycles_before();
@@ -249,14 +236,14 @@ int main(int argc, char** argv) {
   workload::Stopwatch stopwatch;
   std::latch start(2);
   std::thread producer([&] {
-    pin(0);
+    workload::pin(0);
     if (reserve) make_reserve();
     start.arrive_and_wait();
     stopwatch = workload::Stopwatch();
     late_cycles = produce(plan);
   });
   std::thread consumer([&] {
-    pin(1);
+    workload::pin(1);
     start.arrive_and_wait();
     wrong = consume(plan);
   });

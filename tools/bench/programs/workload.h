@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the benchmark programs share: arguments, a clock, random numbers, the line of JSON.
+// What the benchmark programs share: arguments, clocks, random numbers, the line of JSON.
 //
 // A program measures its own section, prints one line of JSON on stdout and knows nothing of the
 // allocator below it. Random numbers have fixed seeds, so every run makes the same requests.
 #pragma once
+
+#include <time.h>
 
 #include <chrono>
 #include <cstdint>
@@ -42,8 +44,19 @@ class Stopwatch {
     return elapsed.count();
   }
 
+  // What all threads of the process have worked, user and system time. Where threads sleep, or
+  // outnumber the processors, the elapsed time also tells how they were scheduled.
+  double cpu_ms() const { return process_ms() - start_process_ms_; }
+
  private:
+  static double process_ms() {
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+  }
+
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double start_process_ms_ = process_ms();
 };
 
 // Threads that begin together. The clock starts before the first of them does: main, once it has
