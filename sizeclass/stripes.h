@@ -15,7 +15,6 @@
 
 #include "sizeclass/area_place.h"
 #include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
 
 namespace pktmalloc {
 

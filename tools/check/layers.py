@@ -19,9 +19,9 @@ SIZECLASS = [
     "sharded_stack slab_area",
     "magazine_stack",
     "magazine",
-    "class_table low_water slab_set mutex",
+    "class_table low_water slab_set mutex stripes",
     "statistics",
-    "allowance class_id classes clock growth memory misuse rounding",
+    "allowance area_place class_id classes clock growth memory misuse rounding",
     "keep_errno",
 ]
 PRELOAD = [
