@@ -96,6 +96,7 @@ void* find_object(size_t bytes) {
 }  // namespace
 
 void* allocate_slow(size_t bytes) {
+  if (void* p = this_thread.allocates_from->advance(heap.classes().find(bytes))) return p;
   void* p = find_object(bytes);
   if (observing) [[unlikely]]
     tell_allocated(p, bytes, 0);

@@ -89,6 +89,13 @@ class alignas(64) Cache {
   // the depot. Counts as a trip.
   void trade(const Supply& supply, ClassId id, Cache& other);
 
+  // After allocate() failed: the next object where the cache stopped just to fetch those that
+  // follow (cache.cpp); mostly nullptr. Also on the null cache.
+  void* advance(ClassId id) {
+    Line& line = lines_[index(id)];
+    return line.stop == 0 ? nullptr : go_on(id, line);
+  }
+
   // After allocate() failed. nullptr when neither depot nor slabs have an object.
   void* allocate_slow(const Supply& supply, ClassId id);
 
@@ -133,13 +140,19 @@ class alignas(64) Cache {
   struct Line {
     Magazine* loaded = nullptr;    // none: the sentinel is loaded
     Magazine* previous = nullptr;  // none until it is needed
-    uint32_t rounds = 0;           // capacity of the next magazine obtained; 0 = class not used yet
+    uint16_t rounds = 0;           // capacity of the next magazine obtained; 0 = class not used yet
+    uint16_t stop = 0;             // the slot of the loaded one that holds kEmptyMark; 0: none
     uint32_t last_trip = 0;        // tick number
+    uintptr_t stopped_at = 0;      // the object whose place that is
     uint64_t taken = 0, given = 0, takes = 0, gives = 0;
   };
 
   void trip(const SizeClass& size_class, Line& line);
   void load(ClassId id, Line& line, Magazine* magazine);
+  void fetch_ahead(ClassId id, Line& line);
+  void* go_on(ClassId id, Line& line);
+  static void stop_at(Line& line, uintptr_t* slot);
+  static void unstop(Line& line);
   void unload(ClassId id, Line& line);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line);
   void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);

@@ -22,6 +22,7 @@ struct SizeClass {
   uint8_t slab_shift;       // a slab is 1 << slab_shift bytes
   uint16_t first_rounds;    // rounds of a thread's first magazine
   uint16_t largest_rounds;  // rounds its magazines may grow to
+  uint16_t warm_magazines;  // so many of the largest may still lie in the processor's caches
 
   // Division by multiplication (Granlund & Montgomery 1994). Exact because offset < 2^22 (the
   // largest slab) and the error per unit is < object_bytes <= 2^20: 2^22 * 2^20 < 2^44.
@@ -42,6 +43,8 @@ class ClassTable {
   static constexpr size_t kMediumLimit = size_t{1} << 20;
   static constexpr unsigned kRoundsLimit = 256;
   static constexpr size_t kMagazineBytesLimit = size_t{256} << 10;  // of objects, in one magazine
+  // A processor has 256 KiB to 2 MiB of cache to itself.
+  static constexpr size_t kWarmBytes = size_t{256} << 10;
 
   // Smallest slab of every class; tests use less to reach exhaustion quickly.
   static constexpr unsigned kSlabShift = 16;

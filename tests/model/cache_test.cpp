@@ -238,6 +238,7 @@ uint64_t run_all(unsigned caches, std::initializer_list<size_t> sizes, size_t ar
 TEST_CASE("caches on one supply hand out every object once and lose none") {
   CHECK(run_all(1, {64}, 8 * kMiB, kMiB) == 0);
   run_all(4, {16, 592, 4096}, kMiB, kMiB);
+  run_all(3, {1024, 4096}, 16 * kMiB, kMiB);
 }
 
 TEST_CASE("caches on an exhausted supply refuse only what nobody has") {
