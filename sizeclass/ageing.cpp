@@ -55,6 +55,15 @@ uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
          slabs.empty_slabs() * slabs.slab_bytes();
 }
 
+// Of what waits in a class, what a thread can tell that made a trip just now: it has this number at
+// hand, while those of other homes lie with other processors.
+uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
+  const SlabArea& slabs = supply.areas[index(id)];
+  const SizeClass& c = slabs.size_class();
+  return uint64_t{supply.depot.depth(id, home)} * c.largest_rounds * c.object_bytes +
+         slabs.empty_slabs() * slabs.slab_bytes();
+}
+
 uint64_t Ageing::waiting_in_all(const Supply& supply) {
   uint64_t waiting = 0;
   for (unsigned i = 0; i < kLines; ++i) waiting += waiting_in(supply, i);
@@ -156,7 +165,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
       visits.tokens + static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs,
       kTokensMost);
   if (why == Visit::kGive && waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
-    const uint64_t waiting = waiting_in(supply, index(id));
+    const uint64_t waiting = waiting_at(supply, id, cache.home);
     if (waiting > waiting_.load(std::memory_order_relaxed)) {
       waiting_.store(waiting, std::memory_order_relaxed);
     }

@@ -50,6 +50,7 @@ class Depot {
   }
 
   uint32_t depth(ClassId id) const { return stacks_[index(id)].depth(); }
+  uint32_t depth(ClassId id, unsigned home) const { return stacks_[index(id)].depth(home); }
   uint32_t tick(ClassId id) { return stacks_[index(id)].tick(); }
 
  private:

@@ -24,13 +24,15 @@ constexpr unsigned kShards = ShardedStack::kShards;
 class Model {
  public:
   Magazine* take(unsigned home) {
-    for (unsigned n = 0; n < kShards; ++n) {
-      Shard& shard = shards_[(home + n) % kShards];
-      if (shard.waiting.empty()) continue;
-      Magazine* const newest = shard.waiting.back();
-      shard.waiting.pop_back();
-      shard.window.record(level(shard));
-      return newest;
+    unsigned& last = shards_[home].last_source;
+    if (Magazine* const magazine = take_from(home)) return magazine;
+    if (Magazine* const magazine = take_from(last)) return magazine;
+    for (unsigned n = 1; n < kShards; ++n) {
+      const unsigned other = (home + n) % kShards;
+      if (Magazine* const magazine = take_from(other)) {
+        last = other;
+        return magazine;
+      }
     }
     return nullptr;
   }
@@ -65,7 +67,16 @@ class Model {
   struct Shard {
     std::vector<Magazine*> waiting;
     Window window;
+    unsigned last_source = 0;
   };
+  Magazine* take_from(unsigned home) {
+    Shard& shard = shards_[home];
+    if (shard.waiting.empty()) return nullptr;
+    Magazine* const newest = shard.waiting.back();
+    shard.waiting.pop_back();
+    shard.window.record(level(shard));
+    return newest;
+  }
   static uint32_t level(const Shard& shard) { return static_cast<uint32_t>(shard.waiting.size()); }
 
   std::array<Shard, kShards> shards_;
