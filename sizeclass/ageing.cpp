@@ -70,6 +70,19 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
   return waiting;
 }
 
+// Objects that the program has, with those in magazines of threads.
+uint64_t Ageing::held_in_all(const Supply& supply) {
+  uint64_t bytes = 0;
+  for (unsigned i = 0; i < supply.classes.count(); ++i) {
+    const AreaStatistics area = supply.areas[i].statistics();
+    const uint64_t out = area.filled - area.drained;
+    const uint64_t stacked =
+        uint64_t{supply.depot.depth(static_cast<ClassId>(i))} * rounds_in(supply, i);
+    bytes += (out - std::min(out, stacked)) * supply.areas[i].size_class().object_bytes;
+  }
+  return bytes;
+}
+
 // What nobody needed lately is to go. Returns how many objects of that leave their depots.
 uint64_t Ageing::collect(const Supply& supply) {
   bool pending = false;
@@ -99,7 +112,7 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
 // False: it had no effect. The hook may take long, which the threads of a process that has a
 // background thread do not expect.
 bool Ageing::end_growth_tick(const Supply& supply, uint64_t now, bool with_hook) {
-  if (!growth_.tick(now)) return false;
+  if (!growth_.tick(now, held_in_all(supply))) return false;
   growth_.spend_objects(collect(supply));
   if (with_hook && tick_hook_ != nullptr) {
     const uint64_t start = clock_us();

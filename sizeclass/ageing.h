@@ -106,6 +106,7 @@ class Ageing {
   static SlabArea& area(const Supply& supply, unsigned line);
   static uint32_t rounds_in(const Supply& supply, unsigned line);
   static uint64_t waiting_in(const Supply& supply, unsigned line);
+  static uint64_t held_in_all(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
   bool should_watch(Cache::Visits& visits, Visit why) const;
 

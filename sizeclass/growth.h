@@ -11,6 +11,10 @@
 // budget that grows with time, 2 % of it; while there is none, only time counts. Paid are also
 // objects on their way from the depot to their slabs, because they may never reach the system, and
 // memory outside of the heap. One that fills class after class once pays next to nothing.
+//
+// But no budget excuses slabs of twice the size of what ever lived at once: a program that comes
+// back to a class much later would add up the peaks of all, for ever. Then ticks have effect as
+// long as that is so, and are shorter.
 #pragma once
 
 #include <algorithm>
@@ -32,17 +36,21 @@ class Growth {
     opened(bytes);
   }
 
+  // Slabs were purged; any thread.
+  void purged(size_t bytes) { purged_.fetch_add(bytes, std::memory_order_relaxed); }
+
   // Is a tick over, where so many bytes wait? Any thread.
   bool due(uint64_t waiting) const {
     const uint64_t least = waiting < kWaitingLeast ? kNothingWaits : kTickLeast;
     const uint64_t ticked = ticked_.load(std::memory_order_acquire);  // first: the other overtakes
     const uint64_t grown = opened_.load(std::memory_order_relaxed) - ticked;
-    return grown >= std::max(least, waiting / 16) * patience_;
+    const uint64_t part = too_much_.load(std::memory_order_relaxed) ? 64 : 16;
+    return grown >= std::max(least, waiting / part) * patience_;
   }
 
-  // Begins the next tick. False: the budget is used up, and this one is to have no effect. This and
-  // spend: one thread at a time.
-  bool tick(uint64_t now_ms) {
+  // Begins the next tick; `held` are bytes of objects that are in no slab and no depot. False: the
+  // budget is used up, and this one is to have no effect. This and spend: one thread at a time.
+  bool tick(uint64_t now_ms, uint64_t held) {
     ticked_.store(opened_.load(std::memory_order_relaxed), std::memory_order_release);
     const uint64_t again = again_.load(std::memory_order_relaxed);
     const uint64_t later = std::max(now_ms, at_ms_);  // a caller may have been late
@@ -53,7 +61,12 @@ class Growth {
     budget_ = std::max(budget_ - static_cast<int64_t>(again - paid_), least);
     paid_ = again;
     at_ms_ = later;
-    return budget_ > 0;
+    const uint64_t purged = purged_.load(std::memory_order_relaxed);  // first: the other overtakes
+    const uint64_t resident = opened_.load(std::memory_order_relaxed) - purged;
+    most_held_ = std::max(most_held_, held);
+    const bool too_much = resident > std::max(2 * most_held_, kNothingWaits);
+    too_much_.store(too_much, std::memory_order_relaxed);
+    return budget_ > 0 || too_much;
   }
 
   // For objects that go back to their slabs and for time, in bytes that cost as much.
@@ -75,10 +88,13 @@ class Growth {
   uint64_t patience_ = 1;
   std::atomic<uint64_t> opened_ = 0;  // bytes since start
   std::atomic<uint64_t> again_ = 0;   // of them
+  std::atomic<uint64_t> purged_ = 0;  // bytes since start
   std::atomic<uint64_t> ticked_ = 0;  // opened_ when the tick began
   uint64_t paid_ = 0;                 // of again_
   int64_t budget_ = 0;                // bytes
   uint64_t at_ms_ = 0;
+  uint64_t most_held_ = 0;  // at the end of a tick
+  std::atomic<bool> too_much_ = false;
 };
 
 }  // namespace pktmalloc

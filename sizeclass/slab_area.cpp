@@ -229,6 +229,7 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   counts_.purged_slabs = purged_.count();
   ++counts_.purges;
   counts_.purged_total_bytes += bytes;
+  if (growth_ != nullptr) growth_->purged(bytes);
   return count;
 }
 
