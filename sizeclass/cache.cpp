@@ -9,11 +9,11 @@ namespace pktmalloc {
 constinit const uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
 constinit const Cache kNullCache;
 
-// Every trip doubles what the thread may hold of the class: a thread that uses a class once keeps a
-// few objects, a busy one trades a full magazine for one atomic.
+// Every trip quadruples what the thread may hold of the class: a thread that uses a class once
+// keeps a few objects, a busy one trades a full magazine for one atomic.
 void Cache::trip(const SizeClass& c, Line& line) {
   line.rounds = static_cast<uint16_t>(
-      line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 2U, c.largest_rounds));
+      line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 4U, c.largest_rounds));
   line.last_trip = visits.tick;
   tripped = true;
 }
@@ -216,8 +216,10 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
   line.rounds = 0;
   for (Magazine* magazine : held) {
     if (magazine == nullptr) continue;
-    if (!to_depot || magazine->rounds * 2 < magazine->capacity) {
-      // Aged here already, or less than half full: not worth somebody's trip.
+    const uint32_t rounds = magazine->rounds;
+    if (!to_depot || rounds * 2 < magazine->capacity ||
+        rounds * 32 < supply.classes[id].largest_rounds) {
+      // Aged here already, or less than half full, or very few: not worth somebody's trip.
       supply.store.give_back(drain(supply, id, magazine), home);
     } else {
       give(supply, id, line, magazine);

@@ -50,9 +50,9 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift
   c.largest_rounds =
       static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(kRoundsLimit)));
   c.warm_magazines = static_cast<uint16_t>(kWarmBytes / (c.largest_rounds * object_bytes));
-  // A sixteenth of the bound: 16 objects up to 1 KiB, two of 8 KiB: a thousand threads that use a
-  // class once should not each hold a magazine's worth of memory.
-  c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 16));
+  // Two objects up to 1 KiB, one of more: a thousand threads that use a class once should share its
+  // pages.
+  c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));
   return c;
 }
 

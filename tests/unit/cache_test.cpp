@@ -57,7 +57,7 @@ TEST_CASE("a new cache sends the first request of every class to the slow path")
   }
 }
 
-TEST_CASE("a thread's first magazine is small and doubles at each trip up to the bound") {
+TEST_CASE("a thread's first magazine is small and grows fourfold at each trip up to the bound") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
   const SizeClass& c = stock.shape(kOnly);
@@ -66,7 +66,7 @@ TEST_CASE("a thread's first magazine is small and doubles at each trip up to the
     REQUIRE(cache->allocate_slow(stock.supply, kOnly) != nullptr);
     CHECK(cache->statistics(kOnly).held == rounds - 1);
     take(stock, *cache, kOnly, rounds - 1);
-    rounds = std::min<uint32_t>(rounds * 2, c.largest_rounds);
+    rounds = std::min<uint32_t>(rounds * 4, c.largest_rounds);
   }
 }
 
@@ -148,19 +148,24 @@ TEST_CASE("a full mark of a former capacity never replaces an object") {
 TEST_CASE("a flush gives magazines half full to the depot and the rest to the slabs") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
-  take(stock, *cache, kOnly, 1);  // 15 of 16 are left
+  take(stock, *cache, kOnly, 2 + 8 + 10);  // 22 of 32 are left
   cache->flush(stock.supply);
   CHECK(cache->statistics(kOnly).held == 0);
-  CHECK(cache->statistics(kOnly).given == 15);
+  CHECK(cache->statistics(kOnly).given == 22);
   CHECK(stock.depot.depth(kOnly) == 1);
   CHECK(cache->allocate(kOnly) == nullptr);
 
-  take(stock, *cache, kOnly, 8);  // 7 of 16 are left
-  CHECK(stock.depot.depth(kOnly) == 0);
-  const uint64_t before = free_in_slabs(stock, kOnly);
-  cache->flush(stock.supply);
-  CHECK(stock.depot.depth(kOnly) == 0);
-  CHECK(free_in_slabs(stock, kOnly) == before + 7);
+  // 7 of 32 are left, then 1 of 2.
+  take(stock, *cache, kOnly, 22 - 7);
+  for (const uint64_t left : {7, 1}) {
+    CHECK(cache->statistics(kOnly).held == left);
+    CHECK(stock.depot.depth(kOnly) == 0);
+    const uint64_t before = free_in_slabs(stock, kOnly);
+    cache->flush(stock.supply);
+    CHECK(stock.depot.depth(kOnly) == 0);
+    CHECK(free_in_slabs(stock, kOnly) == before + left);
+    take(stock, *cache, kOnly, 1);
+  }
 }
 
 TEST_CASE("a flushed class starts small again") {
@@ -185,15 +190,15 @@ TEST_CASE("only classes without a trip since the tick given are idle") {
   cache->visits.tick = 11;
   take(stock, *cache, ClassId{1}, 1);
   cache->flush_idle(stock.supply, 10, kNoClass);
-  CHECK(cache->statistics(ClassId{0}).held == 15);
+  CHECK(cache->statistics(ClassId{0}).held == 1);
   cache->flush_idle(stock.supply, 11, kNoClass);
   CHECK(cache->statistics(ClassId{0}).held == 0);
-  CHECK(cache->statistics(ClassId{1}).held == 15);
+  CHECK(cache->statistics(ClassId{1}).held == 1);
   // Tick numbers wrap.
   cache->visits.tick = ~0U;
   take(stock, *cache, ClassId{2}, 1);
   cache->flush_idle(stock.supply, ~0U, kNoClass);
-  CHECK(cache->statistics(ClassId{2}).held == 15);
+  CHECK(cache->statistics(ClassId{2}).held == 1);
   cache->flush_idle(stock.supply, 3, kNoClass);
   CHECK(cache->statistics(ClassId{2}).held == 0);
 }
@@ -277,10 +282,10 @@ TEST_CASE("a cache counts what it allocated, holds, took and gave") {
 TEST_CASE("the slow paths say when they went to depot or slabs") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
-  take(stock, *cache, kOnly, 1);
+  take(stock, *cache, kOnly, 2 + 1);
   CHECK(cache->tripped);
   cache->tripped = false;
-  const std::vector<void*> objects = take(stock, *cache, kOnly, 15);
+  const std::vector<void*> objects = take(stock, *cache, kOnly, 7);
   CHECK_FALSE(cache->tripped);
   put(stock, *cache, kOnly, objects);
   CHECK_FALSE(cache->tripped);
@@ -369,7 +374,7 @@ TEST_CASE("an empty magazine is traded for a well filled one of the thread's oth
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
   const auto other = std::make_unique<Cache>();
-  const std::vector<void*> objects = take(stock, *cache, kOnly, 16 + 32);
+  const std::vector<void*> objects = take(stock, *cache, kOnly, 2 + 8 + 32);
   while (cache->allocate(kOnly) != nullptr) FAIL("not empty");
   cache->trade(stock.supply, kOnly, *other);  // which has none yet
   CHECK(cache->allocate(kOnly) == nullptr);
@@ -378,7 +383,7 @@ TEST_CASE("an empty magazine is traded for a well filled one of the thread's oth
   CHECK(cache->allocate(kOnly) == nullptr);
   put(stock, *other, kOnly, {objects.begin() + 4, objects.end()});
   const uint64_t loaded = other->statistics(kOnly).held;
-  CHECK(loaded == objects.size());
+  CHECK(loaded >= 32);
   cache->tripped = false;
   cache->trade(stock.supply, kOnly, *other);
   CHECK(cache->tripped);

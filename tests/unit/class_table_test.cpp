@@ -104,7 +104,7 @@ TEST_CASE("a slab holds at least four objects and wastes under 3 % where a size 
   }
 }
 
-TEST_CASE("magazines are bounded in rounds and bytes and start at a sixteenth") {
+TEST_CASE("magazines are bounded in rounds and bytes and start very small") {
   const ClassTable table = default_table();
   for (unsigned i = 0; i < table.count(); ++i) {
     const SizeClass& c = table[ClassId(i)];
@@ -114,7 +114,7 @@ TEST_CASE("magazines are bounded in rounds and bytes and start at a sixteenth") 
     CHECK(size_t{c.largest_rounds} * c.object_bytes <= ClassTable::kMagazineBytesLimit);
     CHECK(c.first_rounds >= 1);
     CHECK(c.first_rounds <= c.largest_rounds);
-    CHECK(c.first_rounds == std::max(1, c.largest_rounds / 16));
+    CHECK(c.first_rounds == std::max(1, c.largest_rounds / 128));
   }
 }
 
