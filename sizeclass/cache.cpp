@@ -41,8 +41,8 @@ void Cache::unmark(ClassId id) {
   marks->slot[index(id)] = nullptr;
 }
 
-// What a deep depot gives is far from the processor and in no order, so that a program which writes
-// to its objects waits for each. But a magazine tells which come next: the objects of the next two
+// What a deep depot gives is far from the processor and in no order, and what another thread gave
+// lies with its processor, so that a program which writes to its objects waits for each. But a magazine tells which come next: the objects of the next two
 // steps are fetched ahead, and for the step after those the cache stops: the mark for "empty" in
 // the place of an object sends that call alone to the slow path, which goes on from there. Many are
 // on their way at a time then, and few at a time in the nearest cache.
@@ -135,7 +135,8 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
     ++line.takes;
     Magazine* const empty = line.loaded;
     load(id, line, full);
-    if (full->depth.load(std::memory_order_relaxed) > c.warm_magazines) fetch_ahead(id, line);
+    const bool deep = full->depth.load(std::memory_order_relaxed) > c.warm_magazines;
+    if (deep || full->home != home) fetch_ahead(id, line);
     if (empty == nullptr) return true;
     if (line.previous == nullptr) {
       line.previous = empty;

@@ -38,7 +38,8 @@ struct Magazine {
   uint32_t rounds;              // objects, while not loaded
   uint16_t capacity;
   uint8_t size;         // index of its size
-  uint8_t unused_[33];  // so that size n takes a whole number of cache lines, see below
+  uint8_t home;         // of the latest part of a sharded stack that it lay in
+  uint8_t unused_[32];  // so that size n takes a whole number of cache lines, see below
 
   uintptr_t* slots() { return reinterpret_cast<uintptr_t*>(this + 1); }
   uintptr_t* objects() { return slots() + 1; }

@@ -26,7 +26,10 @@ class ShardedStack {
     for (auto& shard : shards_) shard.start(magazine_base);
   }
 
-  void push(Magazine* magazine, unsigned home) { shards_[home].push(magazine); }
+  void push(Magazine* magazine, unsigned home) {
+    magazine->home = static_cast<uint8_t>(home);
+    shards_[home].push(magazine);
+  }
 
   // nullptr when there is none.
   Magazine* pop(unsigned home) {
