@@ -42,10 +42,11 @@ void Cache::unmark(ClassId id) {
 }
 
 // What a deep depot gives is far from the processor and in no order, and what another thread gave
-// lies with its processor, so that a program which writes to its objects waits for each. But a magazine tells which come next: the objects of the next two
-// steps are fetched ahead, and for the step after those the cache stops: the mark for "empty" in
-// the place of an object sends that call alone to the slow path, which goes on from there. Many are
-// on their way at a time then, and few at a time in the nearest cache.
+// lies with its processor, so that a program which writes to its objects waits for each. But a
+// magazine tells which come next: the objects of the next two steps are fetched ahead, and for the
+// step after those the cache stops: the mark for "empty" in the place of an object sends that call
+// alone to the slow path, which goes on from there. Many are on their way at a time then, and few
+// at a time in the nearest cache.
 namespace {
 
 constexpr ptrdiff_t kStep = 16;  // objects; docs/decisions.md has the figures

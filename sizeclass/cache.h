@@ -4,7 +4,8 @@
 // Per class a thread holds two magazines, loaded and previous (Bonwick & Adams 2001). Of the loaded
 // one it keeps only the address of the top object. On underflow and overflow the two are swapped
 // first; the depot is asked only when both are empty or both are full, so a program that hovers
-// around a boundary stays in the thread. Capacities start small and grow fourfold at each such trip.
+// around a boundary stays in the thread. Capacities start small and grow fourfold at each such
+// trip.
 //
 // A class not used yet points at the sentinel, a constant magazine that is empty and full at once,
 // and kNullCache is a cache whose every class does: it stands for "no cache" wherever one is needed
