@@ -46,6 +46,9 @@ $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
 # The tests of the benchmarks run these; tools/bench/bench.mk has the rules.
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
+# So do those of the simulated core, and its golden figures.
+$(addprefix $(TESTS)/,simulated golden): | \
+  $(addprefix $(BUILD)/bench/,simulator w3_rationals w4_exchange w5_ring w6_larson)
 
 # One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)
