@@ -24,3 +24,7 @@ TEST_CASE("malloc, free, operator new and operator delete take as many instructi
   // The debug variant is not optimised for speed.
   if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("instructions"));
 }
+
+TEST_CASE("short runs miss caches and TLBs of the simulated core as seldom as before") {
+  if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("simulated"));
+}

@@ -25,6 +25,7 @@ BENCH_PAGE = --html $(BENCH_DIRECTORY)/$@.html
 
 include tools/bench/peers/peers.mk
 include tools/bench/others/others.mk
+include tools/bench/simulated/simulated.mk
 
 .PHONY: bench-programs
 bench-programs: $(BENCH_CXX_PROGRAMS) $(BENCH_C_PROGRAMS) $(BENCH_EMPTY)  ## build the workloads

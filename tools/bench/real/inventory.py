@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: MIT
 """A warehouse in Python: objects, dicts, lists, strings, JSON there and back.
 
-Run with PYTHONMALLOC=malloc, or Python's own allocator serves nearly everything, and with
-PYTHONHASHSEED=0, or the dicts collide differently in each run. Prints one line that is the same in
-every run.
+Run as `inventory.py [PART]`; PART is a divisor of the parts and orders. Run with
+PYTHONMALLOC=malloc, or Python's own allocator serves nearly everything, and with PYTHONHASHSEED=0,
+or the dicts collide differently in each run. Prints one line that is the same in every run.
 """
 import json
 import random
+import sys
 from collections import defaultdict
 
-PARTS, ORDERS, ROUNDS = 8_000, 20_000, 3
+PART = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+PARTS, ORDERS, ROUNDS = 8_000 // PART, 20_000 // PART, 3
 WORDS = "bolt nut washer gear shaft bearing spring valve pump filter hose clamp".split()
 
 

@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- Tables, closures, strings and binary trees in Lua, whose every object is a malloc of its own.
--- Run as `lua5.4 trees.lua`. Prints one line that is the same in every run.
+-- Run as `lua5.4 trees.lua [PART]`; PART is a divisor of the amounts. Prints one line that is the
+-- same in every run.
 
-local DEPTH, TREES, WORDS, RECORDS = 12, 130, 300000, 200000
+local PART = tonumber(arg[1] or 1)
+local DEPTH = 12 - math.floor(math.log(PART, 4))
+local TREES, WORDS, RECORDS = 130 // PART, 300000 // PART, 200000 // PART
 
 local seed = 42
 local function random(limit)
