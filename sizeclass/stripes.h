@@ -45,7 +45,7 @@ struct Stripes {
     const size_t most = (size_t{1} << piece_shift) / 16;
     const size_t step = std::max(alignment, page);
     if (area == 0 || step > most) return 0;
-    return std::max(area * 17 * page % most / step * step, step);
+    return std::max(size_t{area} * 17 * page % most / step * step, step);
   }
 };
 
