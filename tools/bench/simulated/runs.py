@@ -54,11 +54,11 @@ SELECT count(*), max(length(notes)) FROM (
 SELECT sum(json_extract(value, '$.id')) FROM json_each((
   SELECT json_group_array(json_object('id', id, 'note', note)) FROM purchase WHERE id <= 300));
 """
-# python3 starts without what is beside its own library, ruby is left out: its timer keeps valgrind
-# from ever ending.
+# python3 starts without the packages beside its own library. ruby is left out: its timer keeps it from
+# ever ending under valgrind.
 REAL = [
     run(f"sqlite3 -batch :memory: {shlex.quote(ORDERS)}", "W6 sqlite3"),
-    run("/usr/bin/python3 -I -S {real}/inventory.py 400", "W6 python3",
+    run("/usr/bin/python3 -S {real}/inventory.py 400", "W6 python3",
         environment={"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}),
     run("lua5.4 {real}/trees.lua 1000", "W6 lua"),
     run("perl {real}/words.pl 700", "W6 perl", environment={"PERL_HASH_SEED": "0"}),

@@ -29,11 +29,6 @@ class SetAssociative {
     return hit;
   }
 
-  bool contains(std::uint64_t key) {
-    const auto first = set_of(key), last = first + ways();
-    return std::find(first, last, key) != last;
-  }
-
   // The key is no longer there; its place is the next to be taken.
   void forget(std::uint64_t key) {
     const auto first = set_of(key), last = first + ways();

@@ -9,7 +9,7 @@ $(SIMULATOR): tools/bench/simulated/simulator.cpp
 	$(Q)$(CXX) -std=c++20 $(BENCH_FLAGS) -Wconversion $< -o $@
 
 .PHONY: bench-simulated
-bench-simulated: bench-deps  ## cache and TLB misses of short runs on a simulated core, the same in every run; half an hour
+bench-simulated: bench-deps  ## misses of short runs on a simulated core, not the clock; half an hour
 	$(MAKE) --no-print-directory all bench-programs $(SIMULATOR)
 	$(BENCH_PYTHON) tools/bench/simulated/simulated.py --build $(BUILD) \
 	  --json $(BENCH_DIRECTORY)/$@.json $(BENCH_OPTIONS)
