@@ -43,8 +43,9 @@ bool Heap::start(const HeapConfig& config) {
 bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   const size_t page = memory::page_bytes();
   Stripes objects = stripes(config, area_shift, kClassBits);
+  // Where addresses are few, half as many for each size of magazines as for a class.
   Stripes magazines =
-      stripes(config, std::min(area_shift, kMagazineAreaShiftMost), MagazineStore::kAreasShift);
+      stripes(config, std::min(area_shift - 1, kMagazineAreaShiftMost), MagazineStore::kAreasShift);
   size_t early = MagazineStore::early_bytes(config.slab_shift);
   size_t late = MagazineStore::late_bytes(magazines, config.slab_shift);
   size_t alignment = size_t{1} << objects.stripe_shift();
