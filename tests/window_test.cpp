@@ -35,7 +35,8 @@ Window small_window() {
   pktmalloc::HeapWindow& h = w.heap;
   h.classes = 1;
   h.object_bytes[0] = h.slab_bytes[0] = h.magazine_slab_bytes = 64;
-  h.area_bytes = h.reserved_bytes = h.piece_bytes[0] = 1 << 20;
+  h.area_bytes = h.reserved_bytes = 1 << 20;
+  h.piece_bytes[0] = 1 << 24;
   for (uint64_t& area : h.areas) area = here(8192);
   for (uint64_t& area : h.magazine_areas) area = here(8192);
   h.caches = h.cache_committed_bytes = h.waiting_bytes = here(8192);
@@ -95,10 +96,10 @@ TEST_CASE("a list of caches that has no end is left") {
   const auto put = [&](uint64_t offset, uint64_t word) {
     memcpy(behind.data() + offset - sizeof window, &word, sizeof word);
   };
-  window.heap.caches = here(2048);
-  window.heap.cache_committed_bytes = here(2056);
-  put(2048, here(16384));          // the first cache
-  put(2056, uint64_t{1} << 60);    // bytes of all
+  window.heap.caches = here(14336);
+  window.heap.cache_committed_bytes = here(14344);
+  put(14336, here(16384));         // the first cache
+  put(14344, uint64_t{1} << 60);   // bytes of all
   put(16384 + 4000, here(16384));  // is its own next
   put(16384 + 512, 5);             // objects that it handed out
   const Outcome itself = stat_of_faked(window, behind);

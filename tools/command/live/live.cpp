@@ -26,7 +26,7 @@ bool plausible(const Window& w) {
   constexpr uint64_t kWord = sizeof(uint64_t);
   constexpr uint64_t kLargestCache = uint64_t{1} << 16;
   constexpr uint64_t kLargestArea = uint64_t{1} << 37;
-  constexpr uint64_t kLeastPiece = uint64_t{1} << 20;
+  constexpr uint64_t kLeastPiece = uint64_t{1} << 23;
   const auto inside = [](uint64_t bytes, uint64_t at, uint64_t whole) {
     return at <= whole && bytes <= whole - at;
   };
