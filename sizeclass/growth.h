@@ -37,7 +37,7 @@ class Growth {
   }
 
   // Slabs were purged; any thread.
-  void purged(size_t bytes) { purged_.fetch_add(bytes, std::memory_order_relaxed); }
+  void purged(size_t bytes) { purged_.fetch_add(bytes, std::memory_order_release); }
 
   // Is a tick over, where so many bytes wait? Any thread.
   bool due(uint64_t waiting) const {
@@ -61,7 +61,7 @@ class Growth {
     budget_ = std::max(budget_ - static_cast<int64_t>(again - paid_), least);
     paid_ = again;
     at_ms_ = later;
-    const uint64_t purged = purged_.load(std::memory_order_relaxed);  // first: the other overtakes
+    const uint64_t purged = purged_.load(std::memory_order_acquire);  // first: the other overtakes
     const uint64_t resident = opened_.load(std::memory_order_relaxed) - purged;
     most_held_ = std::max(most_held_, held);
     const bool too_much = resident > std::max(2 * most_held_, kNothingWaits);

@@ -27,10 +27,10 @@ namespace pktmalloc {
 struct HeapConfig {
   unsigned area_shift = 37;        // 128 GiB an area: 64 of them are 8 TiB of 128 in user space
   unsigned least_area_shift = 26;  // 64 MiB: below, classes would exhaust at once
-  // A piece of 16 MiB: 64 of them are a stripe of 1 GiB, which one page of page table entries of
-  // the second level covers. Smaller ones split a large heap into more mappings, of which a process
-  // may have 65,530 by default: with 16 MiB that is 1 TiB.
-  unsigned piece_shift = 24;
+  // 64 MiB: a stripe is 4 GiB, which four pages of page table entries of the second level cover.
+  // Smaller pieces split a large heap into more mappings, two a piece, of which a process may have
+  // 65,530 by default: with 64 MiB that is 2 TiB.
+  unsigned piece_shift = 26;
   unsigned slab_shift = ClassTable::kSlabShift;
   size_t address_limit = ~size_t{0};  // bytes that all reservations together may take
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;

@@ -4,8 +4,8 @@
 //     address - base =  | stripe | area | offset in piece |
 //
 // An area's piece in each stripe is 1 << piece_shift bytes (area_place.h). While a program uses no
-// more than a piece of each class, all its objects lie in one stripe, 1 GiB with the default
-// geometry, and the upper levels of its page table are one page each. Constant after start; any
+// more than a piece of each class, all its objects lie in one stripe, 4 GiB with the default
+// geometry, and the upper levels of its page table are few pages. Constant after start; any
 // thread.
 #pragma once
 
@@ -37,8 +37,7 @@ struct Stripes {
  private:
   // 17 pages apart: translation buffers choose a set by the lowest bits of a page's number, 4 to 7
   // of them, and a page table has 8 entries in a cache line. Being odd, 17 meets every set before
-  // it meets one again, and neighbours never share a line. Up to a sixteenth of the piece: 256
-  // pages.
+  // it meets one again, and neighbours never share a line. Up to a sixteenth of the piece.
   // A colour that is not zero is never touched and keeps an area that overflows off the next one.
   size_t colour(unsigned area, size_t alignment) const {
     const size_t page = memory::page_bytes();

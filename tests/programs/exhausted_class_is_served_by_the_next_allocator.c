@@ -25,8 +25,8 @@ int main(void) {
     CHECK(statistics.passed >= (uint64_t)passed * (round + 1));
     for (int i = 0; i < kObjects; ++i) free(objects[i]);
   }
-  // The area of 64 MiB holds 43690 objects of 1536 bytes.
-  CHECK(pooled > 43000 && pooled < 43691);
+  // 64 MiB hold 43690 objects of 1536 bytes; up to a sixteenth is colour.
+  CHECK(pooled > 40900 && pooled < 43691);
   CHECK(pooled + passed == kObjects);
   CHECK(pktmalloc_class_bytes(malloc(kBytes)) == 1536);
   return 0;

@@ -15,7 +15,7 @@
 #include "interface.h"
 #include "random.h"
 
-enum { kThreadsMost = 1000, kSlots = 256 };
+enum { kThreadsMost = 1000, kSlots = 256, kOfNobodyElse = 3500 };
 static const size_t kSizes[] = {24, 64, 100, 640, 1500, 5000, 100000};
 static size_t thread_count = 4;
 static pthread_barrier_t done;
@@ -76,7 +76,7 @@ static void* come_and_go(void* argument) {
   pthread_key_t key;
   CHECK(pthread_key_create(&key, hold_late) == 0 && pthread_setspecific(key, &done) == 0);
   static void* held[500];
-  for (size_t i = 0; i < 500; ++i) CHECK((held[i] = malloc(224)) != NULL);
+  for (size_t i = 0; i < 500; ++i) CHECK((held[i] = malloc(kOfNobodyElse)) != NULL);
   for (size_t i = 0; i < 500; ++i) free(held[i]);
   return argument;
 }
@@ -105,6 +105,8 @@ int main(int argc, char** argv) {
     pthread_t thread;
     CHECK(pthread_create(&thread, &small, works ? work : hold, (void*)i) == 0);
   }
+  // Afterwards: memory that the others ask for would make what waits in the depot go back.
+  if (!works) pthread_barrier_wait(&done);
   pthread_t short_lived;
   CHECK(pthread_create(&short_lived, &small, come_and_go, NULL) == 0);
   CHECK(pthread_join(short_lived, NULL) == 0);
@@ -113,7 +115,6 @@ int main(int argc, char** argv) {
     say_ready();
     stay();
   }
-  pthread_barrier_wait(&done);
   if (main_thread != 0) pthread_exit(NULL);
   if (strcmp(mode, "forks") == 0) {
     const pid_t child = fork();

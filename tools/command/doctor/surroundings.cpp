@@ -54,7 +54,7 @@ std::optional<uint64_t> limit(const Process& process, const std::string& name) {
 }
 
 // The areas of all classes may take half of the addresses; each is a power of two between these.
-constexpr uint64_t kAreas = 70;  // with the bookkeeping
+constexpr uint64_t kAreas = 69;  // with the bookkeeping
 constexpr uint64_t kAreaMost = uint64_t{128} << 30;
 constexpr uint64_t kAreaLeast = uint64_t{64} << 20;
 
