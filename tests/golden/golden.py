@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIMULATED = HERE.parent.parent / "tools" / "bench" / "simulated"
@@ -81,11 +82,11 @@ def simulated(build):
     from trace import simulate
     library = str(pathlib.Path(build).resolve() / "libpktmalloc.so")
     programs = str(pathlib.Path(build).resolve() / "bench")
-    lines = []
-    for run in filter(lambda run: run.golden, OWN):
-        counts = simulate(run, library, programs)
-        lines += [f"{run.name}: {name} {counts[name]:.0f}" for name in SIMULATED_COUNTS]
-    return lines
+    runs = [run for run in OWN if run.golden]
+    with ThreadPoolExecutor(2) as pool:  # each waits for a valgrind of its own
+        counted = list(pool.map(lambda run: simulate(run, library, programs), runs))
+    return [f"{run.name}: {name} {counts[name]:.0f}"
+            for run, counts in zip(runs, counted) for name in SIMULATED_COUNTS]
 
 
 def is_near(expected, found):
