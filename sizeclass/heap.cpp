@@ -48,7 +48,8 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
       stripes(config, std::min(area_shift - 1, kMagazineAreaShiftMost), MagazineStore::kAreasShift);
   size_t early = MagazineStore::early_bytes(config.slab_shift);
   size_t late = MagazineStore::late_bytes(magazines, config.slab_shift);
-  size_t alignment = size_t{1} << objects.stripe_shift();
+  // Pages of page tables of the second level begin at each GiB.
+  size_t alignment = size_t{1} << std::min(objects.stripe_shift(), 30U);
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
     early += SlabArea::early_bytes(c);
