@@ -28,8 +28,9 @@ SIMULATED_COUNTS = ["instructions", "references", "tlb1_misses", "tlb2_misses", 
                     "l2_misses", "llc_misses", "page_faults", "cycles"]
 # Two runs differ by the digits of a time that is printed, two machines by the functions that the C library
 # chooses: 0.1 % of the instructions of a short run, and 20 of its cache misses, most of which are of the start. Two
-# folders differ by where stack and libraries lie: up to 1,600 first-level TLB misses of 3.7 million references.
-MARGIN, SLACK = 0.03, 2500
+# folders differ by where stack and libraries lie: up to 1,600 first-level TLB misses of 3.7 million references. Where
+# five busy pages meet in one set, as in W5 here, it is 100,000: which libraries are loaded decides, not ours.
+MARGIN, SLACK, TLB_SLACK = 0.03, 40, 2500
 
 
 def output(*command, **more):
@@ -95,7 +96,8 @@ def is_near(expected, found):
     name, _, count = expected.rpartition(" ")
     other_name, _, other_count = found.rpartition(" ")
     least, most = sorted((int(count), int(other_count)))
-    return name == other_name and most <= least * (1 + MARGIN) + SLACK
+    slack = TLB_SLACK if name.endswith("tlb1_misses") else SLACK
+    return name == other_name and most <= least * (1 + MARGIN) + slack
 
 
 def main(build, name, *options):
