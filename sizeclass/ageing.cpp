@@ -46,22 +46,23 @@ uint32_t Ageing::rounds_in(const Supply& supply, unsigned line) {
   return is_class(line) ? area(supply, line).size_class().largest_rounds : 1;
 }
 
-uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
+// Bytes in so many magazines and in the empty slabs.
+uint64_t Ageing::waiting_with(const Supply& supply, unsigned line, uint64_t stacked) {
   const SlabArea& slabs = area(supply, line);
-  const SizeClass& c = slabs.size_class();
-  const uint64_t stacked = is_class(line) ? supply.depot.depth(static_cast<ClassId>(line))
-                                          : supply.store.empties(line - kMaxClasses);
-  return stacked * rounds_in(supply, line) * c.object_bytes +
+  return stacked * rounds_in(supply, line) * slabs.size_class().object_bytes +
          slabs.empty_slabs() * slabs.slab_bytes();
+}
+
+uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
+  return waiting_with(supply, line,
+                      is_class(line) ? supply.depot.depth(static_cast<ClassId>(line))
+                                     : supply.store.empties(line - kMaxClasses));
 }
 
 // Of what waits in a class, what a thread can tell that made a trip just now: it has this number at
 // hand, while those of other homes lie with other processors.
 uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
-  const SlabArea& slabs = supply.areas[index(id)];
-  const SizeClass& c = slabs.size_class();
-  return uint64_t{supply.depot.depth(id, home)} * c.largest_rounds * c.object_bytes +
-         slabs.empty_slabs() * slabs.slab_bytes();
+  return waiting_with(supply, index(id), supply.depot.depth(id, home));
 }
 
 uint64_t Ageing::waiting_in_all(const Supply& supply) {

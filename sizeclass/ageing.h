@@ -105,6 +105,7 @@ class Ageing {
   bool drain_one(const Supply& supply, unsigned line);
   static SlabArea& area(const Supply& supply, unsigned line);
   static uint32_t rounds_in(const Supply& supply, unsigned line);
+  static uint64_t waiting_with(const Supply& supply, unsigned line, uint64_t stacked);
   static uint64_t waiting_in(const Supply& supply, unsigned line);
   static uint64_t held_in_all(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
