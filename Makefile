@@ -8,7 +8,7 @@ endif
 BUILD := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
 SANITIZER := $(filter asan ubsan tsan,$(VARIANT))
 
-VERSION := $(shell sed -n 's/^\#define PKTMALLOC_VERSION "\(.*\)"/\1/p' preload/pktmalloc.h)
+VERSION := $(shell sed -n 's/^\#define PKTMALLOC_VERSION "\(.*\)"/\1/p' preload/contract/pktmalloc.h)
 SONAME := libpktmalloc.so.0
 
 CXX := g++
@@ -40,10 +40,10 @@ LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC \
   -ftls-model=initial-exec -falign-functions=64 \
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 LIBRARY_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nodelete \
-  -Wl,--version-script=preload/exports.map
+  -Wl,--version-script=preload/contract/exports.map
 
 ENGINE_SOURCES := $(wildcard sizeclass/*.cpp)
-PRELOAD_SOURCES := $(wildcard preload/*.cpp)
+PRELOAD_SOURCES := $(wildcard preload/*.cpp) $(filter-out preload/checked/%,$(wildcard preload/*/*.cpp))
 ENGINE_OBJECTS := $(ENGINE_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 PRELOAD_OBJECTS := $(PRELOAD_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 # The checked library: the same sources compiled again, and the checks.
@@ -77,14 +77,14 @@ $(BUILD)/libpktmalloc.a: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS)
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/exports.map
+$(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/contract/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(LIBRARY_LINK) -o $@ $(filter %.o,$^)
 	$(Q)ln -sf libpktmalloc.so $(BUILD)/$(SONAME)
 
 # The same name for the loader: preloaded under a program that was linked with the normal library,
 # it takes that one's place.
-$(BUILD)/libpktmalloc-checked.so: $(ENGINE_OBJECTS) $(CHECKED_OBJECTS) preload/exports.map
+$(BUILD)/libpktmalloc-checked.so: $(ENGINE_OBJECTS) $(CHECKED_OBJECTS) preload/contract/exports.map
 	$(call say,LINK)
 	$(Q)$(CC) $(LIBRARY_LINK) -o $@ $(filter %.o,$^)
 

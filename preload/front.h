@@ -9,7 +9,7 @@ namespace pktmalloc {
 namespace front = ::pktmalloc::checked;
 }
 #else
-#include "preload/entry.h"
+#include "preload/serving/entry.h"
 namespace pktmalloc {
 namespace front = ::pktmalloc;
 }

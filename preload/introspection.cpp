@@ -9,13 +9,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "preload/contract/format.h"
+#include "preload/contract/pktmalloc.h"
 #include "preload/export.h"
-#include "preload/format.h"
-#include "preload/next_allocator.h"
-#include "preload/pktmalloc.h"
-#include "preload/report.h"
-#include "preload/snapshot.h"
-#include "preload/thread.h"
+#include "preload/process/next_allocator.h"
+#include "preload/process/thread.h"
+#include "preload/reports/report.h"
+#include "preload/reports/snapshot.h"
 
 namespace {
 

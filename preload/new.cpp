@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "preload/base/message.h"
 #include "preload/export.h"
 #include "preload/front.h"
-#include "preload/message.h"
-#include "preload/next_allocator.h"
+#include "preload/process/next_allocator.h"
 
 namespace {
 

@@ -73,9 +73,9 @@ class alignas(64) Cache {
     return true;
   }
 
-  // For whoever wants to see some allocations (preload/sampler.h): after so many more objects of
-  // the class allocate() fails as if there were none. unmark() undoes that and must come before the
-  // next allocate_slow(); the cache itself does it where it needs the magazine.
+  // For whoever wants to see some allocations (preload/profile/sampler.h): after so many more
+  // objects of the class allocate() fails as if there were none. unmark() undoes that and must come
+  // before the next allocate_slow(); the cache itself does it where it needs the magazine.
   struct Marks {
     uintptr_t* slot[kMaxClasses];   // where kEmptyMark lies; none
     uintptr_t object[kMaxClasses];  // what lay there

@@ -7,10 +7,10 @@
 // The address is the index: owner() is a subtraction, a comparison and a shift. Before start() it
 // says of every pointer that it is not ours.
 //
-// The program's threads reach their Cache in their own way (preload/thread.h); the heap only keeps
-// the list of them. allocate() and release() accept no cache and then work on the slabs directly.
-// Layers below: cache, depot, magazine store, slab area, memory, class table. Knows nothing of
-// malloc's contract, of the environment or of processes.
+// The program's threads reach their Cache in their own way (preload/process/thread.h); the heap
+// only keeps the list of them. allocate() and release() accept no cache and then work on the slabs
+// directly. Layers below: cache, depot, magazine store, slab area, memory, class table. Knows
+// nothing of malloc's contract, of the environment or of processes.
 #pragma once
 
 #include <cstddef>

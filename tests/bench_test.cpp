@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/pktmalloc.h"
+#include "preload/contract/pktmalloc.h"
 #include "tests/bench.h"
 
 namespace {

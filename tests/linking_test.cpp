@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/pktmalloc.h"
+#include "preload/contract/pktmalloc.h"
 #include "tests/program.h"
 #include "tests/temporary_folder.h"
 

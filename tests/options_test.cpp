@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/pktmalloc.h"
+#include "preload/contract/pktmalloc.h"
 #include "tests/program.h"
 #include "tests/setuid.h"
 #include "tests/temporary_folder.h"
@@ -23,7 +23,7 @@ struct Option {
 
 const std::vector<Option> kOptions = {
 #define OPTION(NAME, default_value, accepted, help) {"PKTMALLOC_" #NAME, default_value, accepted},
-#include "preload/options.def"
+#include "preload/contract/options.def"
 #undef OPTION
 };
 

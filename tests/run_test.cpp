@@ -36,7 +36,7 @@ Program shell(const std::string& script) {
 bool has_option(const std::string& name) {
   const std::string names[] = {
 #define OPTION(NAME, default_value, accepted, help) #NAME,
-#include "preload/options.def"
+#include "preload/contract/options.def"
 #undef OPTION
   };
   const bool found = std::find(std::begin(names), std::end(names), name) != std::end(names);

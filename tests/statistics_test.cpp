@@ -19,7 +19,7 @@ namespace {
 const char* const kKeys[] = {
 #define PROCESS_STATISTIC(key, kind, help) #key,
 #define CLASS_STATISTIC(key, kind, help) #key,
-#include "preload/statistics.def"
+#include "preload/contract/statistics.def"
 #undef CLASS_STATISTIC
 #undef PROCESS_STATISTIC
 };

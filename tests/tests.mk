@@ -56,7 +56,7 @@ $(addprefix $(TESTS)/,simulated golden): | \
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)
 PROGRAM_NAMES := $(basename $(notdir $(PROGRAM_SOURCES)))
 PROGRAMS := $(foreach way,plain shared static,$(PROGRAM_NAMES:%=$(TESTS)/bin/%-$(way)))
-PROGRAM_FLAGS := -g -O1 -Ipreload -Wall -Wextra $(WERROR) -Wno-unused-result -fno-builtin -pthread -MMD -MP
+PROGRAM_FLAGS := -g -O1 -Ipreload/contract -Wall -Wextra $(WERROR) -Wno-unused-result -fno-builtin -pthread -MMD -MP
 # A C++ program and a C program are linked by their own drivers; both may load further libraries.
 PROGRAM_LINK_plain :=
 PROGRAM_LINK_shared := -L$(BUILD) -Wl,--no-as-needed -lpktmalloc -Wl,-rpath,'$$ORIGIN/../..'

@@ -12,9 +12,9 @@
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 #include "preload/checked/quarantine.h"
-#include "preload/entry.h"
-#include "preload/next_allocator.h"
-#include "preload/symbols.h"
+#include "preload/process/next_allocator.h"
+#include "preload/serving/entry.h"
+#include "preload/stacks/symbols.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -9,8 +9,8 @@
 
 #include <cstddef>
 
-#include "preload/call.h"
-#include "preload/stacks.h"
+#include "preload/serving/call.h"
+#include "preload/stacks/stacks.h"
 
 namespace pktmalloc::checked {
 

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "preload/options.h"
-#include "preload/report.h"
-#include "preload/symbols.h"
-#include "preload/writer.h"
+#include "preload/base/options.h"
+#include "preload/contract/writer.h"
+#include "preload/reports/report.h"
+#include "preload/stacks/symbols.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <cstdlib>
 
+#include "preload/base/mapping.h"
+#include "preload/base/options.h"
 #include "preload/checked/finding.h"
-#include "preload/mapping.h"
-#include "preload/options.h"
-#include "preload/thread.h"
+#include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/large_objects.h"
 
-#include "preload/mapping.h"
-#include "preload/thread.h"
+#include "preload/base/mapping.h"
+#include "preload/process/thread.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The checks in the life of the process: start, load, fork, exit (preload/checks.h).
+// The checks in the life of the process: start, load, fork, exit (preload/process/checks.h).
 #include <sys/auxv.h>
 
 #include <cstring>
 
+#include "preload/base/options.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/quarantine.h"
-#include "preload/checks.h"
-#include "preload/options.h"
+#include "preload/process/checks.h"
 
 namespace pktmalloc {
 

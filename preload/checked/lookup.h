@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "preload/checked/object.h"
-#include "preload/process.h"
+#include "preload/process/process.h"
 
 namespace pktmalloc::checked {
 

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/call.h"
-#include "preload/stacks.h"
+#include "preload/serving/call.h"
+#include "preload/stacks/stacks.h"
 
 namespace pktmalloc::checked {
 

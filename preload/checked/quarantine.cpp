@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/quarantine.h"
 
+#include "preload/base/mapping.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
-#include "preload/entry.h"
-#include "preload/mapping.h"
+#include "preload/serving/entry.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -4,9 +4,9 @@
 
 Without an option writes the generated parts of README.md and docs/benchmarks.md anew, each between
 a pair of marks such as "options begin" and "options end": the table of options from
-preload/options.def, the figures from docs/figures.json (written by `make bench-publish`). With
+preload/contract/options.def, the figures from docs/figures.json (written by `make bench-publish`). With
 --check changes nothing and fails where a part is out of date, or where docs/statistics.md does not
-define a key of preload/statistics.def, or docs/conformance.md names a program that is not in
+define a key of preload/contract/statistics.def, or docs/conformance.md names a program that is not in
 tests/programs.
 """
 import json
@@ -26,7 +26,7 @@ def joined(literals):
 
 def option_table():
     rows = ["| variable | default | values | what it does |", "|---|---|---|---|"]
-    for name, default, accepted, text in OPTION.findall((ROOT / "preload/options.def").read_text()):
+    for name, default, accepted, text in OPTION.findall((ROOT / "preload/contract/options.def").read_text()):
         rows.append(f"| `PKTMALLOC_{name}` | `{joined(default)}` | {joined(accepted)} | {joined(text)} |")
     return "\n".join(rows) + "\n"
 
@@ -142,7 +142,7 @@ def main(check):
         else:
             path.write_text(wanted)
     glossary = (ROOT / "docs/statistics.md").read_text()
-    for scope, key in STATISTIC.findall((ROOT / "preload/statistics.def").read_text()):
+    for scope, key in STATISTIC.findall((ROOT / "preload/contract/statistics.def").read_text()):
         if f"`{key}`" not in glossary:
             faults.append(f"docs/statistics.md: does not define {scope.lower()} statistic `{key}`")
     for line in (ROOT / "docs/conformance.md").read_text().splitlines():

@@ -41,7 +41,8 @@ PRELOAD = [
     "reporter",
     "report",
     "report_file",
-    "leaks format_profile sizes",
+    "leaks sizes",
+    "format_profile",
     "profile address_table size_histogram",
     "snapshot window",
     "format format_text format_json format_prometheus",
@@ -70,9 +71,9 @@ FOLDERS = {
     # The class table, the shapes of the statistics and options, and for a benchmark of the depot
     # what it is made of.
     "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "sizeclass/classes.def",
-              "preload/pktmalloc.h", "preload/statistics.h", "preload/statistics.def",
-              "preload/options.def", "preload/window.h", "preload/format.h", "preload/bytes.h",
-              "preload/trace_format.h", "sizeclass/statistics.h",
+              "preload/contract/pktmalloc.h", "preload/contract/statistics.h", "preload/contract/statistics.def",
+              "preload/contract/options.def", "preload/contract/window.h", "preload/contract/format.h", "preload/contract/bytes.h",
+              "preload/contract/trace_format.h", "sizeclass/statistics.h",
               "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
 }
 # Folders of tools/command, top to bottom; those of one line do not include each other. Above them

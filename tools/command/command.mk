@@ -18,7 +18,7 @@ $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp
 
 # The formats of the statistics are the library's.
 COMMAND_FORMATS := $(patsubst %,$(BUILD)/obj/preload/%.o, \
-  format_text format_json format_prometheus writer)
+  contract/format_text contract/format_json contract/format_prometheus contract/writer)
 
 $(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS) $(ENGINE)
 	$(call say,LINK)

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "preload/pktmalloc.h"
+#include "preload/contract/pktmalloc.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/running.h"
 #include "tools/command/doctor/surroundings.h"

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-#include "preload/pktmalloc.h"
+#include "preload/contract/pktmalloc.h"
 #include "tools/command/failure.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/standard_output.h"

@@ -22,7 +22,7 @@ void read_classes(const Json& classes, HeapStatistics& heap) {
     c.object_bytes = from.at("bytes");
 #define PROCESS_STATISTIC(key, kind, help)
 #define CLASS_STATISTIC(key, kind, help) c.key = from.value(#key, uint64_t{0});
-#include "preload/statistics.def"
+#include "preload/contract/statistics.def"
 #undef CLASS_STATISTIC
 #undef PROCESS_STATISTIC
   }
@@ -31,7 +31,7 @@ void read_classes(const Json& classes, HeapStatistics& heap) {
 void read_process(const Json& from, ProcessStatistics& p) {
 #define PROCESS_STATISTIC(key, kind, help) p.key = from.value(#key, uint64_t{0});
 #define CLASS_STATISTIC(key, kind, help)
-#include "preload/statistics.def"
+#include "preload/contract/statistics.def"
 #undef CLASS_STATISTIC
 #undef PROCESS_STATISTIC
 }

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "preload/statistics.h"
+#include "preload/contract/statistics.h"
 
 namespace pktmalloc {
 

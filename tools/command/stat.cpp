@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "preload/format.h"
+#include "preload/contract/format.h"
 #include "tools/command/failure.h"
 #include "tools/command/live/live.h"
 #include "tools/command/live/process_table.h"

@@ -20,7 +20,7 @@ install: all  ## install libraries, header, pkg-config file, command, man pages 
 	ln -sf $(SONAME) $(INSTALL_LIB)/libpktmalloc.so
 	install -m 755 $(BUILD)/libpktmalloc-checked.so $(INSTALL_LIB)/libpktmalloc-checked.so
 	install -m 644 $(BUILD)/libpktmalloc.a $(INSTALL_LIB)/libpktmalloc.a
-	install -m 644 preload/pktmalloc.h $(INSTALL_INCLUDE)/pktmalloc.h
+	install -m 644 preload/contract/pktmalloc.h $(INSTALL_INCLUDE)/pktmalloc.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/install/pktmalloc.pc.in \
 	  > $(INSTALL_LIB)/pkgconfig/pktmalloc.pc
 	install -m 755 $(COMMAND) $(INSTALL_BIN)/pktmalloc

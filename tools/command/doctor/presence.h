@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "preload/window.h"
+#include "preload/contract/window.h"
 #include "tools/command/system/process.h"
 
 namespace pktmalloc {

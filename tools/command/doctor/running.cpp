@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "preload/pktmalloc.h"
+#include "preload/contract/pktmalloc.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/presence.h"
 #include "tools/command/failure.h"

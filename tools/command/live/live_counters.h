@@ -2,8 +2,8 @@
 // The counters behind a Window: copies them out of their process and sums them up.
 #pragma once
 
-#include "preload/statistics.h"
-#include "preload/window.h"
+#include "preload/contract/statistics.h"
+#include "preload/contract/window.h"
 #include "tools/command/system/remote_memory.h"
 
 namespace pktmalloc {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "preload/bytes.h"
+#include "preload/contract/bytes.h"
 #include "tools/command/text/printable.h"
 
 namespace pktmalloc {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "preload/bytes.h"
+#include "preload/contract/bytes.h"
 #include "tools/command/live/live.h"
 #include "tools/command/text/printable.h"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "preload/pktmalloc.h"
+#include "preload/contract/pktmalloc.h"
 #include "tools/command/page/svg.h"
 
 namespace pktmalloc {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// HeapProfile: a file that the library wrote for PKTMALLOC_PROFILE (preload/format_profile.cpp), or
-// any other in the "heapprofile" text format of gperftools.
+// HeapProfile: a file that the library wrote for PKTMALLOC_PROFILE
+// (preload/profile/format_profile.cpp), or any other in the "heapprofile" text format of
+// gperftools.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocks: those of a trace (preload/trace_format.h), up to its end or to the damage, and the
-// records in them.
+// Blocks: those of a trace (preload/contract/trace_format.h), up to its end or to the damage, and
+// the records in them.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/trace_format.h"
+#include "preload/contract/trace_format.h"
 #include "tools/command/replay/plain_file.h"
 
 namespace pktmalloc {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "preload/statistics.h"
+#include "preload/contract/statistics.h"
 
 namespace pktmalloc {
 

@@ -31,7 +31,7 @@ ClassStatistics& entry(HeapStatistics& heap, uint64_t object_bytes) {
 void add(Snapshot& sum, const Snapshot& more) {
 #define PROCESS_STATISTIC(key, kind, help) sum.process.key += more.process.key;
 #define CLASS_STATISTIC(key, kind, help)
-#include "preload/statistics.def"
+#include "preload/contract/statistics.def"
 #undef CLASS_STATISTIC
 #undef PROCESS_STATISTIC
   for (unsigned i = 0; i < more.heap.classes; ++i) {
@@ -39,7 +39,7 @@ void add(Snapshot& sum, const Snapshot& more) {
     ClassStatistics& to = entry(sum.heap, from.object_bytes);
 #define PROCESS_STATISTIC(key, kind, help)
 #define CLASS_STATISTIC(key, kind, help) to.key += from.key;
-#include "preload/statistics.def"
+#include "preload/contract/statistics.def"
 #undef CLASS_STATISTIC
 #undef PROCESS_STATISTIC
   }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "preload/base/environment.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace pktmalloc {
+namespace {
+
+constexpr char kPreload[] = "LD_PRELOAD=";
+constexpr char kOption[] = "PKTMALLOC_";
+constexpr char kSeparators[] = " :";
+
+bool begins_with(const char* text, const char* start) {
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+const char* file_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+// Takes the entries with that file name out of a list. True if any entry is left.
+bool drop_entry(char* list, const char* name) {
+  char* to = list;
+  const size_t name_length = strlen(name);
+  for (const char* from = list + strspn(list, kSeparators); *from != '\0';) {
+    const size_t length = strcspn(from, kSeparators);
+    const bool ours = length >= name_length &&
+                      strncmp(from + length - name_length, name, name_length) == 0 &&
+                      (length == name_length || from[length - name_length - 1] == '/');
+    const size_t with_separators = length + strspn(from + length, kSeparators);
+    if (!ours) {
+      if (to != list) *to++ = ':';
+      memmove(to, from, length);
+      to += length;
+    }
+    from += with_separators;
+  }
+  *to = '\0';
+  return to != list;
+}
+
+}  // namespace
+
+void leave_environment() {
+  Dl_info here;
+  if (environ == nullptr) return;
+  if (dladdr(reinterpret_cast<void*>(&leave_environment), &here) == 0) return;
+  const char* const name = file_name(here.dli_fname);
+  char** to = environ;
+  for (char** from = environ; *from != nullptr; ++from) {
+    const bool stays = begins_with(*from, kPreload) ? drop_entry(*from + strlen(kPreload), name)
+                                                    : !begins_with(*from, kOption);
+    if (stays) *to++ = *from;
+  }
+  *to = nullptr;
+}
+
+}  // namespace pktmalloc

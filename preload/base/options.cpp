@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "preload/base/options.h"
+
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "preload/base/message.h"
+#include "preload/contract/pktmalloc.h"
+
+namespace pktmalloc {
+namespace {
+
+constinit Options parsed;
+
+bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
+
+struct Unit {
+  const char* name;
+  uint64_t factor;
+};
+
+constexpr Unit kBytes[] = {{"", 1},          {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
+                           {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
+
+// A whole number with one of the units behind it; false when it is anything else or out of range.
+// Moves `text` behind what it read.
+template <size_t kCount>
+bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
+                    uint64_t& out) {
+  uint64_t n = 0;
+  const char* digits = text;
+  for (; *text >= '0' && *text <= '9'; ++text) {
+    n = n * 10 + static_cast<uint64_t>(*text - '0');
+    if (n > most) return false;
+  }
+  if (text == digits) return false;
+  const size_t length = strcspn(text, ",");
+  for (const Unit& unit : units) {
+    if (strlen(unit.name) != length || strncmp(unit.name, text, length) != 0) continue;
+    text += length;
+    if (n > most / unit.factor) return false;
+    out = n * unit.factor;
+    return out >= least;
+  }
+  return false;
+}
+
+bool parse_number(const char* text, int least, int most, int& out) {
+  static constexpr Unit kOnes[] = {{"", 1}};
+  uint64_t n = 0;
+  if (!parse_quantity(text, kOnes, static_cast<uint64_t>(least), static_cast<uint64_t>(most), n) ||
+      *text != '\0') {
+    return false;
+  }
+  out = static_cast<int>(n);
+  return true;
+}
+
+// Paths are copied: programs that set their title (redis, postgres) write over the environment.
+char stats_path[PATH_MAX];
+char sizes_path[PATH_MAX];
+char next_path[PATH_MAX];
+char trace_path[PATH_MAX];
+char profile_path[PATH_MAX];
+
+char name[NAME_MAX + 1];  // of the program; arguments are written over as well
+
+// nullptr when it is too long for a path.
+const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
+  const size_t bytes = strlen(value) + 1;
+  return bytes > sizeof copy ? nullptr : static_cast<const char*>(memcpy(copy, value, bytes));
+}
+
+// A mere word is more likely a mistaken switch, such as "off", than a file to write.
+bool parse_path(const char* value, char (&copy)[PATH_MAX], const char*& path) {
+  path = equal(value, "0") ? nullptr : copy_path(value, copy);
+  return equal(value, "0") || (strpbrk(value, "/.") != nullptr && path != nullptr);
+}
+
+bool parse_STATS(const char* value) {
+  if (!equal(value, "1")) return parse_path(value, stats_path, parsed.stats_path);
+  parsed.stats_path = "";
+  return true;
+}
+
+bool parse_SIZES(const char* value) { return parse_path(value, sizes_path, parsed.sizes_path); }
+
+constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+
+bool parse_STATS_INTERVAL(const char* value) {
+  parsed.stats_interval_ms = 0;
+  return equal(value, "0") ||
+         (parse_quantity(value, kTimes, 100, 86'400'000, parsed.stats_interval_ms) &&
+          *value == '\0');
+}
+
+bool parse_STATS_SIGNAL(const char* value) {
+  struct Signal {
+    const char* name;
+    int number;
+  };
+  static constexpr Signal kSignals[] = {
+      {"0", 0}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"WINCH", SIGWINCH}};
+  for (const Signal& signal : kSignals) {
+    parsed.stats_signal = signal.number;
+    if (equal(value, signal.name)) return true;
+  }
+  return parse_number(value, 34, 64, parsed.stats_signal);
+}
+
+bool parse_TELL(const char* value) { return parse_number(value, 0, INT_MAX, parsed.tell); }
+
+bool parse_CHILDREN(const char* value) {
+  parsed.children = equal(value, "1");
+  return equal(value, "1") || equal(value, "0");
+}
+
+bool parse_CLASSES(const char* value) {
+  parsed.class_count = 0;
+  if (equal(value, "default")) return true;
+  constexpr unsigned kMost = kMaxClasses - 1;
+  unsigned count = 0;
+  for (;; ++value) {
+    uint64_t bytes = 0;
+    if (count == kMost || !parse_quantity(value, kBytes, 1, 1 << 20, bytes)) return false;
+    parsed.class_sizes[count++] = bytes;
+    if (*value == '\0') break;
+  }
+  std::sort(parsed.class_sizes, parsed.class_sizes + count);
+  parsed.class_count = count;
+  return true;
+}
+
+bool parse_NEXT(const char* value) {
+  parsed.next_path = equal(value, "default")    ? nullptr
+                     : equal(value, "mimalloc") ? "libmimalloc.so.2"
+                                                : copy_path(value, next_path);
+  return equal(value, "default") || equal(value, "mimalloc") ||
+         (strchr(value, '/') != nullptr && parsed.next_path != nullptr);
+}
+
+bool parse_AGE(const char* value) {
+  return parse_quantity(value, kTimes, 4, 3'600'000, parsed.age_ms) && *value == '\0';
+}
+
+bool parse_BACKGROUND(const char* value) {
+  parsed.background = equal(value, "0")   ? Switch::kOff
+                      : equal(value, "1") ? Switch::kOn
+                                          : Switch::kAuto;
+  return equal(value, "auto") || equal(value, "0") || equal(value, "1");
+}
+
+bool parse_TRACE(const char* value) { return parse_path(value, trace_path, parsed.trace_path); }
+
+bool parse_VERBOSE(const char* value) {
+  parsed.verbose = equal(value, "1");
+  return equal(value, "0") || equal(value, "1");
+}
+
+bool parse_PROFILE(const char* value) {
+  return parse_path(value, profile_path, parsed.profile_path);
+}
+
+bool parse_PROFILE_RATE(const char* value) {
+  return parse_quantity(value, kBytes, 1, uint64_t{1} << 40, parsed.profile_rate) && *value == '\0';
+}
+
+bool parse_PROFILE_STACKS(const char* value) {
+  parsed.profile_stacks =
+      equal(value, "frame_pointers") ? StackWalk::kFramePointers : StackWalk::kUnwind;
+  return equal(value, "frame_pointers") || equal(value, "unwind");
+}
+
+bool parse_PROFILE_LEAKS(const char* value) {
+  parsed.profile_leaks = equal(value, "1");
+  return equal(value, "0") || equal(value, "1");
+}
+
+bool parse_CHECK(const char* value) {
+  parsed.check_reports = equal(value, "report");
+  return equal(value, "report") || equal(value, "abort");
+}
+
+bool parse_QUARANTINE(const char* value) {
+  return parse_quantity(value, kBytes, 0, size_t{16} << 30, parsed.quarantine_bytes) &&
+         *value == '\0';
+}
+
+bool parse_GUARD(const char* value) {
+  return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size) && *value == '\0';
+}
+
+struct Option {
+  const char* name;
+  const char* default_value;
+  const char* accepted;
+  bool (*parse)(const char* value);
+  bool checked;       // of the checked library only
+  bool normal;        // of the normal one only
+  const char* given;  // in the environment
+};
+
+constexpr char kPrefix[] = "PKTMALLOC_";
+constexpr size_t kPrefixLength = sizeof kPrefix - 1;
+
+constinit Option table[] = {
+#define OPTION(NAME, default_value, accepted, help) \
+  {#NAME, default_value, accepted, parse_##NAME, false, false, nullptr},
+#define CHECKED_OPTION(NAME, default_value, accepted, help) \
+  {#NAME, default_value, accepted, parse_##NAME, true, false, nullptr},
+#define NORMAL_OPTION(NAME, default_value, accepted, help) \
+  {#NAME, default_value, accepted, parse_##NAME, false, true, nullptr},
+#include "preload/contract/options.def"
+#undef OPTION
+};
+
+constexpr char kNames[] =
+#define OPTION(NAME, default_value, accepted, help) " " kOptionPrefix #NAME
+#define kOptionPrefix "PKTMALLOC_"
+#include "preload/contract/options.def"
+#undef kOptionPrefix
+#undef OPTION
+    ;
+
+// "NAME=value" behind the prefix.
+void read_variable(const char* variable) {
+  const char* equals = strchr(variable, '=');
+  if (equals == nullptr) return;
+  const size_t length = static_cast<size_t>(equals - variable);
+  for (Option& option : table) {
+    if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
+    option.given = equals + 1;
+    if (option.parse(option.given)) {
+      if (PKTMALLOC_CHECKED ? option.normal : option.checked) {
+        message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, option.given,
+                option.normal ? "libpktmalloc.so" : "libpktmalloc-checked.so");
+      }
+      return;
+    }
+    message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, option.given,
+            option.accepted, option.default_value);
+    option.given = nullptr;
+    option.parse(option.default_value);
+    return;
+  }
+  message("unknown option PKTMALLOC_%.*s is ignored; the options are%s", static_cast<int>(length),
+          variable, kNames);
+}
+
+void print_options() {
+  message("version %s%s", PKTMALLOC_VERSION, PKTMALLOC_CHECKED ? ", the checked library" : "");
+  for (const Option& option : table) {
+    message("PKTMALLOC_%s=%s (%s)", option.name,
+            option.given != nullptr ? option.given : option.default_value,
+            option.given != nullptr ? "environment" : "default");
+  }
+}
+
+}  // namespace
+
+void read_options() {
+  static bool done = false;
+  // A program linked with -static may allocate before libc knows its name.
+  if (*name == '\0') strncpy(name, program_invocation_short_name, sizeof name - 1);
+  if (done || environ == nullptr) return;
+  done = true;
+  if (getauxval(AT_SECURE) != 0) return;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (strncmp(*variable, kPrefix, kPrefixLength) == 0) read_variable(*variable + kPrefixLength);
+  }
+  if (parsed.verbose) print_options();
+}
+
+const Options& options() { return parsed; }
+
+const char* program_name() { return name; }
+
+}  // namespace pktmalloc

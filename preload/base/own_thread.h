@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// OwnThread: a thread of the library's own, at most one of each kind in a process. All signals
+// blocked, small stack.
+//
+// It is started at load or from the slow path of allocating functions, never from free: libc calls
+// free with its thread-stack lock held, which pthread_create takes as well. In the child of a fork
+// it is gone; the child's next consideration may start its own. A process ends when its last thread
+// does, so the last of the program's threads ends ours before.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "preload/base/futex.h"
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc {
+
+class OwnThread {
+ public:
+  // `run` names itself and returns when ending() is true.
+  constexpr OwnThread(LockRank rank, size_t stack_bytes, void* (*run)(void*))
+      : mutex_(rank), stack_bytes_(stack_bytes), run_(run) {}
+
+  // At load, before any start(): looks up libc's own pthread_create, because a wrapper's may be
+  // what is allocating.
+  static void allow();
+
+  // It runs, or never will.
+  bool settled() const { return settled_.load(std::memory_order_relaxed); }
+
+  // Starts it if nobody did; true if this call did.
+  bool start();
+
+  // For run(): a sleep of so long, or until it is to end.
+  bool ending() const { return ending_.load(std::memory_order_seq_cst) != 0; }
+  void rest(const timespec& time) { futex_wait(ending_, 0, &time); }
+
+  // Ends it and waits until it has; another start() may follow. `wake` is called for a thread that
+  // sleeps otherwise than by rest().
+  void end(void (*wake)());
+
+  // In the child of a fork.
+  void forget() {
+    running_ = false;
+    ending_.store(0, std::memory_order_relaxed);
+    settled_.store(false, std::memory_order_relaxed);
+  }
+
+  // Held while it is being started; for the fork handlers.
+  Mutex& mutex() { return mutex_; }
+
+ private:
+  bool create();
+
+  Mutex mutex_;
+  size_t stack_bytes_;
+  void* (*run_)(void*);
+  std::atomic<bool> settled_ = false;
+  std::atomic<uint32_t> ending_ = 0;  // futex word
+  bool running_ = false;              // guarded by mutex_, as the next
+  pthread_t thread_{};
+};
+
+}  // namespace pktmalloc

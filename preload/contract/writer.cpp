@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "preload/contract/writer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "preload/contract/quiet_write.h"
+
+namespace pktmalloc {
+
+void Writer::print(const char* format, ...) {
+  char line[500];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  if (length > 0) put(line, std::min(static_cast<size_t>(length), sizeof line - 1));
+}
+
+void Writer::put(const char* bytes, size_t count) {
+  length_ += count;
+  while (count > 0) {
+    const size_t now = std::min(count, room_ - used_);
+    memcpy(text_ + used_, bytes, now);
+    used_ += now;
+    bytes += now;
+    count -= now;
+    if (count == 0) return;
+    if (fd_ < 0) return;
+    flush();
+  }
+}
+
+void Writer::flush() {
+  const char* from = text_;
+  while (used_ > 0 && !failed_) {
+    const ssize_t written = quiet_write(fd_, from, used_);
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      failed_ = true;
+      break;
+    }
+    from += written;
+    used_ -= static_cast<size_t>(written);
+  }
+  used_ = 0;
+}
+
+bool Writer::finish() {
+  if (fd_ >= 0) {
+    flush();
+  } else if (room_ > 0) {
+    text_[std::min(used_, room_ - 1)] = '\0';
+  }
+  return !failed_;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "preload/observers/sizes.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "preload/base/mapping.h"
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/contract/format.h"
+#include "preload/contract/pktmalloc.h"
+#include "preload/observers/address_table.h"
+#include "preload/observers/observer.h"
+#include "preload/observers/size_histogram.h"
+#include "sizeclass/memory.h"
+
+namespace pktmalloc {
+namespace {
+
+static_assert(SizeHistogram::kRowBits == AddressTable::kIdBits);
+
+constinit AddressTable rows_of;  // the row of each live object
+constinit SizeHistogram histogram;
+constinit std::atomic<bool> recording = false;
+uint64_t started_us = 0;  // since the epoch: the load, or the fork
+constinit std::atomic<bool> ended = false;
+constinit std::atomic<uint64_t> missing = 0;  // allocations since it ended
+constinit std::atomic<uint32_t> threads = 0;
+
+// A bit per row: this thread has used it. nullptr: not yet, or refused.
+constinit thread_local std::atomic<uint64_t>* rows_used = nullptr;
+constinit thread_local bool thread_ended = false;
+constexpr size_t kRowsUsedBytes = (size_t{1} << SizeHistogram::kRowBits) / 8;
+
+void end() {
+  if (!ended.exchange(true)) {
+    message("PKTMALLOC_SIZES: no memory for the record of sizes, which ends here");
+  }
+}
+
+// A thread that has made its last call to us and allocates on counts no more.
+void count_thread(uint32_t row) {
+  if (rows_used == nullptr) {
+    if (thread_ended) return;
+    rows_used = static_cast<std::atomic<uint64_t>*>(map_lazily(kRowsUsedBytes));
+    if (rows_used == nullptr) return end();
+    threads.fetch_add(1, std::memory_order_relaxed);
+  }
+  std::atomic<uint64_t>& word = rows_used[row / 64];
+  const uint64_t bit = uint64_t{1} << row % 64;
+  const uint64_t before = word.load(std::memory_order_relaxed);  // nobody else's
+  if ((before & bit) != 0) return;
+  word.store(before | bit, std::memory_order_relaxed);
+  histogram[row].threads.fetch_add(1, std::memory_order_relaxed);
+}
+
+void record(void* p, size_t bytes, size_t alignment) {
+  const uint32_t row = histogram.find(bytes, alignment);
+  uint32_t before = AddressTable::kNoId;
+  if (row == SizeHistogram::kNoRow || !rows_of.put(p, row, before)) return end();
+  if (before != AddressTable::kNoId) histogram.remove_object(before);
+  histogram.add_object(row);
+  count_thread(row);
+}
+
+void allocated(void* p, size_t bytes, size_t alignment) {
+  if (ended.load(std::memory_order_relaxed)) {
+    missing.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const int saved_errno = errno;
+  record(p, bytes, alignment);
+  errno = saved_errno;
+}
+
+void released(void* p) {
+  if (ended.load(std::memory_order_relaxed)) return;
+  const uint32_t row = rows_of.take(p);
+  if (row != AddressTable::kNoId) histogram.remove_object(row);
+}
+
+void thread_exit() {
+  thread_ended = true;
+  if (rows_used == nullptr) return;
+  memory::release(rows_used, kRowsUsedBytes);
+  rows_used = nullptr;
+}
+
+uint64_t now_us() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
+}
+
+void lock() {
+  rows_of.lock();
+  histogram.mutex().lock();
+}
+
+void unlock() {
+  histogram.mutex().unlock();
+  rows_of.unlock();
+}
+
+void forked() {
+  histogram.begin_anew();
+  started_us = now_us();
+  threads.store(0, std::memory_order_relaxed);
+  missing.store(0, std::memory_order_relaxed);
+  if (rows_used == nullptr) return;
+  memory::release(rows_used, kRowsUsedBytes);
+  rows_used = nullptr;
+}
+
+// report.h has the last look.
+constexpr Observer kObserver{allocated, released, thread_exit, [] {}, lock, unlock, forked};
+
+}  // namespace
+
+void sizes_load() {
+  if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
+  const int saved_errno = errno;
+  rows_of.start();
+  started_us = now_us();
+  if (histogram.start()) {
+    observe(kObserver);
+    recording.store(true, std::memory_order_release);  // partner: recording_sizes()
+  } else {
+    end();
+  }
+  errno = saved_errno;
+}
+
+bool recording_sizes() { return recording.load(std::memory_order_acquire); }
+
+void write_sizes(Writer& out) {
+  const uint64_t peak = histogram.pin_peak();
+  out.print("{\n  \"schema\": 1,\n  \"content\": \"sizes\",\n  \"version\": \"%s\",\n",
+            PKTMALLOC_VERSION);
+  out.print("  \"program\": ");
+  write_string(out, program_name());
+  out.print(",\n  \"pid\": %d,\n  \"started\": %llu.%06llu,\n  \"time\": %lld,\n", getpid(),
+            number(started_us / 1'000'000), number(started_us % 1'000'000),
+            static_cast<long long>(time(nullptr)));
+  out.print("  \"threads\": %u,\n  \"peak_bytes\": %llu,\n  \"missing\": %llu,\n  \"sizes\": [",
+            threads.load(std::memory_order_relaxed), number(peak),
+            number(missing.load(std::memory_order_relaxed)));
+  const char* separator = "\n";
+  for (uint32_t i = 1; i <= histogram.rows(); ++i) {
+    const SizeHistogram::Row& row = histogram[i];
+    const uint64_t calls = row.calls.load(std::memory_order_relaxed);
+    const uint64_t live = histogram.live_at_pinned_peak(row);
+    if (calls == 0 && live == 0) continue;  // the parent's, before a fork
+    out.print("%s    {\"bytes\": %llu, \"alignment\": %llu, \"calls\": %llu, ", separator,
+              number(row.bytes), number(row.alignment), number(calls));
+    out.print("\"live_at_peak\": %llu, \"threads\": %u}", number(live),
+              row.threads.load(std::memory_order_relaxed));
+    separator = ",\n";
+  }
+  out.print("\n  ]\n}\n");
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "preload/observers/trace.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <new>
+
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/contract/trace_format.h"
+#include "preload/observers/observer.h"
+#include "preload/observers/trace_buffer.h"
+#include "preload/observers/trace_file.h"
+#include "preload/process/thread.h"
+#include "preload/reports/report.h"
+#include "sizeclass/clock.h"
+#include "sizeclass/memory.h"
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc {
+namespace {
+
+constinit std::atomic<bool> recording = false;  // no thread begins a record when it is false
+
+// No signal handler and no cancellation gets between what a lock guards.
+class Undisturbed {
+ public:
+  Undisturbed() {
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGPIPE);  // what our own writes may raise is quiet_write's
+    sigdelset(&all, SIGXFSZ);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
+    pthread_sigmask(SIG_SETMASK, &all, &signals_);
+  }
+  ~Undisturbed() {
+    pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+    pthread_setcancelstate(cancel_state_, nullptr);
+    errno = errno_;
+  }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  int errno_ = errno;
+  int cancel_state_;
+  sigset_t signals_;
+};
+
+constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all that were ever made
+constinit std::atomic<uint32_t> threads = 0;            // that got one
+constinit Mutex shared_mutex{LockRank::kTraceShared};
+constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
+
+constinit Mutex file_mutex{LockRank::kTraceFile};
+constinit TraceFile file;      // guarded by file_mutex
+constinit trace::State end{};  // how the trace will have ended; guarded by file_mutex
+constinit bool ended = false;  // nothing is written any more; guarded by file_mutex
+// Reads as false in the child of any fork, also before our fork handler has run there or when it
+// does not run: other libraries' handlers allocate. Not in that of vfork, which shares our memory.
+constinit bool* same_process = nullptr;
+constinit int process = 0;  // whose trace this is
+constinit int forked_from = 0;
+
+struct Mine {
+  TraceBuffer* buffer;
+  bool ended;
+  volatile bool busy;  // between begin and end of a record, where a signal handler may come
+};
+constinit thread_local Mine mine{nullptr, false, false};
+
+// Under file_mutex.
+void stop(trace::State state) {
+  recording.store(false, std::memory_order_relaxed);
+  end = state;
+}
+
+// Under file_mutex. Its thread may go on recording meanwhile: that is added behind `used`.
+void write_out(TraceBuffer& buffer) {
+  const uint32_t used = buffer.used.load(std::memory_order_acquire);
+  if (used == 0 || ended) return;
+  trace::Block& block = buffer.block;
+  block.kind = trace::BlockKind::kRecords;
+  block.bytes = used;
+  if ((!file.is_open() && !file.open(forked_from)) || !file.append(block)) {
+    stop(trace::State::kStopped);
+    file.close(end);
+    ended = true;
+  }
+}
+
+// In the child. Other threads' buffers are nobody's now, and what this thread recorded before is
+// the parent's. Locks of ours may have been held by threads that are gone.
+void begin_anew(bool interrupts_a_record) {
+  const Undisturbed undisturbed;
+  *same_process = true;
+  shared_mutex.forget_holder();
+  file_mutex.forget_holder();
+  forked_from = process;
+  process = getpid();
+  file.forget();
+  threads.store(0, std::memory_order_relaxed);
+  for (TraceBuffer* b = buffers.load(std::memory_order_relaxed); b != nullptr; b = b->next) {
+    b->restart();
+    b->taken.store(b == shared || b == mine.buffer, std::memory_order_relaxed);
+  }
+  if (mine.buffer != nullptr) mine.buffer->block.thread = threads.fetch_add(1) + 1;
+  if (!recording.load(std::memory_order_relaxed)) return;
+  char name_of_parent[PATH_MAX];
+  strcpy(name_of_parent, file.path());
+  // A handler that forked in the middle of a record goes back into it.
+  if (interrupts_a_record || !file.name() || strcmp(name_of_parent, file.path()) == 0) {
+    recording.store(false, std::memory_order_relaxed);
+  }
+}
+
+// Of the calling thread's buffer, or under shared_mutex.
+void flush(TraceBuffer& buffer) {
+  if (!*same_process) begin_anew(false);
+  const Undisturbed undisturbed;
+  const Lock lock(file_mutex);
+  write_out(buffer);
+  buffer.restart();
+}
+
+void* new_memory(size_t bytes) {
+  void* memory = memory::reserve(bytes, memory::page_bytes());
+  if (memory == nullptr || memory::commit(memory, bytes)) return memory;
+  memory::release(memory, bytes);
+  return nullptr;
+}
+
+TraceBuffer* new_buffer() {
+  void* memory = new_memory(trace::kMostBlockBytes);
+  return memory == nullptr ? nullptr : new (memory) TraceBuffer;
+}
+
+TraceBuffer* take_buffer() {
+  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
+    if (!b->taken.load(std::memory_order_relaxed) &&
+        !b->taken.exchange(true, std::memory_order_acquire)) {
+      return b;
+    }
+  }
+  TraceBuffer* b = new_buffer();
+  if (b == nullptr) return nullptr;
+  b->taken.store(true, std::memory_order_relaxed);
+  b->next = buffers.load(std::memory_order_relaxed);
+  while (!buffers.compare_exchange_weak(b->next, b, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+  }
+  return b;
+}
+
+// False: none for this thread now. Only a thread with a cache has one, because its end is told.
+bool attach() {
+  if (mine.ended || this_thread.cache == nullptr) return false;
+  const Undisturbed undisturbed;
+  mine.buffer = take_buffer();
+  if (mine.buffer == nullptr) {
+    const Lock lock(file_mutex);
+    if (end == trace::State::kEnded)
+      message("the trace %s ends early: no memory for a thread's buffer", file.path());
+    stop(trace::State::kStopped);
+    return false;
+  }
+  mine.buffer->restart();
+  mine.buffer->block.thread = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  return true;
+}
+
+void record(const TraceRecord& call) {
+  if (!recording.load(std::memory_order_relaxed)) return;
+  if (mine.busy || (mine.buffer == nullptr && !attach())) {
+    if (!recording.load(std::memory_order_relaxed)) return;
+    const Undisturbed undisturbed;
+    if (!*same_process) begin_anew(mine.busy);
+    const Lock lock(shared_mutex);
+    if (shared->full()) flush(*shared);
+    shared->add(call);
+    return;
+  }
+  mine.busy = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (mine.buffer->full()) flush(*mine.buffer);
+  mine.buffer->add(call);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  mine.busy = false;
+}
+
+void on_allocated(void* p, size_t bytes, size_t alignment) {
+  if (alignment == 0) return record({trace::kAllocation, p, bytes});
+  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
+  record({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
+}
+
+void on_zeroed(void* p, size_t bytes) {
+  record({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
+}
+
+void on_released(void* p) { record({trace::kRelease, p}); }
+
+void on_moving(void* p) { record({trace::kMove, p}); }
+
+void on_resized(void* from, void* p, size_t bytes, bool was_moving) {
+  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
+  record({trace::kSpecialAllocation, p, bytes, special, from});
+}
+
+void on_thread_exit() {
+  mine.ended = true;
+  TraceBuffer* const buffer = mine.buffer;
+  if (buffer == nullptr) return;
+  mine.buffer = nullptr;
+  flush(*buffer);
+  buffer->taken.store(false, std::memory_order_release);
+}
+
+// Other threads may still run: what they record from now on is lost, as what they would do after
+// the process has ended.
+void on_process_exit() {
+  const Undisturbed undisturbed;
+  const Lock shared_lock(shared_mutex);
+  const Lock lock(file_mutex);
+  recording.store(false, std::memory_order_relaxed);
+  if (ended) return;
+  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
+    write_out(*b);
+  }
+  // A forked child that recorded nothing leaves no file.
+  if (ended || !file.is_open()) return;
+  trace::Block last{};
+  last.kind = trace::BlockKind::kEnd;
+  last.start_ns = clock_ns();
+  if (!file.append(last)) end = trace::State::kStopped;
+  file.close(end);
+  ended = true;
+  report_tell("calls", file.path(), "replay");
+}
+
+void look_for_fork() {
+  if (process != getpid()) begin_anew(mine.busy);
+}
+
+void on_fork_lock() {}
+
+constexpr Observer kTracer = {on_allocated, on_released,   on_thread_exit, on_process_exit,
+                              on_fork_lock, look_for_fork, look_for_fork,  on_zeroed,
+                              on_moving,    on_resized};
+
+}  // namespace
+
+void trace_load() {
+  if (options().trace_path == nullptr) return;
+  if (PKTMALLOC_CHECKED) {
+    message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
+    return;
+  }
+  process = getpid();
+  end = trace::State::kEnded;
+  shared = take_buffer();
+  same_process = static_cast<bool*>(new_memory(memory::page_bytes()));
+  if (shared == nullptr || same_process == nullptr) {
+    message("no trace: there is no memory for its buffers");
+    return;
+  }
+  *same_process = true;
+  madvise(same_process, memory::page_bytes(), MADV_WIPEONFORK);
+  if (!file.name()) return;
+  file.load();
+  if (!file.open(0)) return;
+  recording = true;
+  observe(kTracer);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "preload/process/background.h"
+
+#include <sys/prctl.h>
+
+#include <atomic>
+
+#include "preload/base/futex.h"
+#include "preload/base/options.h"
+#include "preload/base/own_thread.h"
+#include "preload/process/process.h"
+#include "sizeclass/memory.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr uint64_t kWorthAThread = uint64_t{32} << 20;  // bytes of classes
+constexpr uint64_t kWorthATick = uint64_t{64} << 10;    // bytes that wait
+constexpr size_t kStackBytes = size_t{64} << 10;        // our need is 4 KiB
+
+constinit std::atomic<uint32_t> parked = 0;  // futex word: 1 while asleep without a timeout
+
+void wake() {
+  if (parked.load(std::memory_order_seq_cst) == 0) return;
+  // Partner: the store of 1 in run(). One of several wakers makes the call.
+  if (parked.exchange(0, std::memory_order_acq_rel) == 1) futex_wake_one(parked);
+}
+
+void* run(void*);
+constinit OwnThread thread{LockRank::kBackground, kStackBytes, run};
+
+void* run(void*) {
+  prctl(PR_SET_NAME, "pktmalloc");
+  while (!thread.ending()) {
+    if (heap.age() < kWorthATick) {
+      parked.store(1, std::memory_order_seq_cst);
+      // Somebody may have seen 0 just before and not have woken us: look once more.
+      if (heap.waiting_bytes() < kWorthATick && !thread.ending()) {
+        while (parked.load(std::memory_order_acquire) == 1) futex_wait(parked, 1, nullptr);
+      }
+      parked.store(0, std::memory_order_relaxed);
+    }
+    const uint64_t ms = heap.ageing().tick_ms();
+    const timespec tick{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000) * 1000000};
+    thread.rest(tick);
+  }
+  return nullptr;
+}
+
+bool wanted() {
+  switch (options().background) {
+    case Switch::kOff:
+      return false;
+    case Switch::kOn:
+      return true;
+    case Switch::kAuto:
+      return heap.threads_alive() > 1 && memory::committed_bytes() > kWorthAThread;
+  }
+  return false;
+}
+
+}  // namespace
+
+Mutex& background_mutex() { return thread.mutex(); }
+
+void background_consider() {
+  if (thread.settled() || !wanted()) return;
+  if (thread.start()) heap.ageing().use_background(wake);
+}
+
+void background_end() {
+  heap.ageing().use_background(nullptr);
+  thread.end(wake);
+}
+
+void background_forget() {
+  heap.ageing().use_background(nullptr);
+  parked.store(0, std::memory_order_relaxed);
+  thread.forget();
+}
+
+}  // namespace pktmalloc

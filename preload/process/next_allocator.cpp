@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "preload/process/next_allocator.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "sizeclass/low_water.h"
+
+namespace pktmalloc {
+namespace {
+
+constinit Mutex mutex{LockRank::kNextAllocator};
+constinit NextAllocator next;
+constinit std::atomic<bool> found = false;
+constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us
+
+// Requests and releases so far, and for tick(): as of the latest tick, ticks since they changed,
+// and whether memory may lie idle in the heap.
+constinit std::atomic<uint64_t> calls = 0;
+uint64_t calls_at_tick = 0;
+unsigned quiet_ticks = 0;
+bool may_trim = false;
+
+// The largest thresholds that glibc would choose by itself on a 64-bit machine, as it does when the
+// program frees a 32 MiB block.
+constexpr int kMmapThreshold = 32 << 20;
+constexpr int kTrimThreshold = 2 * kMmapThreshold;
+
+bool user_tuned_glibc() {
+  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESHOLD_",
+                           "MALLOC_MMAP_MAX_"}) {
+    if (getenv(name) != nullptr) return true;
+  }
+  const char* tunables = getenv("GLIBC_TUNABLES");
+  return tunables != nullptr && strstr(tunables, "glibc.malloc.") != nullptr;
+}
+
+void count_call() { calls.fetch_add(1, std::memory_order_relaxed); }
+
+template <typename Function>
+void look_up(Function& function, void* library, const char* name) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+}
+
+void* no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+}  // namespace
+
+Mutex& next_allocator_mutex() { return mutex; }
+
+const NextAllocator& next_allocator() {
+  if (found.load(std::memory_order_acquire) || finding) return next;
+  const Lock lock(mutex);
+  if (!found.load(std::memory_order_relaxed)) {
+    finding = true;
+    next.find();
+    finding = false;
+    found.store(true, std::memory_order_release);
+  }
+  return next;
+}
+
+void NextAllocator::find() {
+  look_up(process_.malloc, RTLD_NEXT, "malloc");
+  look_up(process_.calloc, RTLD_NEXT, "calloc");
+  look_up(process_.posix_memalign, RTLD_NEXT, "posix_memalign");
+  look_up(process_.realloc, RTLD_NEXT, "realloc");
+  look_up(process_.free, RTLD_NEXT, "free");
+  look_up(process_.malloc_usable_size, RTLD_NEXT, "malloc_usable_size");
+  look_up(process_.malloc_trim, RTLD_NEXT, "malloc_trim");
+  look_up(process_.mallopt, RTLD_NEXT, "mallopt");
+  look_up(process_.mallinfo2, RTLD_NEXT, "mallinfo2");
+  chosen_ = process_;
+  const char* path = options().next_path;
+  if (path != nullptr && !load_mimalloc(path)) {
+    const char* why = dlerror();
+    message(
+        "PKTMALLOC_NEXT=%s: not a usable mimalloc library (%s); using the next allocator in the "
+        "process",
+        path, why != nullptr ? why : "it lacks mi_ functions");
+  }
+}
+
+void NextAllocator::keep_heap_top() const {
+  if (process_.mallopt == nullptr || user_tuned_glibc()) return;
+  process_.mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  process_.mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+}
+
+void NextAllocator::tick() const {
+  const uint64_t now = calls.load(std::memory_order_relaxed);
+  quiet_ticks = now == calls_at_tick ? quiet_ticks + 1 : 0;
+  may_trim |= now != calls_at_tick;
+  calls_at_tick = now;
+  if (!may_trim || quiet_ticks < LowWater::kTicks) return;
+  may_trim = false;
+  const int saved_errno = errno;
+  trim(0);
+  errno = saved_errno;
+}
+
+void next_allocator_tick() {
+  if (found.load(std::memory_order_acquire)) next.tick();
+}
+
+// Private: its malloc is not seen by the program, only its mi_ functions by us. Pointers that were
+// handed out by the process's allocator before or behind our back keep going there.
+bool NextAllocator::load_mimalloc(const char* path) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  Functions mi{};
+  look_up(mi.malloc, library, "mi_malloc");
+  look_up(mi.calloc, library, "mi_calloc");
+  look_up(mi.posix_memalign, library, "mi_posix_memalign");
+  look_up(mi.realloc, library, "mi_realloc");
+  look_up(mi.free, library, "mi_free");
+  look_up(mi.malloc_usable_size, library, "mi_usable_size");
+  bool (*in_heap)(const void*) = nullptr;
+  look_up(in_heap, library, "mi_is_in_heap_region");
+  const bool complete = mi.malloc != nullptr && mi.calloc != nullptr &&
+                        mi.posix_memalign != nullptr && mi.realloc != nullptr &&
+                        mi.free != nullptr && mi.malloc_usable_size != nullptr &&
+                        in_heap != nullptr;
+  if (!complete) return false;
+  chosen_ = mi;
+  in_chosen_ = in_heap;
+  return true;
+}
+
+const NextAllocator::Functions& NextAllocator::owner_of(void* p) const {
+  return in_chosen_ == nullptr || in_chosen_(p) ? chosen_ : process_;
+}
+
+void* NextAllocator::allocate(size_t bytes) const {
+  count_call();
+  return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory();
+}
+
+void* NextAllocator::allocate_zeroed(size_t count, size_t bytes) const {
+  count_call();
+  return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory();
+}
+
+void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
+  count_call();
+  void* p = nullptr;
+  if (chosen_.posix_memalign == nullptr || chosen_.posix_memalign(&p, alignment, bytes) != 0) {
+    return no_memory();
+  }
+  return p;
+}
+
+void* NextAllocator::reallocate(void* p, size_t bytes) const {
+  count_call();
+  const Functions& owner = owner_of(p);
+  return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory();
+}
+
+void NextAllocator::release(void* p) const {
+  count_call();
+  const Functions& owner = owner_of(p);
+  if (owner.free != nullptr) owner.free(p);
+}
+
+size_t NextAllocator::usable_size(void* p) const {
+  const Functions& owner = owner_of(p);
+  return owner.malloc_usable_size != nullptr ? owner.malloc_usable_size(p) : 0;
+}
+
+bool NextAllocator::trim(size_t pad) const {
+  return process_.malloc_trim != nullptr && process_.malloc_trim(pad) != 0;
+}
+
+int NextAllocator::set_option(int option, int value) const {
+  return process_.mallopt != nullptr ? process_.mallopt(option, value) : 0;
+}
+
+struct mallinfo2 NextAllocator::info() const {
+  return process_.mallinfo2 != nullptr ? process_.mallinfo2() : (struct mallinfo2){};
+}
+
+void* find_next_function(const char* name) {
+  // The C++ runtime itself first: another allocator behind us may have an operator new that was
+  // built without exceptions and aborts instead of throwing (mimalloc), and the runtime of a plugin
+  // in a program in C is not in the global scope.
+  void* runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (runtime != nullptr) {
+    void* function = dlsym(runtime, name);
+    dlclose(runtime);  // gives back only the count that dlopen took
+    if (function != nullptr) return function;
+  }
+  return dlsym(RTLD_NEXT, name);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// The heap profile as text, as pprof reads it.
+#pragma once
+
+#include "preload/contract/writer.h"
+
+namespace pktmalloc {
+
+void write_profile(Writer& out);
+
+}  // namespace pktmalloc

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "preload/profile/profile.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "preload/base/growing_array.h"
+#include "preload/base/mapping.h"
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/process/thread.h"
+#include "preload/profile/sample_table.h"
+#include "preload/profile/sampler.h"
+#include "preload/stacks/frame_pointers.h"
+#include "preload/stacks/symbols.h"
+#include "sizeclass/keep_errno.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr unsigned kBucketBits = 16;
+// Address space for 5000 stacks a MiB, for 25000 live samples a MiB, for 10000 sums a MiB.
+constexpr size_t kStackBytes = size_t{128} << 20;
+constexpr size_t kSampleBytes = size_t{8} << 30;
+constexpr size_t kSumBytes = size_t{128} << 20;
+
+constinit Mutex mutex{LockRank::kProfile};  // guards what follows
+constinit SampleTable live;
+constinit GrowingArray<ProfileSums> sums;  // element 0 is none
+uint32_t* buckets = nullptr;
+uint64_t lost = 0;
+bool active = false;  // constant after load
+
+// The thread between the fork handlers holds the lock already.
+class ProfileLock {
+ public:
+  ProfileLock() {
+    if (!forking_) mutex.lock();
+  }
+  ~ProfileLock() {
+    if (!forking_) mutex.unlock();
+  }
+  ProfileLock(const ProfileLock&) = delete;
+  ProfileLock& operator=(const ProfileLock&) = delete;
+
+ private:
+  const bool forking_ = this_thread.forking;
+};
+
+StackId stack_at(Site site) {
+  if (options().profile_stacks == StackWalk::kUnwind) return capture(site);
+  uintptr_t frames[kStackFrames];
+  return intern(frames, walk_frame_pointers(site, frames));
+}
+
+// The number of its sums; 0: no memory.
+uint32_t sums_of(StackId stack) {
+  uint32_t& first = buckets[(stack * 0x9E3779B1U) >> (32 - kBucketBits)];
+  for (uint32_t i = first; i != 0; i = sums[i].next) {
+    if (sums[i].stack == stack) return i;
+  }
+  if (!sums.add()) return 0;
+  const uint32_t number = sums.size() - 1;
+  sums[number].stack = stack;
+  sums[number].next = first;
+  first = number;
+  return number;
+}
+
+// `sign`: it comes or goes. What has no samples has no rounding errors either.
+void add_live(const Sample& sample, double sign) {
+  ProfileSums& s = sums[sample.owner];
+  const double p = sample_probability(sample.sampled_bytes);
+  const double bytes = static_cast<double>(sample.bytes);
+  s.live_samples += sign > 0 ? 1 : ~uint64_t{0};
+  s.live_objects += sign / p;
+  s.live_bytes += sign * bytes / p;
+  s.live_variance += sign * bytes * bytes * (1 - p) / (p * p);
+  if (s.live_samples == 0) s.live_objects = s.live_bytes = s.live_variance = 0;
+}
+
+void add_all(const Sample& sample) {
+  ProfileSums& s = sums[sample.owner];
+  const double p = sample_probability(sample.sampled_bytes);
+  const double bytes = static_cast<double>(sample.bytes);
+  ++s.samples;
+  s.objects += 1 / p;
+  s.bytes += bytes / p;
+  s.variance += bytes * bytes * (1 - p) / (p * p);
+}
+
+// Under the lock. True for the first one that is lost.
+bool keep(void* p, const Sample& sample) {
+  if (live.put(p, sample)) {
+    add_live(sample, 1);
+    return false;
+  }
+  return lost++ == 0;
+}
+
+void tell_full() {
+  message("no memory for the heap profile: samples are lost from here on; the program goes on");
+}
+
+void taken(void* p, const Sample& from_sampler, Site site) {
+  const KeepErrno keep_errno;
+  Sample sample = from_sampler;
+  const StackId stack = stack_at(site);
+  bool first_lost = false;
+  {
+    const ProfileLock lock;
+    // What a child of vfork or a destructor of libc's freed behind our back.
+    if (Sample stale; live.take(p, stale)) add_live(stale, -1);
+    sample.owner = sums_of(stack);
+    if (sample.owner == 0) {
+      first_lost = lost++ == 0;
+    } else {
+      add_all(sample);
+      first_lost = keep(p, sample);
+    }
+  }
+  if (first_lost) tell_full();
+}
+
+bool released(void* p, Sample& sample) {
+  if (!live.may_hold(p)) return false;
+  const ProfileLock lock;
+  if (!live.take(p, sample)) return false;
+  add_live(sample, -1);
+  return true;
+}
+
+void kept(void* p, const Sample& sample) {
+  const ProfileLock lock;
+  keep(p, sample);
+}
+
+constexpr Samples kSamples{taken, released, kept};
+
+// A program with little room keeps most of it.
+size_t at_most(size_t bytes) {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+      bytes = std::min<size_t>(bytes, limit.rlim_cur / 32);
+    }
+  }
+  return bytes;
+}
+
+bool start_tables() {
+  buckets = static_cast<uint32_t*>(map_lazily(sizeof *buckets << kBucketBits));
+  start_stacks(at_most(kStackBytes));
+  return buckets != nullptr && live.start(at_most(kSampleBytes)) &&
+         sums.start(at_most(kSumBytes)) && sums.add();
+}
+
+}  // namespace
+
+ProfileSums& ProfileSums::operator+=(const ProfileSums& other) {
+  live_objects += other.live_objects;
+  live_bytes += other.live_bytes;
+  objects += other.objects;
+  bytes += other.bytes;
+  live_variance += other.live_variance;
+  variance += other.variance;
+  live_samples += other.live_samples;
+  samples += other.samples;
+  return *this;
+}
+
+uint64_t rounded(double x) {
+  if (x < 0.5) return 0;
+  const auto whole = static_cast<uint64_t>(x);
+  return x - static_cast<double>(whole) < 0.5 ? whole : whole + 1;
+}
+
+double square_root(double x) {
+  if (x < 1) return 0;
+  double root = x;
+  for (double next = (root + 1) / 2; next < root; next = (root + x / root) / 2) root = next;
+  return root;
+}
+
+void profile_load() {
+  if (options().profile_path == nullptr && !options().profile_leaks) return;
+  if constexpr (PKTMALLOC_CHECKED) {
+    message("PKTMALLOC_PROFILE does nothing in libpktmalloc-checked.so");
+  } else if (!heap.started()) {
+    message("PKTMALLOC_PROFILE does nothing here: the system refused the heap's address space");
+  } else if (!start_tables()) {
+    message("PKTMALLOC_PROFILE does nothing here: the system refused the memory for it");
+  } else {
+    load_unwinder();
+    active = true;
+    sample(options().profile_rate, kSamples);
+  }
+}
+
+bool profiling() { return active; }
+
+uint64_t profile_lost() {
+  const ProfileLock lock;
+  return lost;
+}
+
+uint32_t profile_stacks() {
+  const ProfileLock lock;
+  return sums.size();
+}
+
+ProfileSums profile_sums(uint32_t number) {
+  const ProfileLock lock;
+  return sums[number];
+}
+
+unsigned profile_frames(StackId stack, uintptr_t* frames) {
+  const unsigned count = frames_of(stack, frames);
+  unsigned own = 0;
+  while (own + 1 < count && in_this_library(frames[own])) ++own;
+  memmove(frames, frames + own, (count - own) * sizeof *frames);
+  return count - own;
+}
+
+void profile_lock() {
+  if (!active) return;
+  stop_unwinding();
+  mutex.lock();
+}
+
+void profile_unlock() {
+  if (!active) return;
+  mutex.unlock();
+  allow_unwinding();
+}
+
+}  // namespace pktmalloc

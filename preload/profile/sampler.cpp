@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "preload/profile/sampler.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "preload/base/mapping.h"
+#include "preload/process/thread.h"
+#include "sizeclass/clock.h"
+
+namespace pktmalloc {
+
+bool sampling = false;
+
+// One thread's: where its sample points lie. A mapping of its own: about a page.
+struct Sampler {
+  Cache::Marks marks{};
+  uint64_t seen[kMaxClasses]{};     // allocations of the class that are accounted for
+  double countdown[kMaxClasses]{};  // bytes to the next sample point; the last for what no class
+                                    // serves
+  uint64_t random = 0;
+  ClassId due = kNoClass;  // of the sample that is under way
+  bool busy = false;       // taking a sample: what that allocates is none
+
+  double next_distance();
+};
+
+namespace {
+
+double rate = 0;
+Samples samples;
+
+// -ln(x) for 0 < x <= 1 without libm: the exponent, and twice the series of artanh for the rest,
+// whose argument is at most 1/3: good to 1e-7.
+double minus_log(double x) {
+  constexpr double kLn2 = 0.693147180559945309;
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  const int exponent = static_cast<int>(bits >> 52) - 1023;
+  const double m =
+      std::bit_cast<double>((bits & ((uint64_t{1} << 52) - 1)) | (uint64_t{1023} << 52));
+  const double z = (m - 1) / (m + 1);
+  const double zz = z * z;
+  double sum = 0;
+  for (int n = 13; n > 0; n -= 2) sum = sum * zz + 1.0 / n;
+  return -(exponent * kLn2 + 2 * z * sum);
+}
+
+Sampler* new_sampler() {
+  void* const memory = map_lazily(sizeof(Sampler));
+  if (memory == nullptr) return nullptr;
+  auto* const sampler = new (memory) Sampler;
+  sampler->random = ((reinterpret_cast<uint64_t>(sampler) ^ clock_us()) * 0x9E3779B97F4A7C15) | 1;
+  for (double& bytes : sampler->countdown) bytes = sampler->next_distance();
+  return sampler;
+}
+
+void free_sampler(Sampler* sampler) { munmap(sampler, sizeof *sampler); }
+
+size_t object_bytes(ClassId id) { return heap.classes()[id].object_bytes; }
+
+// Brings the class's countdown up to what the cache has handed out.
+void account(Sampler& sampler, ClassId id) {
+  const uint64_t allocated = this_thread.cache->allocated(id);
+  uint64_t& seen = sampler.seen[index(id)];
+  sampler.countdown[index(id)] -= static_cast<double>((allocated - seen) * object_bytes(id));
+  seen = allocated;
+}
+
+}  // namespace
+
+// q(x) = 1 - exp(-x) without libm: its series where x is small, and q(2x) = q(x) (2 - q(x)).
+double sample_probability(size_t bytes) {
+  double x = static_cast<double>(std::max<size_t>(bytes, 1)) / rate;
+  if (rate <= 1 || x > 40) return 1;
+  int halvings = 0;
+  for (; x > 0.5; x /= 2) ++halvings;
+  double q = 0;
+  for (int n = 14; n > 0; --n) q = (1 - q) * x / n;
+  for (; halvings > 0; --halvings) q *= 2 - q;
+  return q;
+}
+
+// Exponentially distributed with mean `rate`; xorshift64* (Vigna 2016).
+double Sampler::next_distance() {
+  if (rate <= 1) return 0;  // every allocation, for certain
+  random ^= random >> 12;
+  random ^= random << 25;
+  random ^= random >> 27;
+  const uint64_t bits = (random * 0x2545f4914f6cdd1d) >> 11;
+  return rate * minus_log((static_cast<double>(bits) + 1) * 0x1p-53);
+}
+
+void sample(uint64_t bytes, const Samples& what) {
+  rate = static_cast<double>(bytes);
+  samples = what;
+  sampling = true;
+  if (this_thread.cache == nullptr) return;
+  sampler_attach();
+  publish(this_thread.cache);
+}
+
+void sampler_attach() {
+  Sampler* const sampler = new_sampler();
+  if (sampler == nullptr) return;
+  this_thread.release_cache = heap.attach_second();
+  if (this_thread.release_cache == nullptr) return free_sampler(sampler);
+  Cache& cache = *this_thread.cache;
+  cache.marks = &sampler->marks;
+  for (unsigned i = 0; i < kMaxClasses; ++i) {
+    sampler->seen[i] = cache.allocated(static_cast<ClassId>(i));
+  }
+  this_thread.sampler = sampler;
+  // What it holds already is the main thread's from before.
+  for (unsigned i = 0; i < heap.classes().count(); ++i) sample_mark(static_cast<ClassId>(i), true);
+}
+
+void sampler_detach() {
+  if (Cache* const second = this_thread.release_cache) heap.detach_second(second);
+  this_thread.release_cache = nullptr;
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return;
+  this_thread.sampler = nullptr;
+  Cache& cache = *this_thread.cache;
+  for (unsigned i = 0; i < heap.classes().count(); ++i) cache.unmark(static_cast<ClassId>(i));
+  cache.marks = nullptr;
+  free_sampler(sampler);
+}
+
+bool sample_due(ClassId id, size_t bytes) {
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return false;
+  double& countdown = sampler->countdown[index(id)];
+  if (id != kNoClass) {
+    this_thread.cache->unmark(id);
+    bytes = object_bytes(id);
+    account(*sampler, id);
+  }
+  if (countdown > static_cast<double>(bytes)) {
+    if (id == kNoClass) {
+      countdown -= static_cast<double>(bytes);  // others are counted by the cache
+    } else {
+      heap.trade(*this_thread.cache, id, *this_thread.release_cache);
+    }
+    return false;
+  }
+  // Where in the object the point lies does not matter to the next one: the process has no memory.
+  countdown = sampler->next_distance();
+  sampler->due = id;
+  return !sampler->busy;
+}
+
+void sample_mark(ClassId id, bool served) {
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr || id == kNoClass) return;
+  if (!served) sampler->countdown[index(id)] -= static_cast<double>(object_bytes(id));
+  account(*sampler, id);
+  const double objects = sampler->countdown[index(id)] / static_cast<double>(object_bytes(id));
+  this_thread.cache->mark_after(id, static_cast<uint64_t>(std::max(objects, 0.0)));
+}
+
+void sample_taken(void* p, size_t bytes, Site site) {
+  Sampler& sampler = *this_thread.sampler;
+  const ClassId id = sampler.due;
+  sampler.busy = true;
+  samples.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, id}, site);
+  sampler.busy = false;
+}
+
+bool sample_released(void* p, Sample& sample) { return samples.released(p, sample); }
+
+void sample_kept(void* p, const Sample& sample) { samples.kept(p, sample); }
+
+}  // namespace pktmalloc

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "preload/reports/report.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/contract/format.h"
+#include "preload/observers/sizes.h"
+#include "preload/profile/format_profile.h"
+#include "preload/profile/leaks.h"
+#include "preload/profile/profile.h"
+#include "preload/reports/report_file.h"
+#include "preload/reports/snapshot.h"
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc {
+
+namespace {
+
+// A copy of stderr, far from the numbers that programs count on; some, such as GNU coreutils, close
+// theirs in an exit handler, before library destructors run.
+constexpr int kFarDescriptor = 500;
+int stderr_copy = -1;
+struct stat stderr_identity;
+
+bool is_our_stderr(int fd) {
+  struct stat now;
+  return fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == stderr_identity.st_dev &&
+         now.st_ino == stderr_identity.st_ino;
+}
+
+// Descriptors may have been closed and reused for the program's own files: only what still is the
+// stderr of the start is written to. -1 if it is gone.
+int find_stderr() {
+  if (is_our_stderr(STDERR_FILENO)) return STDERR_FILENO;
+  return is_our_stderr(stderr_copy) ? stderr_copy : -1;
+}
+
+bool tells() { return options().tell != 0 && options().tell == getpid(); }
+
+// Whoever is writing a report; and what follows is guarded by it.
+constinit Mutex writing{LockRank::kReport};
+unsigned reports = 0;
+bool ended = false;  // the one at exit was the last
+
+void report_statistics(bool at_exit) {
+  const char* pattern = options().stats_path;
+  Snapshot snapshot;
+  take_snapshot(snapshot);
+  measure_resident(snapshot);
+  if (*pattern == '\0') {
+    const int fd = find_stderr();
+    if (fd < 0) return;
+    Writer out(fd);
+    write_text(out, this_process(), snapshot);
+    out.finish();
+    return;
+  }
+  ReportFile file;
+  if (!file.name(pattern, reports)) {
+    message("PKTMALLOC_STATS=%s: %s", pattern, strerrordesc_np(ENAMETOOLONG));
+  } else if (file.write(snapshot) && at_exit) {
+    report_tell("statistics", file.path, file.ends_with(".json") ? "report" : nullptr);
+  }
+}
+
+// What has one format only; `what` is for the line that says that it cannot be written, `told` and
+// `reader` for the one that says where it is.
+struct Content {
+  const char* option;
+  const char* what;
+  void (*print)(Writer& out);
+  const char* told;
+  const char* reader;
+};
+constexpr Content kProfile{"PROFILE", "the heap profile", write_profile, "samples", "profile"};
+constexpr Content kSizes{"SIZES", "sizes", write_sizes, "sizes", "tune"};
+
+void report_content(const Content& content, const char* pattern, bool at_exit) {
+  ReportFile file;
+  if (!file.name(pattern, reports)) {
+    message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerrordesc_np(ENAMETOOLONG));
+  } else if (file.write(content.what, content.print) && at_exit) {
+    report_tell(content.told, file.path, content.reader);
+  }
+}
+
+void report_leaks() {
+  const int fd = find_stderr();
+  if (fd < 0) return;
+  Writer out(fd);
+  write_leaks(out);
+  out.finish();
+}
+
+void report(bool at_exit) {
+  const Lock lock(writing);
+  if (ended) return;
+  ended = at_exit;
+  ++reports;
+  if (options().stats_path != nullptr) report_statistics(at_exit);
+  if (recording_sizes()) report_content(kSizes, options().sizes_path, at_exit);
+  if (!profiling()) return;
+  if (options().profile_path != nullptr) {
+    report_content(kProfile, options().profile_path, at_exit);
+  }
+  if (at_exit && options().profile_leaks) report_leaks();
+}
+
+}  // namespace
+
+void report_start() {
+  const char* path = options().stats_path;
+  const bool to_stderr = (path != nullptr && *path == '\0') || options().profile_leaks || tells();
+  if (!to_stderr) return;
+  const int saved_errno = errno;
+  if (fstat(STDERR_FILENO, &stderr_identity) == 0) {
+    stderr_copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
+  }
+  errno = saved_errno;
+}
+
+void report_at_exit() {
+  if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
+  const int saved_errno = errno;
+  report(true);
+  errno = saved_errno;
+}
+
+void report_meanwhile() { report(false); }
+
+void report_forget() {
+  writing.forget_holder();
+  reports = 0;
+  ended = false;
+}
+
+int report_descriptor() {
+  const int fd = find_stderr();
+  return fd >= 0 ? fd : STDERR_FILENO;
+}
+
+void report_tell(const char* what, const char* path, const char* command) {
+  if (!tells()) return;
+  const int fd = find_stderr();
+  if (fd < 0) return;
+  Writer out(fd);
+  out.print("pktmalloc: %s are in ", what);
+  out.print("%s", path);
+  if (command != nullptr) out.print("; read them with: pktmalloc %s %s", command, path);
+  out.print("\n");
+  out.finish();
+}
+
+void report_now() {
+  Snapshot snapshot;
+  take_snapshot(snapshot);
+  measure_resident(snapshot);
+  Writer out(STDERR_FILENO);
+  write_text(out, this_process(), snapshot);
+  out.finish();
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// A file that an option names, such as PKTMALLOC_STATS: its path, and how it is written.
+//
+// A reader finds the previous report or the new one, never half of one: it is written under a
+// temporary name beside the file and then takes its place. What is no regular file (a pipe, a
+// device, a symbolic link) is written to as it is.
+#pragma once
+
+#include <climits>
+
+#include "preload/contract/statistics.h"
+#include "preload/contract/writer.h"
+
+namespace pktmalloc {
+
+struct ReportFile {
+  char path[PATH_MAX];
+
+  // Puts the process id, the program's name and the number of the report into the pattern. False if
+  // that is too long.
+  bool name(const char* pattern, unsigned number);
+
+  bool ends_with(const char* ending) const;
+
+  // In the format of the path's ending. What goes wrong is told in one line; then false.
+  bool write(const Snapshot& snapshot) const;
+
+  // As `print` prints it; `what` is for the line that says that it cannot be written.
+  bool write(const char* what, void (*print)(Writer& out)) const;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#include "preload/contract/window.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "preload/base/options.h"
+#include "preload/contract/pktmalloc.h"
+#include "preload/export.h"
+#include "preload/process/process.h"
+#include "preload/serving/route.h"
+
+extern "C" {
+PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
+}
+
+namespace pktmalloc {
+
+void open_window() {
+  Window& w = pktmalloc_window;
+  w.schema = kWindowSchema;
+  w.bytes = sizeof w;
+  strncpy(w.version, PKTMALLOC_VERSION, sizeof w.version - 1);
+  strncpy(w.program, program_name(), sizeof w.program - 1);
+  w.checked = PKTMALLOC_CHECKED;
+  w.pid = static_cast<uint32_t>(getpid());
+  w.passed = reinterpret_cast<uint64_t>(passed_counts());
+  w.forks = reinterpret_cast<uint64_t>(&fork_count());
+  if (heap.started()) w.heap = heap.window();
+  // Partner: none in the process; a reader that copies from the front sees the magic with the rest.
+  std::atomic_ref(w.magic).store(kWindowMagic, std::memory_order_release);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Entry: the fast half of every exported function, inlined into each of them, because a call
+// through the procedure linkage table costs a tenth of the whole operation.
+//
+//     malloc: size -> class (one byte load) -> top of the loaded magazine -> object
+//     free:   address -> class (subtract, shift) -> top of the loaded magazine -> store
+//
+// No lock, no atomic, no call, no test of any state: what is not yet, no longer or never served
+// from the thread's magazines meets the sentinel there and leaves by a tail call.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "preload/process/process.h"
+#include "preload/process/thread.h"
+#include "preload/serving/call.h"
+#include "preload/serving/route.h"
+
+namespace pktmalloc {
+
+template <void* (*kSlow)(size_t)>
+inline void* allocate(size_t bytes) {
+  if (bytes <= ClassTable::kSmallLimit) [[likely]] {
+    const ClassId id = heap.classes().small(bytes);
+    if (void* p = this_thread.allocates_from->allocate(id)) [[likely]]
+      return p;
+  }
+  return kSlow(bytes);
+}
+
+// `bytes` is the product and did not overflow.
+inline void* allocate_zeroed(size_t count, size_t bytes_each, size_t bytes) {
+  if (bytes <= ClassTable::kSmallLimit) [[likely]] {
+    if (void* p = this_thread.allocates_from->allocate(heap.classes().small(bytes))) [[likely]] {
+      return memset(p, 0, bytes);
+    }
+  }
+  return allocate_zeroed_slow(count, bytes_each, bytes);
+}
+
+inline void* allocate_slow(size_t bytes, Family) { return allocate_slow(bytes); }
+
+inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
+  return allocate_aligned(alignment, bytes);
+}
+
+inline void release(void* p, Told = {}) {
+  const uintptr_t owner = heap.owner(p);
+  if (Heap::is_class(owner) && this_thread.releases_to->release(static_cast<ClassId>(owner), p))
+      [[likely]] {
+    return;
+  }
+  return release_slow(p);
+}
+
+// p is not null, 0 < bytes <= PTRDIFF_MAX. On failure p is untouched.
+inline void* reallocate(void* p, size_t bytes) {
+  const uintptr_t owner = heap.owner(p);
+  if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
+  if (resizes_in_place(owner, bytes)) return p;
+  if (observing) [[unlikely]]
+    return reallocate_observed(p, bytes);
+  const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  void* moved = allocate<allocate_slow>(bytes);
+  if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
+  memcpy(moved, p, std::min(old_bytes, bytes));
+  release(p);
+  return moved;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "preload/serving/route.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "preload/observers/observer.h"
+#include "preload/process/background.h"
+#include "preload/process/next_allocator.h"
+#include "preload/process/thread.h"
+#include "preload/profile/sampler.h"
+#include "preload/reports/reporter.h"
+#include "preload/stacks/stacks.h"
+#include "sizeclass/keep_errno.h"
+#include "sizeclass/memory.h"
+
+namespace pktmalloc {
+namespace {
+
+constinit PassCounts passes{};
+
+void count_pass(PassReason reason, size_t bytes) {
+  const auto band = std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes);
+  passes[static_cast<unsigned>(reason)][band - kSizeBandEnd].fetch_add(1,
+                                                                       std::memory_order_relaxed);
+}
+
+void* allocate_pooled(ClassId id) {
+  Cache* cache = cache_of_this_thread();
+  void* p = heap.allocate(cache, id);
+  publish(cache);
+  if (sampling) [[unlikely]]
+    sample_mark(id, p != nullptr);
+  background_consider();
+  reporter_consider();
+  return p;
+}
+
+// At the end of every allocating function; `site` is where that was called.
+void* sampled(Site site, void* p, size_t bytes) {
+  if (this_thread.sampled) [[unlikely]] {
+    this_thread.sampled = false;
+    if (p != nullptr) sample_taken(p, bytes, site);
+  }
+  return p;
+}
+
+// An object of the class that find() names, or nullptr after counting, the first time, why there is
+// none.
+template <typename Find>
+void* try_classes(size_t bytes, PassReason otherwise, bool again, Find find) {
+  if (this_thread.forking) return nullptr;  // the next allocator's locks are free
+  cache_of_this_thread();  // the first request of all starts the process: then there are classes
+  const ClassId id = find();
+  if (sampling && sample_due(id, bytes)) [[unlikely]] {
+    this_thread.sampled = true;
+    sample_mark(id, true);
+    return nullptr;
+  }
+  if (id == kNoClass) {
+    if (again) return nullptr;
+    count_pass(!heap.started()                    ? PassReason::kNotReserved
+               : bytes > heap.classes().largest() ? PassReason::kTooLarge
+                                                  : otherwise,
+               bytes);
+    return nullptr;
+  }
+  void* p = allocate_pooled(id);
+  if (p == nullptr && !again) count_pass(PassReason::kExhausted, bytes);
+  return p;
+}
+
+// Tries once more when the system refuses: by then our free memory no longer counts against the
+// limit. Not for requests beyond all that we ever had, and not in the checked library, which looks
+// into free objects.
+template <typename Attempt>
+void* insist(size_t bytes, Attempt attempt) {
+  void* p = attempt(false);
+  if (p != nullptr || PKTMALLOC_CHECKED || this_thread.forking ||
+      bytes > memory::committed_bytes()) {
+    return p;
+  }
+  heap.decommit(cache_of_this_thread());
+  this_thread.sampled = false;  // the second attempt may be served by a class
+  return attempt(true);
+}
+
+void* find_object(size_t bytes) {
+  return insist(bytes, [=](bool again) {
+    void* q = try_classes(bytes, PassReason::kClassOff, again,
+                          [&] { return heap.classes().find(bytes); });
+    return q != nullptr ? q : next_allocator().allocate(bytes);
+  });
+}
+
+}  // namespace
+
+void* allocate_slow(size_t bytes) {
+  if (void* p = this_thread.allocates_from->advance(heap.classes().find(bytes))) return p;
+  void* p = find_object(bytes);
+  if (observing) [[unlikely]]
+    tell_allocated(p, bytes, 0);
+  return sampled(this_site(), p, bytes);
+}
+
+void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
+  void* p = insist(bytes, [=](bool again) {
+    void* q = try_classes(bytes, PassReason::kClassOff, again,
+                          [&] { return heap.classes().find(bytes); });
+    return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
+  });
+  if (observing) [[unlikely]]
+    tell_zeroed(p, bytes);
+  return sampled(this_site(), p, bytes);
+}
+
+void* allocate_aligned(size_t alignment, size_t bytes) {
+  void* p = insist(bytes, [=](bool again) {
+    void* q = try_classes(bytes, PassReason::kTooAligned, again,
+                          [&] { return heap.classes().find_aligned(bytes, alignment); });
+    if (q != nullptr) return q;
+    return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
+  });
+  if (observing) [[unlikely]]
+    tell_allocated(p, bytes, alignment);
+  return sampled(this_site(), p, bytes);
+}
+
+namespace {
+
+// May change errno.
+void release_told(void* p) {
+  const uintptr_t owner = heap.owner(p);
+  if (Heap::is_class(owner)) {
+    if (this_thread.forking) {
+      *static_cast<void**>(p) = this_thread.set_aside;
+      this_thread.set_aside = p;
+    } else {
+      Cache* cache = cache_of_this_thread();
+      Cache* const releasing = this_thread.release_cache;
+      heap.release(releasing != nullptr ? releasing : cache, static_cast<ClassId>(owner), p);
+      if (releasing != nullptr && releasing->visits.watched) {
+        releasing->visits.watched = false;
+        cache->visits.watched = true;  // what is watched are allocations
+      }
+      publish(cache);
+    }
+  } else {
+    Sample ended;
+    if (sampling) [[unlikely]]
+      sample_released(p, ended);
+    next_allocator().release(p);
+    if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
+  }
+}
+
+}  // namespace
+
+void release_slow(void* p) {
+  if (p == nullptr) return;
+  const KeepErrno keep;
+  if (observing) [[unlikely]]
+    tell_released(p);
+  release_told(p);
+}
+
+size_t usable_size(void* p) {
+  if (p == nullptr) return 0;
+  const uintptr_t owner = heap.owner(p);
+  if (Heap::is_class(owner)) return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  return next_allocator().usable_size(p);
+}
+
+namespace {
+
+// Between allocation and release, both addresses are the object's.
+void* move_observed(void* p, size_t old_bytes, size_t bytes) {
+  void* const moved = find_object(bytes);
+  if (moved == nullptr) return nullptr;
+  const KeepErrno keep;
+  memcpy(moved, p, std::min(old_bytes, bytes));
+  tell_resized(p, moved, bytes, false);
+  sampled(this_site(), moved, bytes);
+  release_told(p);
+  return moved;
+}
+
+void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
+  if (observing) [[unlikely]]
+    return move_observed(p, old_bytes, bytes);
+  void* const moved = allocate_slow(bytes);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, std::min(old_bytes, bytes));
+  release_slow(p);
+  return moved;
+}
+
+// `moved` is null where it was refused.
+void resized_by_next(Site site, void* p, size_t old_bytes, void* moved, size_t bytes) {
+  if (moved == nullptr) {
+    moved = p;
+    bytes = old_bytes;
+  }
+  if (observing) tell_resized(p, moved, bytes, true);
+  sampled(site, moved, bytes);
+}
+
+// A sample stays one where the pool would have resized the object in place: drawn again, it would
+// count less than the objects it stands for. In all other cases object and sample are new.
+void* reallocate_foreign_sampled(Site site, void* p, size_t bytes) {
+  Sample sample;
+  const bool was_sample = sample_released(p, sample);
+  const size_t old_bytes = next_allocator().usable_size(p);
+  const bool stays =
+      was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
+  void* moved;
+  if (stays || old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
+    if (observing) tell_moving(p);
+    moved = next_allocator().reallocate(p, bytes);
+    if (!stays && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
+    resized_by_next(site, p, old_bytes, moved, bytes);
+  } else {
+    moved = reallocate_into_pool(p, old_bytes, bytes);
+  }
+  if (was_sample && (stays || moved == nullptr)) {
+    if (moved != nullptr) sample.bytes = bytes;
+    sample_kept(moved != nullptr ? moved : p, sample);
+  }
+  return moved;
+}
+
+}  // namespace
+
+void* reallocate_foreign(void* p, size_t bytes) {
+  if (sampling && !this_thread.forking) [[unlikely]]
+    return reallocate_foreign_sampled(this_site(), p, bytes);
+  const size_t old_bytes = next_allocator().usable_size(p);
+  if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
+    const auto attempt = [=](bool) { return next_allocator().reallocate(p, bytes); };
+    if (!observing) return insist(bytes, attempt);
+    // Before the call: afterwards p may be another thread's already.
+    tell_moving(p);
+    void* const moved = insist(bytes, attempt);
+    resized_by_next(this_site(), p, old_bytes, moved, bytes);
+    return moved;
+  }
+  return reallocate_into_pool(p, old_bytes, bytes);
+}
+
+void* reallocate_observed(void* p, size_t bytes) {
+  const size_t old_bytes = usable_size(p);
+  void* const moved = move_observed(p, old_bytes, bytes);
+  return moved == nullptr && bytes <= old_bytes ? p : moved;
+}
+
+const PassCounts& passed_counts() { return passes; }
+
+}  // namespace pktmalloc

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Route: which requests are pooled, and what becomes of those that are not. The slow half of every
+// allocating and freeing function; the fast half is in entry.h.
+//
+// The next allocator gets a request that is larger than the largest class, needs an alignment that
+// no class has, has a size whose class is off (PKTMALLOC_CLASSES), or whose class is exhausted.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/contract/statistics.h"
+
+namespace pktmalloc {
+
+// All return nullptr with errno = ENOMEM when there is no memory.
+void* allocate_slow(size_t bytes);
+void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes);
+// `alignment` is a power of two.
+void* allocate_aligned(size_t alignment, size_t bytes);
+// p is not null and not ours, bytes not 0. On failure p is untouched.
+void* reallocate_foreign(void* p, size_t bytes);
+// p is ours, and there are observers.
+void* reallocate_observed(void* p, size_t bytes);
+
+// Keeps errno. p may be null or foreign.
+void release_slow(void* p);
+
+// 0 for null; the next allocator's answer for foreign pointers.
+size_t usable_size(void* p);
+
+// Requests passed on since start, by PassReason and size band.
+using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
+const PassCounts& passed_counts();
+
+}  // namespace pktmalloc

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "preload/stacks/frame_pointers.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <initializer_list>
+
+#include "preload/stacks/symbols.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr uintptr_t kPage = 4096;
+constexpr uintptr_t kLargestFrame = size_t{1} << 20;
+
+// The system reads the new mask before it finds that the first argument is nonsense. Changes
+// nothing, and tells apart what cannot be read.
+bool readable(uintptr_t page) {
+  const int saved_errno = errno;
+  syscall(SYS_rt_sigprocmask, ~0, page, nullptr, size_t{8});
+  const bool fault = errno == EFAULT;
+  errno = saved_errno;
+  return !fault;
+}
+
+bool foreign(uintptr_t pc) { return !in_this_library(pc); }
+
+}  // namespace
+
+unsigned walk_frame_pointers(Site site, uintptr_t* frames) {
+  frames[0] = site.pc;
+  // In front of the return address lies what the caller has in the register.
+  FoundFrame frame{site.pc, reinterpret_cast<const uintptr_t*>(site.cfa)[-2]};
+  if (in_this_library(site.pc) && find_frame(site, foreign, frame)) frames[0] = frame.pc;
+  unsigned count = 1;
+  uintptr_t below = site.cfa;
+  uintptr_t known_page = site.cfa / kPage;
+  for (uintptr_t at = frame.frame_pointer; count < kStackFrames; ++count) {
+    const uintptr_t words_end = at + 2 * sizeof(uintptr_t);
+    if (at < below || at - below > kLargestFrame || at % sizeof(uintptr_t) != 0) break;
+    for (const uintptr_t page : {at / kPage, (words_end - 1) / kPage}) {
+      if (page == known_page) continue;
+      if (!readable(page * kPage)) return count;
+      known_page = page;
+    }
+    const uintptr_t* const words = reinterpret_cast<const uintptr_t*>(at);
+    if (words[1] < kPage) break;
+    frames[count] = words[1];
+    below = words_end;
+    at = words[0];
+  }
+  return count;
+}
+
+}  // namespace pktmalloc

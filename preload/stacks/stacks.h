@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Stacks: which calls led to an allocation or a free, as a 32-bit number that an object can carry.
+//
+// A stack is unwound once per place. A place is a return address together with the address of its
+// frame, and names the stack that was found there last. A stack knows where, counted from the
+// frame, its outer return addresses lay. At the next call from the place those words are compared
+// with the frames that were found, the innermost first: if all are the same, so is the stack, and
+// no unwinder is asked. That costs a few nanoseconds where unwinding costs microseconds. While the
+// words agree, each belongs to a frame of the same function, so none lies beyond the stack's end.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/stacks/unwinder.h"
+
+namespace pktmalloc {
+
+using StackId = uint32_t;  // 0: none
+
+struct Stack {
+  StackId next;  // with the same hash
+  uint32_t count;
+  Frame frames[kStackFrames];  // innermost first; `count` are stored
+};
+
+// Of the exported function into which the caller is inlined.
+[[gnu::always_inline]] inline Site this_site() {
+  return {reinterpret_cast<uintptr_t>(__builtin_return_address(0)),
+          reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())};
+}
+
+// `most_bytes` for the stacks themselves; less where the system refuses.
+void start_stacks(size_t most_bytes = size_t{1} << 30);
+
+// The stacks, one behind the other; an id is the position in units. They never change once an id is
+// known.
+inline constexpr size_t kStackUnit = 8;
+inline constinit char* stack_store = nullptr;
+inline const Stack& stack_of(StackId id) {
+  return *reinterpret_cast<const Stack*>(stack_store + id * kStackUnit);
+}
+
+// By hash of the place: the rest of the hash above, never 0, and the id below. One word, so that a
+// reader never sees two halves of different places.
+inline constexpr unsigned kPlaceBits = 15;
+inline constinit std::atomic<uint64_t> places[size_t{1} << kPlaceBits]{};
+inline std::atomic<uint64_t>& place_of(uint64_t hash) { return places[hash >> (64 - kPlaceBits)]; }
+inline uint32_t rest_of(uint64_t hash) { return static_cast<uint32_t>(hash) | 1; }
+
+StackId capture_slow(Site site);
+
+// Never 0. Keeps errno.
+inline StackId capture(Site site) {
+  const uint64_t hash = hash_of(site);
+  // Pairs with the store in capture_slow().
+  const uint64_t place = place_of(hash).load(std::memory_order_acquire);
+  if (place >> 32 != rest_of(hash)) return capture_slow(site);
+  const StackId id = static_cast<StackId>(place);
+  const Stack& stack = stack_of(id);
+  const Frame* frame = stack.frames;
+  const Frame* const end = frame + stack.count;
+  if (frame->pc != site.pc) return capture_slow(site);
+  while (++frame != end) {
+    if (*reinterpret_cast<const uintptr_t*>(site.cfa + frame->offset) != frame->pc) {
+      return capture_slow(site);
+    }
+  }
+  return id;
+}
+
+// From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.
+StackId capture_interrupted(uintptr_t pc);
+
+// The number of a stack that was found in another way (frame_pointers.h).
+StackId intern(const uintptr_t* frames, uint32_t count);
+
+// Fewer than asked for if less is known. frames: kStackFrames of them.
+unsigned frames_of(StackId id, uintptr_t* frames);
+
+}  // namespace pktmalloc

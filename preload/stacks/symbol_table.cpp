@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "preload/stacks/symbol_table.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace pktmalloc {
+namespace {
+
+// A file in memory. Whatever it says of itself is checked before it is followed.
+class ElfFile {
+ public:
+  explicit ElfFile(const char* path) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return;
+    struct stat status;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        static_cast<size_t>(status.st_size) >= sizeof(Elf64_Ehdr)) {
+      bytes_ = static_cast<size_t>(status.st_size);
+      start_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd, 0));
+      if (start_ == MAP_FAILED) bytes_ = 0;
+    }
+    close(fd);
+  }
+  ~ElfFile() {
+    if (bytes_ > 0) munmap(start_, bytes_);
+  }
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  // The first page has the header, the segments and, as a rule, the build's id.
+  bool begins_as(const void* header) const {
+    constexpr size_t kPage = 4096;
+    return bytes_ > 0 && memcmp(start_, header, std::min(bytes_, kPage)) == 0;
+  }
+
+  const Elf64_Ehdr& header() const { return *reinterpret_cast<const Elf64_Ehdr*>(start_); }
+
+  // nullptr: not all of them are in the file.
+  template <typename T>
+  const T* array(uint64_t offset, uint64_t count) const {
+    const bool inside = offset <= bytes_ && count <= (bytes_ - offset) / sizeof(T);
+    return inside && offset % alignof(T) == 0 ? reinterpret_cast<const T*>(start_ + offset)
+                                              : nullptr;
+  }
+
+ private:
+  char* start_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+const Elf64_Sym* find_symbol(const Elf64_Sym* symbols, uint64_t count, uint64_t value) {
+  for (const Elf64_Sym* symbol = symbols; symbol < symbols + count; ++symbol) {
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+        value - symbol->st_value < symbol->st_size) {
+      return symbol;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size_t bytes) {
+  const ElfFile file(module.path);
+  if (!file.begins_as(module.header)) return 0;
+  const Elf64_Ehdr& header = file.header();
+  const auto* sections = file.array<Elf64_Shdr>(header.e_shoff, header.e_shnum);
+  for (unsigned i = 0; sections != nullptr && i < header.e_shnum; ++i) {
+    const Elf64_Shdr& table = sections[i];
+    if (table.sh_type != SHT_SYMTAB || table.sh_link >= header.e_shnum) continue;
+    const uint64_t count = table.sh_size / sizeof(Elf64_Sym);
+    const auto* symbols = file.array<Elf64_Sym>(table.sh_offset, count);
+    const Elf64_Shdr& strings = sections[table.sh_link];
+    const char* text = file.array<char>(strings.sh_offset, strings.sh_size);
+    if (symbols == nullptr || text == nullptr) return 0;
+    const Elf64_Sym* symbol = find_symbol(symbols, count, address - module.bias);
+    if (symbol == nullptr || symbol->st_name >= strings.sh_size) return 0;
+    const size_t length =
+        strnlen(text + symbol->st_name, std::min(strings.sh_size - symbol->st_name, bytes - 1));
+    memcpy(name, text + symbol->st_name, length);
+    name[length] = '\0';
+    return symbol->st_value + module.bias;
+  }
+  return 0;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "preload/stacks/symbols.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/auxv.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "preload/base/options.h"
+#include "preload/stacks/address_map.h"
+#include "preload/stacks/symbol_table.h"
+
+extern "C" {
+// By the linker: where this library begins and ends.
+extern const char __ehdr_start __attribute__((visibility("hidden")));
+extern const char _end __attribute__((visibility("hidden")));
+}
+
+namespace pktmalloc {
+namespace {
+
+const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != nullptr ? slash + 1 : path;
+}
+
+// The loader calls the program by no name.
+const char* module_name(const char* path) {
+  return path == nullptr || *path == '\0' ? program_name() : base_name(path);
+}
+
+struct Search {
+  uintptr_t address;
+  const char* module;  // that has it in one of its segments
+};
+
+int look_into(dl_phdr_info* info, size_t, void* argument) {
+  Search& search = *static_cast<Search*>(argument);
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD &&
+        search.address - (info->dlpi_addr + segment.p_vaddr) < segment.p_memsz) {
+      search.module = module_name(info->dlpi_name);
+      return 1;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool in_this_library(uintptr_t pc) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
+  const size_t bytes = reinterpret_cast<uintptr_t>(&_end) - begin;
+  // Linked statically it has no place of its own: all of this is the program.
+  const bool is_program = getauxval(AT_PHDR) - begin < bytes;
+  return !is_program && pc - begin < bytes;
+}
+
+// A return address may already belong to the next function.
+Function function_at(uintptr_t pc) {
+  Function found;
+  Dl_info info;
+  link_map* map;
+  if (dladdr1(reinterpret_cast<void*>(pc - 1), &info, reinterpret_cast<void**>(&map),
+              RTLD_DL_LINKMAP) == 0) {
+    return found;
+  }
+  found.module = module_name(map->l_name);
+  found.module_begin = reinterpret_cast<uintptr_t>(info.dli_fbase);
+  if (info.dli_sname != nullptr) {
+    snprintf(found.name, sizeof found.name, "%s", info.dli_sname);
+    found.begin = reinterpret_cast<uintptr_t>(info.dli_saddr);
+  } else {
+    const char* path = *map->l_name == '\0' ? "/proc/self/exe" : map->l_name;
+    found.begin =
+        find_in_file({path, info.dli_fbase, map->l_addr}, pc - 1, found.name, sizeof found.name);
+  }
+  return found;
+}
+
+void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes) {
+  const Function function = function_at(pc);
+  if (function.module == nullptr) {
+    snprintf(out, bytes, "%#zx", size_t{pc});
+    return;
+  }
+  const size_t in_module = pc - function.module_begin;
+  char name[kNameBytes];
+  demangler.write(function.name, name, sizeof name);
+  if (function.begin == 0) {
+    snprintf(out, bytes, "%s+%#zx", function.module, in_module);
+  } else if (detail == Detail::kNames) {
+    snprintf(out, bytes, "%s of %s", name, function.module);
+  } else {
+    snprintf(out, bytes, "%s+%#zx (%s+%#zx)", name, pc - function.begin, function.module,
+             in_module);
+  }
+}
+
+const char* why_no_heap(const void* p, char* buffer, size_t bytes) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  Search search{address, nullptr};
+  dl_iterate_phdr(look_into, &search);
+  if (search.module != nullptr) {
+    snprintf(buffer, bytes, "static data of %s", search.module);
+    return buffer;
+  }
+  Mapping mapping;
+  if (!find_mapping(address, mapping)) return nullptr;
+  if (mapping.begin == 0) return "where nothing is mapped";
+  if (mapping.main_stack) return "on the stack";
+  // glibc keeps a thread's descriptor at the upper end of its stack.
+  const uintptr_t here = reinterpret_cast<uintptr_t>(&mapping);
+  return here <= address && address < pthread_self() &&
+                 here - mapping.begin < mapping.end - mapping.begin
+             ? "on the stack"
+             : nullptr;
+}
+
+}  // namespace pktmalloc

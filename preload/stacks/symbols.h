@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Symbols: names for return addresses: what the loader knows, else what the module's file knows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/stacks/demangler.h"
+
+namespace pktmalloc {
+
+enum class Detail : uint8_t { kNames, kOffsets };
+
+// "main of app", or "app+0x11c5" where no name is known; with offsets "main+0x2a (app+0x11c5)".
+void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes);
+
+inline constexpr size_t kNameBytes = 256;
+
+struct Function {
+  char name[1024] = "";          // as the linker knows it
+  uintptr_t begin = 0;           // 0: no name is known
+  const char* module = nullptr;  // nullptr: in none
+  uintptr_t module_begin = 0;
+};
+
+// The function that the return address lies in.
+Function function_at(uintptr_t pc);
+
+bool in_this_library(uintptr_t pc);
+
+// Why p cannot be of any heap ("on the stack"), or nullptr if it may be. Looks at the modules and
+// at /proc/self/maps.
+const char* why_no_heap(const void* p, char* buffer, size_t bytes);
+
+}  // namespace pktmalloc

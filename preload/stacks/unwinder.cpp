@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "preload/stacks/unwinder.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <type_traits>
+
+#include "sizeclass/clock.h"
+
+namespace pktmalloc {
+namespace {
+
+using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
+std::atomic<Backtrace> backtrace_of = nullptr;
+_Unwind_Ptr (*ip_of)(_Unwind_Context*) = nullptr;
+_Unwind_Word (*cfa_of)(_Unwind_Context*) = nullptr;
+_Unwind_Word (*register_of)(_Unwind_Context*, int) = nullptr;
+constexpr int kFramePointer = 6;  // rbp, by the numbers of DWARF
+
+constinit std::atomic<int> unwinding_threads = 0;
+constinit std::atomic<bool> forking = false;
+constinit thread_local bool unwinding = false;
+
+_Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
+  Trace& trace = *static_cast<Trace*>(argument);
+  const Site site = trace.site;
+  const uintptr_t pc = ip_of(context);
+  const uintptr_t cfa = cfa_of(context);
+  if (trace.count == 0 && (pc != site.pc || (site.cfa != 0 && cfa != site.cfa))) {
+    return _URC_NO_REASON;
+  }
+  if (pc == 0 || trace.count == kStackFrames) return _URC_END_OF_STACK;
+  const uintptr_t* const word = reinterpret_cast<uintptr_t*>(cfa) - 1;
+  trace.words_known &= trace.count == 0 || (cfa > site.cfa && *word == pc);
+  trace.frames[trace.count++] = {pc, reinterpret_cast<uintptr_t>(word) - site.cfa};
+  return _URC_NO_REASON;
+}
+
+void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
+  const Backtrace backtrace = backtrace_of.load(std::memory_order_acquire);
+  if (backtrace == nullptr || unwinding) return;
+  const int saved_errno = errno;
+  unwinding = true;
+  // An unwinder may make calls that libc makes cancellation points.
+  int cancellable = PTHREAD_CANCEL_ENABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
+  unwinding_threads.fetch_add(1, std::memory_order_seq_cst);
+  // Pairs with stop_unwinding(): one of the two sees the other.
+  if (!forking.load(std::memory_order_seq_cst)) backtrace(visit_frame, argument);
+  unwinding_threads.fetch_sub(1, std::memory_order_release);
+  pthread_setcancelstate(cancellable, nullptr);
+  unwinding = false;
+  errno = saved_errno;
+}
+
+// By hash of the return address: the rest of the hash above; below, how many words further the next
+// one lies.
+constexpr unsigned kStepBits = 14;
+constexpr uint32_t kUnknown = 0;
+constexpr uint32_t kVaries = ~uint32_t{0};
+constexpr uint32_t kOutermost = kVaries - 1;  // there is no next one
+constinit std::atomic<uint64_t> steps[size_t{1} << kStepBits]{};
+// Where this thread's outermost return address was found: no step leads further.
+constinit thread_local uintptr_t stack_top = 0;
+
+uint32_t step_from(uintptr_t pc) {
+  const uint64_t hash = hash_of({pc, 0});
+  const uint64_t step = steps[hash >> (64 - kStepBits)].load(std::memory_order_relaxed);
+  return step >> 32 == static_cast<uint32_t>(hash) ? static_cast<uint32_t>(step) : kUnknown;
+}
+
+void learn(uintptr_t pc, uint32_t words) {
+  const uint64_t hash = hash_of({pc, 0});
+  const uint32_t known = step_from(pc);
+  if (known == words) return;
+  steps[hash >> (64 - kStepBits)].store(hash << 32 | (known == kUnknown ? words : kVaries),
+                                        std::memory_order_relaxed);
+}
+
+void learn(const Trace& trace) {
+  for (uint32_t i = 1; i < trace.count; ++i) {
+    const uintptr_t bytes = trace.frames[i].offset - trace.frames[i - 1].offset;
+    learn(trace.frames[i - 1].pc, static_cast<uint32_t>(bytes / sizeof(uintptr_t)));
+  }
+  const Frame& last = trace.frames[trace.count - 1];
+  if (trace.count < kStackFrames) learn(last.pc, kOutermost);
+  const uintptr_t top = trace.site.cfa + last.offset;
+  if (top > stack_top || trace.site.cfa > stack_top) stack_top = top;
+}
+
+// False: some step is not known.
+bool walk(Trace& trace) {
+  Frame frame = {trace.site.pc, -sizeof(uintptr_t)};
+  for (;;) {
+    const uint32_t words = step_from(frame.pc);
+    if (words == kUnknown || words == kVaries) return false;
+    trace.frames[trace.count++] = frame;
+    if (words == kOutermost || trace.count == kStackFrames) return true;
+    frame.offset += words * sizeof(uintptr_t);
+    const uintptr_t word = trace.site.cfa + frame.offset;
+    if (word > stack_top) return false;
+    frame.pc = *reinterpret_cast<const uintptr_t*>(word);
+  }
+}
+
+}  // namespace
+
+void load_unwinder() {
+  void* library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return;
+  const auto find = [&](auto& function, const char* symbol) {
+    function =
+        reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+    return function != nullptr;
+  };
+  Backtrace backtrace = nullptr;
+  if (find(backtrace, "_Unwind_Backtrace") && find(ip_of, "_Unwind_GetIP") &&
+      find(cfa_of, "_Unwind_GetCFA") && find(register_of, "_Unwind_GetGR")) {
+    backtrace_of.store(backtrace, std::memory_order_release);
+  }
+}
+
+void unwind(Trace& trace) {
+  if (trace.words_known && walk(trace)) return;
+  trace.count = 0;
+  ask_unwinder(visit, &trace);
+  if (trace.count == 0) {
+    trace.frames[trace.count++] = {trace.site.pc, 0};
+    trace.words_known = false;
+  }
+  if (trace.words_known) return learn(trace);
+  // Stacks that differ in nothing else are the same.
+  for (uint32_t i = 0; i < trace.count; ++i) trace.frames[i].offset = 0;
+}
+
+bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found) {
+  struct Search {
+    Site site;
+    bool (*wanted)(uintptr_t pc);
+    FoundFrame& found;
+    bool inside, done;
+  } search{site, wanted, found, false, false};
+  const _Unwind_Trace_Fn look = [](_Unwind_Context* context, void* argument) {
+    Search& s = *static_cast<Search*>(argument);
+    const uintptr_t pc = ip_of(context);
+    s.inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
+    if (!s.inside || !s.wanted(pc)) return _URC_NO_REASON;
+    s.found = {pc, register_of(context, kFramePointer)};
+    s.done = true;
+    return _URC_END_OF_STACK;
+  };
+  ask_unwinder(look, &search);
+  return search.done;
+}
+
+void stop_unwinding() {
+  forking.store(true, std::memory_order_seq_cst);
+  // An unwinder may wait for the loader's lock, which the forking thread may hold.
+  for (int i = 0; i < 100 && unwinding_threads.load(std::memory_order_seq_cst) > 0; ++i) {
+    sleep_us(1000);
+  }
+}
+
+void allow_unwinding() { forking.store(false, std::memory_order_seq_cst); }
+
+}  // namespace pktmalloc
