@@ -4,7 +4,7 @@
 #include "preload/checked/guard.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
-#include "preload/process/process.h"
+#include "preload/process/heap.h"
 
 namespace pktmalloc::checked {
 namespace {

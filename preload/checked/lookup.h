@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "preload/checked/object.h"
-#include "preload/process/process.h"
+#include "preload/process/heap.h"
 
 namespace pktmalloc::checked {
 

@@ -5,8 +5,6 @@
 
 namespace pktmalloc {
 
-bool observing = false;
-
 namespace {
 
 constexpr unsigned kMost = 2;

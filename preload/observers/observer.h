@@ -38,8 +38,6 @@ struct Observer {
 // At load, before the program has a second thread: from now on `observer` sees all calls.
 void observe(const Observer& observer);
 
-extern bool observing __attribute__((visibility("hidden")));
-
 // For route.cpp, when `observing`.
 void tell_allocated(void* p, size_t bytes, size_t alignment);
 void tell_zeroed(void* p, size_t bytes);

@@ -8,7 +8,7 @@
 #include "preload/base/futex.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
-#include "preload/process/process.h"
+#include "preload/process/heap.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {

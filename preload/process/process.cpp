@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/process.h"
 
+#include "preload/process/heap.h"
+
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
@@ -12,6 +14,7 @@
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/contract/window.h"
+#include "preload/observers/observer.h"
 #include "preload/observers/sizes.h"
 #include "preload/observers/trace.h"
 #include "preload/process/background.h"
@@ -31,18 +34,6 @@ extern "C" __attribute__((weak)) void _IO_list_lock();
 extern "C" __attribute__((weak)) void _IO_list_unlock();
 
 namespace pktmalloc {
-
-constinit Heap heap;
-constinit uint32_t in_place_bytes[kMaxClasses]{};
-constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
-                                          const_cast<Cache*>(&kNullCache),
-                                          nullptr,
-                                          nullptr,
-                                          nullptr,
-                                          false,
-                                          false,
-                                          false,
-                                          nullptr};
 
 namespace {
 

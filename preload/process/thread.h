@@ -10,8 +10,7 @@
 // `cache` and sets both anew before it returns.
 #pragma once
 
-#include "preload/observers/observer.h"
-#include "preload/process/process.h"
+#include "preload/process/heap.h"
 #include "sizeclass/cache.h"
 
 namespace pktmalloc {
@@ -31,6 +30,13 @@ struct Thread {
 };
 
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
+
+// Every call of the program is to be seen (observer.h): no thread may serve one by itself.
+extern bool observing __attribute__((visibility("hidden")));
+
+// Starts the process if nobody has (process.h), and gives the calling thread a cache; nullptr when
+// it must work on the slabs directly.
+Cache* enter_thread();
 
 // The calling thread's cache, which is made at its first call; nullptr: work without.
 inline Cache* cache_of_this_thread() {

@@ -9,6 +9,7 @@
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/export.h"
+#include "preload/process/heap.h"
 #include "preload/process/process.h"
 #include "preload/serving/route.h"
 

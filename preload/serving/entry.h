@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "preload/process/process.h"
+#include "preload/process/heap.h"
 #include "preload/process/thread.h"
 #include "preload/serving/call.h"
 #include "preload/serving/route.h"

@@ -61,6 +61,7 @@ PRELOAD = [
     "unwinder",
     "observer",
     "thread writer message statistics export environment bytes",
+    "heap",
     "growing_array mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write "
     "trace_format",
 ]
