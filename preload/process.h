@@ -28,6 +28,10 @@ inline bool resizes_in_place(uintptr_t owner, size_t bytes) {
 // on the slabs directly.
 Cache* enter_thread();
 
+// Has the calling thread, which has no cache, run its destructors? Nobody would give back one that
+// was made for it now.
+bool past_destructors();
+
 // Forks that this process descends from, counted from where the library was loaded.
 const std::atomic<uint64_t>& fork_count();
 

@@ -39,6 +39,13 @@ inline Cache* cache_of_this_thread() {
   return enter_thread();
 }
 
+// The same for a release, which makes none behind the thread's destructors.
+inline Cache* cache_to_release_into() {
+  if (this_thread.cache != nullptr || this_thread.direct) [[likely]]
+    return this_thread.cache;
+  return past_destructors() ? nullptr : enter_thread();
+}
+
 inline void publish(Cache* cache) {
   Cache* const none = const_cast<Cache*>(&kNullCache);
   if (observing) cache = nullptr;
