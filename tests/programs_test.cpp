@@ -28,6 +28,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"allocation_in_key_destructors", {}},
     {"allocation_in_thread_local_destructors", {}},
     {"allocation_is_no_cancellation_point", {}},
+    {"background_thread_is_not_pinned", {}},
     {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"calloc_overflow_is_no_memory", {}},
     {"calloc_zeroes_purged_memory", {}},
