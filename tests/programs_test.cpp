@@ -59,6 +59,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"known_calls", {}},
     {"libc_spellings_are_ours", {}},
     {"live_objects_of_all_functions_do_not_overlap", {}},
+    {"locked_memory_does_not_wait", {{{"PKTMALLOC_BACKGROUND", "1"}, {"PKTMALLOC_AGE", "20ms"}}}},
     {"locked_memory_stays_and_is_counted", {}},
     {"longjmp_out_of_a_signal_handler", {}},
     {"main_thread_ends_before_others", {}},
