@@ -152,8 +152,8 @@ bool Ageing::step(const Supply& supply, unsigned index) {
   if (line.to_purge > 0) {
     SlabArea& slabs = area(supply, index);
     const auto run = std::max<uint32_t>(1, static_cast<uint32_t>(kPurgeBytes / slabs.slab_bytes()));
-    const uint32_t purged = slabs.purge_some(std::min(line.to_purge, run));
-    line.to_purge = purged > 0 ? line.to_purge - purged : 0;
+    const uint32_t tried = slabs.purge_some(std::min(line.to_purge, run));
+    line.to_purge = tried > 0 ? line.to_purge - tried : 0;
     return true;
   }
   return false;
@@ -255,12 +255,12 @@ uint64_t Ageing::trim(const Supply& supply) {
                                      : supply.store.empties(i - kMaxClasses);
     while (magazines-- > 0 && drain_one(supply, i)) {
     }
-    for (uint32_t left = slabs.empty_slabs(); left > 0;) {
-      const uint32_t purged = slabs.purge_some(left);
-      if (purged == 0) break;
-      left -= purged;
-      bytes += purged * slabs.slab_bytes();
+    slabs.forget_kept();
+    const uint64_t before = slabs.statistics().purged_total_bytes;
+    for (uint32_t left = slabs.empty_slabs(), tried = 1; left > 0 && tried > 0; left -= tried) {
+      tried = slabs.purge_some(left);
     }
+    bytes += slabs.statistics().purged_total_bytes - before;
     lines_[i] = Line{};
   }
   waiting_.store(0, std::memory_order_relaxed);

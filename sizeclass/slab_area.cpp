@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kCommitLeast = size_t{256} << 10;
 constexpr size_t kCommitMost = size_t{16} << 20;  // beyond it, larger steps save no calls worth it
 
+constexpr size_t kSets = 4;  // of slabs: partial, empty, kept, purged
+
 }  // namespace
 
 size_t SlabArea::record_bytes(const SizeClass& c) {
@@ -29,7 +31,7 @@ size_t SlabArea::early_bytes(const SizeClass& c) {
 }
 
 size_t SlabArea::late_bytes(const SizeClass& c, uint32_t slabs) {
-  return round_up(3 * set_bytes(slabs) + slabs * record_bytes(c), memory::page_bytes());
+  return round_up(kSets * set_bytes(slabs) + slabs * record_bytes(c), memory::page_bytes());
 }
 
 void SlabArea::start(const SizeClass& size_class, LockRank rank, const AreaPlace& place,
@@ -41,10 +43,10 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, const AreaPlace
   early_records_ = static_cast<char*>(early);
   late_sets_ = static_cast<char*>(late);
   const size_t one_set = set_bytes(place_.slabs());
-  late_sets_bytes_ = 3 * one_set;
+  late_sets_bytes_ = kSets * one_set;
   late_records_ = late_sets_ + late_sets_bytes_;
-  SlabSet* sets[] = {&partial_, &empty_, &purged_};
-  for (size_t i = 0; i < 3; ++i)
+  SlabSet* sets[kSets] = {&partial_, &empty_, &kept_, &purged_};
+  for (size_t i = 0; i < kSets; ++i)
     sets[i]->use(reinterpret_cast<uint64_t*>(late_sets_ + i * one_set));
 }
 
@@ -129,7 +131,11 @@ void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
 uint32_t SlabArea::slab_to_fill() {
   if (const uint32_t slab = partial_.lowest(); slab != SlabSet::kNone) return slab;
   if (empty_.count() == 0) {
-    if (const uint32_t slab = purged_.lowest(); slab != SlabSet::kNone) {
+    if (kept_.count() > 0) {
+      const uint32_t slab = kept_.lowest();
+      kept_.erase(slab);
+      empty_.insert(slab);
+    } else if (const uint32_t slab = purged_.lowest(); slab != SlabSet::kNone) {
       if (purges_decommitted_ > 0 && !memory::commit(start_of(slab), slab_bytes())) {
         return SlabSet::kNone;
       }
@@ -219,18 +225,27 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   const bool gone = memory::purge(start_of(low), bytes);
 
   const Lock lock(mutex_);
-  SlabSet& now_in = gone ? purged_ : empty_;
+  SlabSet& now_in = gone ? purged_ : kept_;
   for (uint32_t i = 0; i < count; ++i) now_in.insert(low + i);
   if (!gone) {
     counts_.free_objects += uint64_t{count} * class_.objects_per_slab;
     count_empty();
-    return 0;
+    return count;
   }
   counts_.purged_slabs = purged_.count();
   ++counts_.purges;
   counts_.purged_total_bytes += bytes;
   if (growth_ != nullptr) growth_->purged(bytes);
   return count;
+}
+
+void SlabArea::forget_kept() {
+  const Lock lock(mutex_);
+  for (uint32_t slab; (slab = kept_.lowest()) != SlabSet::kNone;) {
+    kept_.erase(slab);
+    empty_.insert(slab);
+  }
+  count_empty();
 }
 
 void SlabArea::decommit_purged() {

@@ -9,6 +9,8 @@
 // A slab is in at most one set:
 //     partial   0 < free < all                        taken first, lowest address first
 //     empty     free == all, memory still resident    then these
+//     kept      free == all, and the system refused   then these
+//               to take the memory, which is locked
 //     purged    free == all, memory given back        then these; committed anew if need be
 //     (none)    no free object; or never used: fresh_ and up, taken last, committed in growing
 //     steps
@@ -79,13 +81,18 @@ class SlabArea {
   // Ends a tick of the low-water mark: how many empty slabs nobody needed.
   uint32_t tick();
 
-  // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many. None
-  // also when the system refuses: then they stay as they were.
+  // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many. If the
+  // system refuses they are kept instead, and it is not asked again before they were used: who
+  // locks memory wants no system calls.
   uint32_t purge_some(uint32_t most);
+
+  // What is kept may be purged after all: for when somebody asks for all that can be had.
+  void forget_kept();
 
   // Decommits the purged slabs, and what is committed ahead: for when the system refuses memory.
   void decommit_purged();
 
+  // Not those that are kept: these will not go.
   uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }
   size_t slab_bytes() const { return size_t{1} << class_.slab_shift; }
   const SizeClass& size_class() const { return class_; }
@@ -114,7 +121,7 @@ class SlabArea {
   bool commit_record(uint32_t slab);
   void change_free(uint32_t slab, Record& r, uint64_t free);
   void count_empty() {
-    counts_.empty_slabs = empty_.count();
+    counts_.empty_slabs = empty_.count() + kept_.count();
     empty_count_.store(empty_.count(), std::memory_order_relaxed);
   }
 
@@ -126,10 +133,10 @@ class SlabArea {
   std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_, which
                                      // guards all below
   char* early_records_ = nullptr;    // of slabs below SlabSet::kInlineSlabs
-  char* late_sets_ = nullptr;        // bits of the three sets
+  char* late_sets_ = nullptr;        // bits of the four sets
   char* late_records_ = nullptr;     // of the other slabs
   size_t late_sets_bytes_ = 0;
-  SlabSet partial_, empty_, purged_;
+  SlabSet partial_, empty_, kept_, purged_;
   LowWater empty_low_;
   std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
   AreaStatistics counts_{};                // record_bytes from late_sets_

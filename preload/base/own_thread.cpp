@@ -3,7 +3,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 
@@ -16,9 +19,30 @@ constinit std::atomic<Create> libc_create = nullptr;
 using LeastStack = size_t (*)(const pthread_attr_t*);
 constinit std::atomic<LeastStack> least_stack = nullptr;
 
+// Of the process at load. On a machine with more processors than fit, none: as whoever starts us.
+constinit cpu_set_t processors{};
+constinit int nice_value = 0;
+
+// These must be set from outside: pinned beside a thread that spins at a real-time priority, ours
+// would not come to run the first instruction. Nothing is set that is right, because many services
+// may not set such things.
+void schedule(pthread_attr_t& attributes) {
+  cpu_set_t now;
+  if (CPU_COUNT(&processors) > 0 && sched_getaffinity(0, sizeof now, &now) == 0 &&
+      !CPU_EQUAL(&now, &processors)) {
+    pthread_attr_setaffinity_np(&attributes, sizeof processors, &processors);
+  }
+  const int policy = sched_getscheduler(0);
+  if (policy == SCHED_FIFO || policy == SCHED_RR) {
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);  // that is, SCHED_OTHER
+  }
+}
+
 }  // namespace
 
 void OwnThread::allow() {
+  if (sched_getaffinity(0, sizeof processors, &processors) != 0) CPU_ZERO(&processors);
+  nice_value = getpriority(PRIO_PROCESS, 0);
   void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (libc == nullptr) return;
   libc_create.store(reinterpret_cast<Create>(dlsym(libc, "pthread_create")),
@@ -57,9 +81,18 @@ void OwnThread::end(void (*wake)()) {
   settled_.store(false, std::memory_order_relaxed);
 }
 
+void* OwnThread::enter(void* self) {
+  const OwnThread& thread = *static_cast<OwnThread*>(self);
+  prctl(PR_SET_NAME, thread.name_);
+  if (getpriority(PRIO_PROCESS, 0) != nice_value) setpriority(PRIO_PROCESS, 0, nice_value);
+  thread.run_();
+  return nullptr;
+}
+
 bool OwnThread::create() {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
+  schedule(attributes);
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -68,7 +101,7 @@ bool OwnThread::create() {
                             stack_bytes_ + (least != nullptr ? least(&attributes) : 0));
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const bool created =
-      libc_create.load(std::memory_order_relaxed)(&thread_, &attributes, run_, nullptr) == 0;
+      libc_create.load(std::memory_order_relaxed)(&thread_, &attributes, enter, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   return created;

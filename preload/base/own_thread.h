@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // OwnThread: a thread of the library's own, at most one of each kind in a process. All signals
-// blocked, small stack.
+// blocked, small stack. It runs on the processors and at the nice value that the process had at
+// load, never at a real-time priority: whoever starts it may be pinned and spin.
 //
 // It is started at load or from the slow path of allocating functions, never from free: libc calls
 // free with its thread-stack lock held, which pthread_create takes as well. In the child of a fork
@@ -20,12 +21,12 @@ namespace pktmalloc {
 
 class OwnThread {
  public:
-  // `run` names itself and returns when ending() is true.
-  constexpr OwnThread(LockRank rank, size_t stack_bytes, void* (*run)(void*))
-      : mutex_(rank), stack_bytes_(stack_bytes), run_(run) {}
+  // `run` returns when ending() is true.
+  constexpr OwnThread(LockRank rank, const char* name, size_t stack_bytes, void (*run)())
+      : mutex_(rank), name_(name), stack_bytes_(stack_bytes), run_(run) {}
 
   // At load, before any start(): looks up libc's own pthread_create, because a wrapper's may be
-  // what is allocating.
+  // what is allocating, and how the process is scheduled.
   static void allow();
 
   // It runs, or never will.
@@ -54,10 +55,12 @@ class OwnThread {
 
  private:
   bool create();
+  static void* enter(void* self);
 
   Mutex mutex_;
+  const char* name_;
   size_t stack_bytes_;
-  void* (*run_)(void*);
+  void (*run_)();
   std::atomic<bool> settled_ = false;
   std::atomic<uint32_t> ending_ = 0;  // futex word
   bool running_ = false;              // guarded by mutex_, as the next

@@ -110,7 +110,9 @@ void quarantine(Header& header) {
   }
   fill(header.user(), kFreedByte, header.bytes);
   batch.headers[batch.count++] = &header;
-  if (batch.count == kBatch || bytes > kAlone || this_thread.direct) exchange(limit_bytes);
+  if (batch.count == kBatch || bytes > kAlone || cache_to_release_into() == nullptr) {
+    exchange(limit_bytes);
+  }
 }
 
 void leave_thread_of_quarantine() {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/background.h"
 
-#include <sys/prctl.h>
-
 #include <atomic>
 
 #include "preload/base/futex.h"
@@ -26,11 +24,10 @@ void wake() {
   if (parked.exchange(0, std::memory_order_acq_rel) == 1) futex_wake_one(parked);
 }
 
-void* run(void*);
-constinit OwnThread thread{LockRank::kBackground, kStackBytes, run};
+void run();
+constinit OwnThread thread{LockRank::kBackground, "pktmalloc", kStackBytes, run};
 
-void* run(void*) {
-  prctl(PR_SET_NAME, "pktmalloc");
+void run() {
   while (!thread.ending()) {
     if (heap.age() < kWorthATick) {
       parked.store(1, std::memory_order_seq_cst);
@@ -44,7 +41,6 @@ void* run(void*) {
     const timespec tick{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000) * 1000000};
     thread.rest(tick);
   }
-  return nullptr;
 }
 
 bool wanted() {

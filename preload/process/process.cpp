@@ -4,6 +4,7 @@
 #include "preload/process/heap.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
 
@@ -199,6 +200,15 @@ Cache* enter_thread() {
   this_thread.direct = !heap.started();
   publish(cache);
   return cache;
+}
+
+// libc frees a detached thread's table of thread-local blocks in that thread, at its very end, and
+// those of other threads whose stacks it has kept for too long. Signals are blocked by then, also
+// the first beyond the standard ones, which is libc's own and which no program can block.
+bool past_destructors() {
+  sigset_t blocked;
+  return pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
+         sigismember(&blocked, __SIGRTMIN) == 1;
 }
 
 const std::atomic<uint64_t>& fork_count() { return forks; }

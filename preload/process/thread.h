@@ -38,11 +38,22 @@ extern bool observing __attribute__((visibility("hidden")));
 // it must work on the slabs directly.
 Cache* enter_thread();
 
+// Has the calling thread, which has no cache, run its destructors? Nobody would give back one that
+// was made for it now.
+bool past_destructors();
+
 // The calling thread's cache, which is made at its first call; nullptr: work without.
 inline Cache* cache_of_this_thread() {
   if (this_thread.cache != nullptr || this_thread.direct) [[likely]]
     return this_thread.cache;
   return enter_thread();
+}
+
+// The same for a release, which makes none behind the thread's destructors.
+inline Cache* cache_to_release_into() {
+  if (this_thread.cache != nullptr || this_thread.direct) [[likely]]
+    return this_thread.cache;
+  return past_destructors() ? nullptr : enter_thread();
 }
 
 inline void publish(Cache* cache) {

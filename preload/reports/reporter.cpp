@@ -3,7 +3,6 @@
 
 #include <linux/close_range.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,8 +30,8 @@ void on_signal(int) {
   errno = saved_errno;
 }
 
-void* run(void*);
-constinit OwnThread thread{LockRank::kReporter, kStackBytes, run};
+void run();
+constinit OwnThread thread{LockRank::kReporter, "pktmalloc stats", kStackBytes, run};
 
 // Until the signal, the end or, with an interval, until `due`.
 void sleep_until(uint64_t due) {
@@ -49,8 +48,7 @@ void sleep_until(uint64_t due) {
   }
 }
 
-void* run(void*) {
-  prctl(PR_SET_NAME, "pktmalloc stats");
+void run() {
   // A table of descriptors of its own: the program may close any number, or count on the lowest.
   // Kernels before 5.9 refuse; then it shares the program's.
   close_range(3, ~0U, CLOSE_RANGE_UNSHARE);
@@ -58,7 +56,7 @@ void* run(void*) {
   uint64_t due = clock_ms() + interval;
   for (;;) {
     sleep_until(due);
-    if (thread.ending()) return nullptr;
+    if (thread.ending()) return;
     if (asked.exchange(0, std::memory_order_acquire) == 0) {
       due = std::max(due + interval, clock_ms());  // a write that took longer is not made up for
     }

@@ -136,7 +136,7 @@ void release_told(void* p) {
       *static_cast<void**>(p) = this_thread.set_aside;
       this_thread.set_aside = p;
     } else {
-      Cache* cache = cache_of_this_thread();
+      Cache* cache = cache_to_release_into();
       Cache* const releasing = this_thread.release_cache;
       heap.release(releasing != nullptr ? releasing : cache, static_cast<ClassId>(owner), p);
       if (releasing != nullptr && releasing->visits.watched) {

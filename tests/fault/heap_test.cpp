@@ -251,6 +251,31 @@ TEST_CASE("a refused purge loses nothing, and what was not given back is not cou
   refuse("purge", kPurge);
 }
 
+TEST_CASE(
+    "what the system refuses to take does not wait, is not tried again, and a trim tries all") {
+  refusals = {};
+  StartedHeap heap(small());
+  Cache* cache = heap->attach();
+  std::vector<void*> objects(1000);
+  for (void*& object : objects) object = heap->allocate(cache, ClassId(1));
+  for (void* object : objects) heap->release(cache, ClassId(1), object);
+  heap->detach(cache);
+  refusals = {kPurge, 1, ~uint64_t{0}, 0, 0};
+  for (int tick = 0; tick < 12; ++tick) heap->age();
+  CHECK(heap->age() == 0);
+  CHECK(heap.statistics().waiting_bytes == 0);
+  CHECK(heap.of(ClassId(1)).purged_bytes == 0);
+  CHECK(heap.of(ClassId(1)).free_bytes == heap.of(ClassId(1)).committed_bytes);
+  const uint64_t calls = refusals.calls;
+  for (int tick = 0; tick < 12; ++tick) heap->age();
+  CHECK(refusals.calls == calls);
+  CHECK(heap->trim(nullptr) == 0);
+  CHECK(refusals.calls > calls);
+  refusals = {};
+  CHECK(heap->trim(nullptr) > 592 * 1000);
+  CHECK(heap->resident_bytes() == 0);
+}
+
 TEST_CASE("a refused decommit loses nothing") { refuse("decommit", kDecommit); }
 
 TEST_CASE("refusals of all kinds together lose nothing") { refuse("any", kAnyVerb); }
