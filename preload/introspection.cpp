@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "preload/base/mapping.h"
 #include "preload/contract/format.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/export.h"
@@ -21,13 +22,20 @@ namespace {
 
 using namespace pktmalloc;
 
+// Zeros when the system refuses the memory for a snapshot.
+ProcessStatistics totals() {
+  const Mapped<Snapshot> s;
+  if (!s) return {};
+  take_snapshot(*s);
+  return s->process;
+}
+
 struct mallinfo2 both_heaps() {
-  Snapshot s;
-  take_snapshot(s);
+  const ProcessStatistics ours = totals();
   struct mallinfo2 info = next_allocator().info();
-  info.arena += s.process.committed_bytes;
-  info.uordblks += s.process.allocated_bytes;
-  info.fordblks += s.process.committed_bytes - s.process.allocated_bytes;
+  info.arena += ours.committed_bytes;
+  info.uordblks += ours.allocated_bytes;
+  info.fordblks += ours.committed_bytes - ours.allocated_bytes;
   return info;
 }
 
@@ -54,12 +62,13 @@ PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
     errno = EINVAL;
     return -1;
   }
-  Snapshot s;
-  take_snapshot(s);
+  const Mapped<Snapshot> s;
+  if (!s) return -1;
+  take_snapshot(*s);
   fprintf(stream, "<malloc version=\"pktmalloc-%s\">\n<heap nr=\"0\">\n<sizes>\n",
           PKTMALLOC_VERSION);
-  for (unsigned i = 0; i < s.heap.classes; ++i) {
-    const ClassStatistics& c = s.heap.of[i];
+  for (unsigned i = 0; i < s->heap.classes; ++i) {
+    const ClassStatistics& c = s->heap.of[i];
     const unsigned long long size = c.object_bytes;
     const unsigned long long free = c.cached_threads + c.cached_depot + c.cached_slabs;
     if (free == 0) continue;
@@ -67,7 +76,7 @@ PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
             size * free, free);
   }
   fprintf(stream, "</sizes>\n</heap>\n<system type=\"current\" size=\"%llu\"/>\n</malloc>\n",
-          static_cast<unsigned long long>(s.process.committed_bytes));
+          static_cast<unsigned long long>(s->process.committed_bytes));
   return 0;
 }
 
@@ -103,9 +112,7 @@ PKTMALLOC_EXPORT size_t pktmalloc_class_bytes(const void* p) {
 }
 
 PKTMALLOC_EXPORT size_t pktmalloc_get_statistics(pktmalloc_statistics* out, size_t bytes) {
-  Snapshot s;
-  take_snapshot(s);
-  const ProcessStatistics& p = s.process;
+  const ProcessStatistics p = totals();
   const pktmalloc_statistics all = {p.allocated_bytes,
                                     p.cached_threads_bytes,
                                     p.cached_depot_bytes,
@@ -128,11 +135,13 @@ PKTMALLOC_EXPORT size_t pktmalloc_get_statistics(pktmalloc_statistics* out, size
 }
 
 PKTMALLOC_EXPORT size_t pktmalloc_statistics_json(char* buffer, size_t bytes) {
-  Snapshot s;
-  take_snapshot(s);
-  measure_resident(s);
   Writer out(buffer, bytes);
-  write_json(out, this_process(), s);
+  const Mapped<Snapshot> s;
+  if (s) {
+    take_snapshot(*s);
+    measure_resident(*s);
+    write_json(out, this_process(), *s);
+  }
   out.finish();
   return out.length();
 }

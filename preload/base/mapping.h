@@ -14,4 +14,24 @@ inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
+// A zeroed T that the stack of a small thread has no room for, until the end of the scope. T needs
+// no constructor and no destructor. False if the system refuses.
+template <typename T>
+class Mapped {
+ public:
+  Mapped() : object_(static_cast<T*>(map_lazily(sizeof(T)))) {}
+  ~Mapped() {
+    if (object_ != nullptr) munmap(object_, sizeof(T));
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+
+  explicit operator bool() const { return object_ != nullptr; }
+  T& operator*() const { return *object_; }
+  T* operator->() const { return object_; }
+
+ private:
+  T* object_;
+};
+
 }  // namespace pktmalloc

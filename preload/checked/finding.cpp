@@ -55,7 +55,8 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   vsnprintf(what, sizeof what, format, arguments);
   va_end(arguments);
 
-  Writer out(report_descriptor());
+  char buffer[1000];
+  Writer out(report_descriptor(), buffer, sizeof buffer);
   const Demangler demangler(!options().check_reports);
   uintptr_t frames[kStackFrames];
   unsigned first;

@@ -48,12 +48,13 @@ struct pktmalloc_statistics {
 };
 
 /* Fills the first `bytes` bytes of *out, sizeof *out in the caller's eyes. Returns how many the
- * library knows: fields behind that are untouched. */
+ * library knows: fields behind that are untouched. All are 0 if the system refuses memory to work
+ * with. */
 size_t pktmalloc_get_statistics(struct pktmalloc_statistics* out, size_t bytes);
 
 /* Writes all statistics, also per class, as JSON text with a terminating zero, cut to fit. Returns
  * the length of the whole text without the zero, as snprintf: bytes <= result means that it was
- * cut. About 20 KB. Allocates nothing. */
+ * cut. About 20 KB, or none if the system refuses memory to work with. Allocates nothing. */
 size_t pktmalloc_statistics_json(char* buffer, size_t bytes);
 
 #ifdef __cplusplus

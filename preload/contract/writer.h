@@ -8,8 +8,9 @@ namespace pktmalloc {
 
 class Writer {
  public:
-  // To a file descriptor, which stays the caller's.
-  explicit Writer(int fd) : fd_(fd), text_(buffer_), room_(sizeof buffer_) {}
+  // To a file descriptor, which stays the caller's, in pieces of so many bytes; the buffer is the
+  // caller's too, because the stack of a small thread has no room for a large one.
+  Writer(int fd, char* buffer, size_t bytes) : fd_(fd), text_(buffer), room_(bytes) {}
   // Into memory, cut to fit.
   Writer(char* text, size_t bytes) : text_(text), room_(bytes) {}
   Writer(const Writer&) = delete;
@@ -32,7 +33,6 @@ class Writer {
 
   int fd_ = -1;
   bool failed_ = false;
-  char buffer_[4096];
   char* text_;
   size_t room_;
   size_t used_ = 0;

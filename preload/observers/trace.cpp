@@ -114,7 +114,7 @@ void begin_anew(bool interrupts_a_record) {
   }
   if (mine.buffer != nullptr) mine.buffer->block.thread = threads.fetch_add(1) + 1;
   if (!recording.load(std::memory_order_relaxed)) return;
-  char name_of_parent[PATH_MAX];
+  static char name_of_parent[PATH_MAX];  // small threads fork as well
   strcpy(name_of_parent, file.path());
   // A handler that forked in the middle of a record goes back into it.
   if (interrupts_a_record || !file.name() || strcmp(name_of_parent, file.path()) == 0) {

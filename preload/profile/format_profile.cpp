@@ -52,9 +52,12 @@ void write_stack(Writer& out, const ProfileSums& s) {
 
 // The executable lines of /proc/self/maps.
 void write_mappings(Writer& out) {
+  using Text = char[2 * 4096 + 256];  // a line holds a path
+  const Mapped<Text> mapped;
+  if (!mapped) return;
+  Text& text = *mapped;
   const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  char text[2 * 4096 + 256];  // a line holds a path
   size_t held = 0;
   for (ssize_t got; (got = read(fd, text + held, sizeof text - held)) > 0;) {
     held += static_cast<size_t>(got);
@@ -106,14 +109,13 @@ int write_build_id(dl_phdr_info* info, size_t, void* argument) {
 }
 
 void write_build_ids(Writer& out) {
-  constexpr size_t kBytes = size_t{1} << 20;
-  char* const text = static_cast<char*>(map_lazily(kBytes));
-  if (text == nullptr) return;
-  Writer in_memory(text, kBytes);
+  using Text = char[1 << 20];
+  const Mapped<Text> text;
+  if (!text) return;
+  Writer in_memory(*text, sizeof *text);
   dl_iterate_phdr(write_build_id, &in_memory);
   in_memory.finish();
-  out.put(text, strlen(text));
-  munmap(text, kBytes);
+  out.put(*text, strlen(*text));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/contract/format.h"
@@ -44,28 +45,39 @@ int find_stderr() {
 
 bool tells() { return options().tell != 0 && options().tell == getpid(); }
 
+// What a report needs and the stack of a small thread has no room for.
+struct Room {
+  Snapshot snapshot;
+  ReportFile file;
+
+  void write_to(int fd) {
+    take_snapshot(snapshot);
+    measure_resident(snapshot);
+    Writer out(fd, file.buffer, sizeof file.buffer);
+    write_text(out, this_process(), snapshot);
+    out.finish();
+  }
+};
+
 // Whoever is writing a report; and what follows is guarded by it.
 constinit Mutex writing{LockRank::kReport};
+constinit Room room{};
 unsigned reports = 0;
 bool ended = false;  // the one at exit was the last
 
 void report_statistics(bool at_exit) {
   const char* pattern = options().stats_path;
-  Snapshot snapshot;
-  take_snapshot(snapshot);
-  measure_resident(snapshot);
   if (*pattern == '\0') {
     const int fd = find_stderr();
-    if (fd < 0) return;
-    Writer out(fd);
-    write_text(out, this_process(), snapshot);
-    out.finish();
+    if (fd >= 0) room.write_to(fd);
     return;
   }
-  ReportFile file;
+  take_snapshot(room.snapshot);
+  measure_resident(room.snapshot);
+  ReportFile& file = room.file;
   if (!file.name(pattern, reports)) {
     message("PKTMALLOC_STATS=%s: %s", pattern, strerrordesc_np(ENAMETOOLONG));
-  } else if (file.write(snapshot) && at_exit) {
+  } else if (file.write(room.snapshot) && at_exit) {
     report_tell("statistics", file.path, file.ends_with(".json") ? "report" : nullptr);
   }
 }
@@ -83,7 +95,7 @@ constexpr Content kProfile{"PROFILE", "the heap profile", write_profile, "sample
 constexpr Content kSizes{"SIZES", "sizes", write_sizes, "sizes", "tune"};
 
 void report_content(const Content& content, const char* pattern, bool at_exit) {
-  ReportFile file;
+  ReportFile& file = room.file;
   if (!file.name(pattern, reports)) {
     message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerrordesc_np(ENAMETOOLONG));
   } else if (file.write(content.what, content.print) && at_exit) {
@@ -94,7 +106,7 @@ void report_content(const Content& content, const char* pattern, bool at_exit) {
 void report_leaks() {
   const int fd = find_stderr();
   if (fd < 0) return;
-  Writer out(fd);
+  Writer out(fd, room.file.buffer, sizeof room.file.buffer);
   write_leaks(out);
   out.finish();
 }
@@ -150,7 +162,8 @@ void report_tell(const char* what, const char* path, const char* command) {
   if (!tells()) return;
   const int fd = find_stderr();
   if (fd < 0) return;
-  Writer out(fd);
+  char buffer[500];
+  Writer out(fd, buffer, sizeof buffer);
   out.print("pktmalloc: %s are in ", what);
   out.print("%s", path);
   if (command != nullptr) out.print("; read them with: pktmalloc %s %s", command, path);
@@ -159,12 +172,12 @@ void report_tell(const char* what, const char* path, const char* command) {
 }
 
 void report_now() {
-  Snapshot snapshot;
-  take_snapshot(snapshot);
-  measure_resident(snapshot);
-  Writer out(STDERR_FILENO);
-  write_text(out, this_process(), snapshot);
-  out.finish();
+  const Mapped<Room> own;
+  if (own) {
+    own->write_to(STDERR_FILENO);
+  } else {
+    message("no memory to tell the statistics");
+  }
 }
 
 }  // namespace pktmalloc

@@ -19,8 +19,8 @@ namespace {
 
 // False with errno if any of it failed.
 template <typename Print>
-bool write_to(int fd, Print print) {
-  Writer out(fd);
+bool write_to(int fd, ReportFile& file, Print print) {
+  Writer out(fd, file.buffer, sizeof file.buffer);
   print(out);
   const bool written = out.finish();
   const int saved_errno = errno;
@@ -39,15 +39,16 @@ int create_new(const char* path) {
 }
 
 template <typename Print>
-bool write_whole(const char* path, const char* what, Print print) {
-  char temporary[PATH_MAX + 32];
-  snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, getpid());
+bool write_whole(ReportFile& file, const char* what, Print print) {
+  const char* const path = file.path;
+  const char* const temporary = file.temporary;
+  snprintf(file.temporary, sizeof file.temporary, "%s.%d.tmp", path, getpid());
   struct stat found;
   const bool replaceable = lstat(path, &found) != 0 || S_ISREG(found.st_mode);
   int fd = replaceable ? create_new(temporary) : -1;
   bool written = false;
   if (fd >= 0) {
-    written = write_to(fd, print) && rename(temporary, path) == 0;
+    written = write_to(fd, file, print) && rename(temporary, path) == 0;
     if (!written) {
       const int saved_errno = errno;
       unlink(temporary);
@@ -57,7 +58,7 @@ bool write_whole(const char* path, const char* what, Print print) {
     // Also where the folder takes no new files. /dev/stderr may be a log that is not ours to empty.
     const int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
-    written = fd >= 0 && write_to(fd, print);
+    written = fd >= 0 && write_to(fd, file, print);
   }
   if (!written) message("cannot write %s to %s: %s", what, path, strerrordesc_np(errno));
   return written;
@@ -98,8 +99,8 @@ bool ReportFile::ends_with(const char* ending) const {
   return length >= ending_length && strcmp(path + length - ending_length, ending) == 0;
 }
 
-bool ReportFile::write(const Snapshot& snapshot) const {
-  return write_whole(path, "statistics", [&](Writer& out) {
+bool ReportFile::write(const Snapshot& snapshot) {
+  return write_whole(*this, "statistics", [&](Writer& out) {
     if (ends_with(".json")) {
       write_json(out, this_process(), snapshot);
     } else if (ends_with(".prom")) {
@@ -110,8 +111,8 @@ bool ReportFile::write(const Snapshot& snapshot) const {
   });
 }
 
-bool ReportFile::write(const char* what, void (*print)(Writer& out)) const {
-  return write_whole(path, what, print);
+bool ReportFile::write(const char* what, void (*print)(Writer& out)) {
+  return write_whole(*this, what, print);
 }
 
 }  // namespace pktmalloc

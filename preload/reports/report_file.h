@@ -4,6 +4,8 @@
 // A reader finds the previous report or the new one, never half of one: it is written under a
 // temporary name beside the file and then takes its place. What is no regular file (a pipe, a
 // device, a symbolic link) is written to as it is.
+//
+// 12 KB: not for the stack, which in a small thread has no room for it.
 #pragma once
 
 #include <climits>
@@ -23,10 +25,13 @@ struct ReportFile {
   bool ends_with(const char* ending) const;
 
   // In the format of the path's ending. What goes wrong is told in one line; then false.
-  bool write(const Snapshot& snapshot) const;
+  bool write(const Snapshot& snapshot);
 
   // As `print` prints it; `what` is for the line that says that it cannot be written.
-  bool write(const char* what, void (*print)(Writer& out)) const;
+  bool write(const char* what, void (*print)(Writer& out));
+
+  char temporary[PATH_MAX + 32];  // the name that it has until it is whole
+  char buffer[4096];              // for whoever writes
 };
 
 }  // namespace pktmalloc

@@ -18,7 +18,7 @@
 namespace pktmalloc {
 namespace {
 
-// A snapshot of 10 KB, paths, buffers.
+// Our need is 8 KiB; the rest is for what libraries in front of libc add.
 constexpr size_t kStackBytes = size_t{128} << 10;
 
 constinit std::atomic<uint32_t> asked = 0;  // futex word: 1 when the signal came

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Takes a Snapshot of this process. About 20 KB: the caller chooses where it lies. Takes the
-// engine's locks, allocates nothing.
+// Takes a Snapshot of this process. 8 KB: the caller chooses where it lies, which is not the stack
+// of a small thread. Takes the engine's locks, allocates nothing.
 #pragma once
 
 #include "preload/contract/format.h"

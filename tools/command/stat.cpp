@@ -37,7 +37,8 @@ void print_statistics(const StatOptions& options) {
   const std::string program = options.json ? reading.program : printable(reading.program);
   const Origin origin{program.c_str(), reading.version.c_str(), reading.pid,
                       static_cast<uint64_t>(reading.time * 1e3 + 0.5), rss_bytes};
-  Writer out(STDOUT_FILENO);
+  char buffer[4096];
+  Writer out(STDOUT_FILENO, buffer, sizeof buffer);
   if (options.json) {
     write_json(out, origin, reading.snapshot);
   } else if (options.prometheus) {
