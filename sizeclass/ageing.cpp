@@ -84,18 +84,18 @@ uint64_t Ageing::held_in_all(const Supply& supply) {
   return bytes;
 }
 
-// What nobody needed lately is to go. Returns how many objects of that leave their depots.
+// What nobody needed lately is to go. Returns how many objects more than before leave their depots.
 uint64_t Ageing::collect(const Supply& supply) {
   bool pending = false;
   uint64_t objects = 0;
   for (unsigned i = 0; i < kLines; ++i) {
     if (is_class(i) && i >= supply.classes.count()) continue;
     Line& line = lines_[i];
-    const uint32_t stacked = is_class(i) ? supply.depot.tick(static_cast<ClassId>(i))
-                                         : supply.store.tick(i - kMaxClasses);
-    line.to_drain += stacked;
-    objects += uint64_t{stacked} * rounds_in(supply, i);
-    line.to_purge += area(supply, i).tick();
+    const uint32_t idle = is_class(i) ? supply.depot.tick(static_cast<ClassId>(i))
+                                      : supply.store.tick(i - kMaxClasses);
+    objects += uint64_t{idle - std::min(idle, line.to_drain)} * rounds_in(supply, i);
+    line.to_drain = idle;
+    line.to_purge = area(supply, i).tick();
     pending |= line.to_drain != 0 || line.to_purge != 0;
   }
   waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
@@ -133,7 +133,7 @@ void Ageing::end_ticks(const Supply& supply, uint64_t now) {
 
 bool Ageing::drain_one(const Supply& supply, unsigned line) {
   if (!is_class(line)) return supply.store.drain_one(line - kMaxClasses);
-  Magazine* magazine = supply.depot.take(static_cast<ClassId>(line));
+  Magazine* magazine = supply.depot.take_idle(static_cast<ClassId>(line));
   if (magazine == nullptr) return false;
   supply.areas[line].drain(magazine->objects(), magazine->rounds);
   aged_[line] += magazine->rounds;
@@ -251,9 +251,12 @@ uint64_t Ageing::trim(const Supply& supply) {
   for (unsigned i = 0; i < kLines; ++i) {
     // What is there by now, not what others free meanwhile: that could go on for ever.
     SlabArea& slabs = area(supply, i);
-    uint32_t magazines = is_class(i) ? supply.depot.depth(static_cast<ClassId>(i))
-                                     : supply.store.empties(i - kMaxClasses);
-    while (magazines-- > 0 && drain_one(supply, i)) {
+    if (is_class(i)) {
+      supply.depot.make_idle(static_cast<ClassId>(i));
+    } else {
+      supply.store.make_idle(i - kMaxClasses);
+    }
+    while (drain_one(supply, i)) {
     }
     slabs.forget_kept();
     const uint64_t before = slabs.statistics().purged_total_bytes;

@@ -51,7 +51,11 @@ class Depot {
 
   uint32_t depth(ClassId id) const { return stacks_[index(id)].depth(); }
   uint32_t depth(ClassId id, unsigned home) const { return stacks_[index(id)].depth(home); }
+
+  // For ageing, see ShardedStack.
   uint32_t tick(ClassId id) { return stacks_[index(id)].tick(); }
+  uint32_t make_idle(ClassId id) { return stacks_[index(id)].make_idle(); }
+  Magazine* take_idle(ClassId id) { return stacks_[index(id)].pop_idle(); }
 
  private:
   // So many may wait before more have to be earned: at most 33 KiB of magazines a class.

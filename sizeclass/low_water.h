@@ -5,8 +5,9 @@
 // the lowest level of the last kTicks ticks still held was not needed in that time: the working set
 // of Bonwick & Adams (2001), over a sliding window so that memory waits between one window and a
 // quarter more, not between one and two.
-// record() may be called by any thread; a lost race keeps a slightly higher low and is mended by
-// the next take. tick() is called by one thread at a time.
+// Who removes what was not needed tells so by remove(): that is no need, and the marks fall with
+// the level. record() may be called by any thread; a lost race leaves a mark that is off by a few
+// and is mended by the next take. What writes marks otherwise is called by one thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -24,22 +25,35 @@ class LowWater {
     if (level < low.load(std::memory_order_relaxed)) low.store(level, std::memory_order_relaxed);
   }
 
-  // Ends a tick at `level`. Returns how many were not needed during the whole window; the caller
-  // removes that many, and they are not reported again.
+  // Ends a tick at `level`. Returns how many were not needed during the whole window, with those
+  // that were reported before and not removed.
   uint32_t tick(uint32_t level) {
     record(level);
-    uint32_t unneeded = level;
-    for (const auto& low : lows_)
-      unneeded = std::min(unneeded, low.load(std::memory_order_relaxed));
-    for (auto& low : lows_) {
-      // Not below zero: a record() may come in between.
-      const uint32_t level_then = low.load(std::memory_order_relaxed);
-      low.store(level_then - std::min(level_then, unneeded), std::memory_order_relaxed);
-    }
+    const uint32_t unneeded = lowest();
     const unsigned next = (now_.load(std::memory_order_relaxed) + 1) % kTicks;
-    lows_[next].store(level - unneeded, std::memory_order_relaxed);
+    lows_[next].store(level, std::memory_order_relaxed);
     now_.store(next, std::memory_order_relaxed);
     return unneeded;
+  }
+
+  // Not needed in the window so far.
+  uint32_t lowest() const {
+    uint32_t lowest = ~uint32_t{0};
+    for (const auto& low : lows_) lowest = std::min(lowest, low.load(std::memory_order_relaxed));
+    return lowest;
+  }
+
+  // Nothing of `level` was needed.
+  void forget(uint32_t level) {
+    for (auto& low : lows_) low.store(level, std::memory_order_relaxed);
+  }
+
+  // The level falls by so many that nobody asked for.
+  void remove(uint32_t count) {
+    for (auto& low : lows_) {
+      const uint32_t before = low.load(std::memory_order_relaxed);
+      low.store(before - std::min(before, count), std::memory_order_relaxed);
+    }
   }
 
  private:

@@ -36,23 +36,9 @@ class alignas(64) MagazineStack {
 
   // nullptr when empty.
   Magazine* pop() {
-    // Acquire: see push. Later pops are read-modify-writes and continue the push's release
-    // sequence.
-    uint64_t head = load_head();
-    while (id_in(head) != 0) {
-      if (head == kFrozen) {
-        head = load_head();
-        continue;
-      }
-      Magazine* magazine = at(id_in(head));
-      const uint32_t next = magazine->next.load(std::memory_order_relaxed);
-      if (head_.compare_exchange_weak(head, make_head(next, head), std::memory_order_acquire,
-                                      std::memory_order_acquire)) {
-        low_.record(magazine->depth.load(std::memory_order_relaxed) - 1);
-        return magazine;
-      }
-    }
-    return nullptr;
+    Magazine* const magazine = take();
+    if (magazine != nullptr) low_.record(magazine->depth.load(std::memory_order_relaxed) - 1);
+    return magazine;
   }
 
   // Until thaw() nobody pushes or pops: they wait. For the moment of a fork only; one caller.
@@ -74,14 +60,40 @@ class alignas(64) MagazineStack {
     return depth_at(head == kFrozen ? frozen_head_.load(std::memory_order_relaxed) : head);
   }
 
-  // Ends a tick of the low-water mark: how many magazines nobody needed.
+  // The low-water mark, see there; one caller at a time.
   uint32_t tick() { return low_.tick(depth()); }
+  uint32_t unneeded() const { return low_.lowest(); }
+  void forget_needs() { low_.forget(depth()); }
+  // pop() by one who has no need of it.
+  Magazine* pop_unneeded() {
+    Magazine* const magazine = take();
+    if (magazine != nullptr) low_.remove(1);
+    return magazine;
+  }
 
  private:
   // Id and tag all ones. The id alone is out of reach: ids of 64 bytes count to 2^38, and the
   // stripes of magazines, which end there at the latest, end with three pieces that are nobody's.
   static constexpr uint64_t kFrozen = ~uint64_t{0};
 
+  Magazine* take() {
+    // Acquire: see push. Later pops are read-modify-writes and continue the push's release
+    // sequence.
+    uint64_t head = load_head();
+    while (id_in(head) != 0) {
+      if (head == kFrozen) {
+        head = load_head();
+        continue;
+      }
+      Magazine* magazine = at(id_in(head));
+      const uint32_t next = magazine->next.load(std::memory_order_relaxed);
+      if (head_.compare_exchange_weak(head, make_head(next, head), std::memory_order_acquire,
+                                      std::memory_order_acquire)) {
+        return magazine;
+      }
+    }
+    return nullptr;
+  }
   uint64_t load_head() const {
     uint64_t head;
     // Sleeps rather than yields: a real-time thread would not let the forking one run.

@@ -72,7 +72,7 @@ void MagazineStore::retire(Magazine* magazine) {
 }
 
 bool MagazineStore::drain_one(unsigned size) {
-  Magazine* magazine = empties_[size].pop(0);
+  Magazine* magazine = empties_[size].pop_idle();
   if (magazine == nullptr) return false;
   retire(magazine);
   return true;

@@ -59,9 +59,10 @@ class MagazineStore {
   // Takes an empty magazine back to its slab: it has aged in a depot and need not age here again.
   void retire(Magazine* magazine);
 
-  // For ageing: as in SlabArea, by magazine size.
+  // For ageing: as in Depot, by magazine size.
   uint32_t tick(unsigned size) { return empties_[size].tick(); }
-  bool drain_one(unsigned size);  // one empty magazine back to its slab; false when there is none
+  uint32_t make_idle(unsigned size) { return empties_[size].make_idle(); }
+  bool drain_one(unsigned size);  // an idle magazine back to its slab; false when there is none
   uint32_t empties(unsigned size) const { return empties_[size].depth(); }
   SlabArea& area(unsigned size) { return areas_[size]; }
   const SlabArea& area(unsigned size) const { return areas_[size]; }

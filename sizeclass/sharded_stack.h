@@ -6,9 +6,10 @@
 // is left at home it takes from the part that served it last, then from the others in turn. So a
 // magazine stays near the thread that gave it, one that only takes finds the one that gives at
 // once, and yet nobody goes without while there is one anywhere. LIFO in each part. Any thread, no
-// lock.
+// lock; but what concerns idle ones, which go part by part as they lay, is one thread's at a time.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -64,15 +65,39 @@ class ShardedStack {
 
   uint32_t depth(unsigned home) const { return shards_[home].depth(); }
 
-  // Ends a tick of the low-water marks: how many magazines nobody needed.
+  // Ends a tick of the low-water marks: what nobody needed is idle, as long as nobody does. Returns
+  // how many magazines.
   uint32_t tick() {
-    uint32_t unneeded = 0;
-    for (auto& shard : shards_) unneeded += shard.tick();
-    return unneeded;
+    uint32_t idle = 0;
+    for (auto& shard : shards_) idle += shard.idle = shard.tick();
+    return idle;
+  }
+
+  // All that is there by now is idle. Returns how many.
+  uint32_t make_idle() {
+    uint32_t idle = 0;
+    for (auto& shard : shards_) {
+      shard.forget_needs();
+      idle += shard.idle = shard.unneeded();
+    }
+    return idle;
+  }
+
+  // An idle one; nullptr when there is none.
+  Magazine* pop_idle() {
+    for (auto& shard : shards_) {
+      if (shard.idle == 0) continue;
+      shard.idle = std::min(shard.idle, shard.unneeded());
+      if (shard.idle == 0) continue;
+      --shard.idle;
+      if (Magazine* magazine = shard.pop_unneeded()) return magazine;
+    }
+    return nullptr;
   }
 
  private:
   struct Shard : MagazineStack {
+    uint32_t idle = 0;                     // magazines
     std::atomic<uint8_t> last_source = 0;  // the other part that served this home last
   };
   static_assert(sizeof(Shard) == 64, "one cache line");

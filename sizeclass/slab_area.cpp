@@ -215,7 +215,7 @@ uint32_t SlabArea::purge_some(uint32_t most) {
     for (count = 1; count < most && low > begin && empty_.contains(low - 1); ++count) --low;
     for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
     counts_.free_objects -= uint64_t{count} * class_.objects_per_slab;
-    empty_low_.record(empty_.count());
+    empty_low_.remove(count);
     count_empty();
   }
   mutex_.unlock();

@@ -78,7 +78,8 @@ class SlabArea {
     }
   }
 
-  // Ends a tick of the low-water mark: how many empty slabs nobody needed.
+  // Ends a tick of the low-water mark: how many empty slabs nobody needed, with those of earlier
+  // ticks that were not purged.
   uint32_t tick();
 
   // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many. If the

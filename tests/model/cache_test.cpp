@@ -76,6 +76,7 @@ class Run {
     }
     uint64_t magazines = 0;
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
+      stock_.store.make_idle(size);
       while (stock_.store.drain_one(size)) {
       }
       const AreaStatistics a = stock_.store.area(size).statistics();
@@ -157,6 +158,7 @@ class Run {
     while (area.purge_some(8) > 0) {
     }
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
+      stock_.store.make_idle(size);
       while (random_.one_in(2) && stock_.store.drain_one(size)) {
       }
       stock_.store.area(size).purge_some(random_.below(4));

@@ -43,9 +43,26 @@ class Model {
     return sum;
   }
   uint32_t tick() {
-    uint32_t unneeded = 0;
-    for (Shard& shard : shards_) unneeded += shard.window.tick(level(shard));
-    return unneeded;
+    uint32_t idle = 0;
+    for (Shard& shard : shards_) idle += shard.idle = shard.window.tick(level(shard));
+    return idle;
+  }
+  uint32_t make_idle() {
+    for (Shard& shard : shards_) {
+      shard.idle = level(shard);
+      shard.window.forget(level(shard));
+    }
+    return depth();
+  }
+  Magazine* take_idle() {
+    for (Shard& shard : shards_) {
+      shard.idle = std::min(shard.idle, shard.window.lowest());
+      if (shard.idle == 0) continue;
+      --shard.idle;
+      shard.window.remove(1);
+      return pop(shard);
+    }
+    return nullptr;
   }
   // Sixteen are free; each further one needs a refusal and, later, a refill.
   bool grants() {
@@ -67,13 +84,18 @@ class Model {
   struct Shard {
     std::vector<Magazine*> waiting;
     Window window;
+    uint32_t idle = 0;
     unsigned last_source = 0;
   };
+  static Magazine* pop(Shard& shard) {
+    Magazine* const newest = shard.waiting.back();
+    shard.waiting.pop_back();
+    return newest;
+  }
   Magazine* take_from(unsigned home) {
     Shard& shard = shards_[home];
     if (shard.waiting.empty()) return nullptr;
-    Magazine* const newest = shard.waiting.back();
-    shard.waiting.pop_back();
+    Magazine* const newest = pop(shard);
     shard.window.record(level(shard));
     return newest;
   }
@@ -97,12 +119,13 @@ const char* run(Random& random) {
     Model& model = models[number];
     const unsigned home = random.below(kShards);
     if (random.one_in(30)) {
-      const uint32_t unneeded = depot->tick(id);
-      if (unneeded != model.tick()) return "tick";
-      for (uint32_t n = 0; n < unneeded; ++n) {
-        outside.push_back(depot->take(id, home));
-        if (outside.back() != model.take(home)) return "take of what nobody needed";
-      }
+      const bool all = random.one_in(8);
+      const uint32_t idle = all ? depot->make_idle(id) : depot->tick(id);
+      if (idle != (all ? model.make_idle() : model.tick())) return "tick";
+    } else if (random.one_in(6)) {
+      Magazine* const magazine = depot->take_idle(id);
+      if (magazine != model.take_idle()) return "take of what nobody needed";
+      if (magazine != nullptr) outside.push_back(magazine);
     } else if (random.one_in(50)) {
       depot->freeze();
       depot->thaw();

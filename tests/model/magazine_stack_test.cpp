@@ -22,21 +22,25 @@ const char* run(Random& random) {
   for (unsigned n = 0; n < rack.count(); ++n) outside.push_back(rack[n]);
   Window window;
   const uint32_t lean = 2 + random.below(7);  // of ten steps, so many push
-  const auto pops_as_foretold = [&] {
-    Magazine* const magazine = stack.pop();
+  const auto pops_as_foretold = [&](bool needed = true) {
+    Magazine* const magazine = needed ? stack.pop() : stack.pop_unneeded();
     if (model.empty()) return magazine == nullptr;
     if (magazine != model.back()) return false;
     outside.push_back(model.back());
     model.pop_back();
-    window.record(static_cast<uint32_t>(model.size()));
+    if (needed) {
+      window.record(static_cast<uint32_t>(model.size()));
+    } else {
+      window.remove(1);
+    }
     return true;
   };
   for (int step = 0; step < 3000 && !random.over(); ++step) {
     if (random.one_in(40)) {
       const uint32_t unneeded = stack.tick();
       if (unneeded != window.tick(static_cast<uint32_t>(model.size()))) return "tick";
-      for (uint32_t n = 0; n < unneeded; ++n) {
-        if (!pops_as_foretold()) return "pop of what nobody needed";
+      for (uint32_t left = random.below(unneeded + 1); left > 0; --left) {
+        if (!pops_as_foretold(false)) return "pop of what nobody needed";
       }
     } else if (random.one_in(100)) {
       stack.freeze();

@@ -54,7 +54,7 @@ class SlabAreaModel {
       slabs_[high - 1 - purged].state = kPurged;
       ++purged;
     }
-    if (purged > 0) window_.record(count(kEmpty));
+    window_.remove(purged);
     return purged;
   }
 

@@ -17,11 +17,20 @@ class Window {
 
   uint32_t tick(uint32_t level) {
     record(level);
-    const uint32_t unneeded = *std::min_element(lows_.begin(), lows_.end());
-    for (uint32_t& low : lows_) low -= unneeded;
-    lows_.push_back(level - unneeded);
+    const uint32_t unneeded = lowest();
+    lows_.push_back(level);
     lows_.pop_front();
     return unneeded;
+  }
+
+  uint32_t lowest() const { return *std::min_element(lows_.begin(), lows_.end()); }
+
+  // Nobody asked for anything.
+  void forget(uint32_t level) { std::fill(lows_.begin(), lows_.end(), level); }
+
+  // Nobody asked for them.
+  void remove(uint32_t count) {
+    for (uint32_t& low : lows_) low -= std::min(low, count);
   }
 
  private:

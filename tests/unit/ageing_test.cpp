@@ -3,9 +3,11 @@
 // the work, the interval is short and the clock real.
 #include "sizeclass/ageing.h"
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -108,6 +110,26 @@ TEST_CASE("of a peak only what the work no longer needs is given back") {
   const uint64_t fills = heap.of(id).fills;
   peak(heap, cache, id, 3 * kMiB);
   CHECK(heap.of(id).fills == fills);
+}
+
+TEST_CASE("what one thread left goes, and what another one uses meanwhile stays") {
+  StartedHeap heap(roomy());
+  Cache* busy = heap->attach();  // its magazines lie in the first part of the depot
+  Cache* idle = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  const std::vector<void*> used = take(heap, busy, id, 2000);
+  const std::vector<void*> left = take(heap, idle, id, 2000);
+  put(heap, busy, id, used);
+  put(heap, idle, id, left);
+  const std::set<void*> its_own(used.begin(), used.end());
+  for (unsigned tick = 0; tick <= 2 * LowWater::kTicks; ++tick) {
+    age(heap, 1);
+    const std::vector<void*> again = take(heap, busy, id, 1500);
+    CHECK(std::count_if(again.begin(), again.end(),
+                        [&](void* object) { return its_own.count(object) != 0; }) >= 1400);
+    put(heap, busy, id, again);
+  }
+  CHECK(heap->ageing().aged(id) > 1000);
 }
 
 TEST_CASE("magazines and slabs that nobody needs are not purged before they waited") {

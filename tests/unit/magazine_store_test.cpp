@@ -78,14 +78,14 @@ TEST_CASE("a magazine that went through its slab keeps no full mark of its forme
       Magazine* magazine = lone.store.obtain(former);
       stuff(*magazine);
       lone.store.give_back(magazine);
+      REQUIRE(lone.store.make_idle(0) == 1);
       REQUIRE(lone.store.drain_one(0));
       Magazine* again = lone.store.obtain(later);
       CAPTURE(former, later);
       REQUIRE(again == magazine);
       CHECK(again->slots()[later + 1] == kFullMark);
       CHECK(full_marks(*again) == 1);
-      lone.store.give_back(again);
-      lone.store.drain_one(0);
+      lone.store.retire(again);
     }
   }
 }
@@ -103,6 +103,8 @@ TEST_CASE("empties drained to slabs can be purged and obtained again") {
     lone.store.give_back(magazine);
   }
   CHECK(lone.store.empties(4) == 400);
+  CHECK_FALSE(lone.store.drain_one(4));
+  CHECK(lone.store.make_idle(4) == 400);
   while (lone.store.drain_one(4)) {
   }
   CHECK(lone.store.empties(4) == 0);

@@ -44,3 +44,54 @@ TEST_CASE("what nobody needed anywhere is told in one sum") {
   stack.push(stack.pop(0), 0);
   CHECK(stack.tick() == 4);  // two of three at home 0, both at home 1
 }
+
+TEST_CASE("what nobody needed is popped where it lay, and no more of it") {
+  MagazineRack rack(8);
+  ShardedStack stack;
+  stack.start(rack.base());
+  for (unsigned n = 0; n < 4; ++n) stack.push(rack[n], 0);
+  for (unsigned n = 4; n < 8; ++n) stack.push(rack[n], 5);
+  const auto use_three = [&] {
+    Magazine* used[3];
+    for (auto& magazine : used) magazine = stack.pop(0);
+    for (auto* magazine : used) stack.push(magazine, 0);
+  };
+  for (unsigned tick = 0; tick <= LowWater::kTicks; ++tick) {
+    CHECK(stack.pop_idle() == nullptr);
+    use_three();
+    CHECK(stack.tick() == (tick < LowWater::kTicks ? 0 : 5));
+  }
+  for (unsigned n = 0; n < 5; ++n) CHECK(stack.pop_idle() != nullptr);
+  CHECK(stack.pop_idle() == nullptr);
+  CHECK(stack.depth(0) == 3);
+  CHECK(stack.depth(5) == 0);
+  use_three();
+  CHECK(stack.tick() == 0);
+}
+
+TEST_CASE("what lay idle and is needed before it is popped is no longer idle") {
+  MagazineRack rack(4);
+  ShardedStack stack;
+  stack.start(rack.base());
+  for (unsigned n = 0; n < 4; ++n) stack.push(rack[n], 0);
+  for (unsigned tick = 0; tick < LowWater::kTicks; ++tick) stack.tick();
+  CHECK(stack.tick() == 4);
+  Magazine* const used[] = {stack.pop(0), stack.pop(0), stack.pop(0)};
+  for (auto* magazine : used) stack.push(magazine, 0);
+  CHECK(stack.pop_idle() != nullptr);
+  CHECK(stack.pop_idle() == nullptr);
+}
+
+TEST_CASE("all that is there can be made idle, and what others take of it is theirs") {
+  MagazineRack rack(3);
+  ShardedStack stack;
+  stack.start(rack.base());
+  for (unsigned n = 0; n < 3; ++n) stack.push(rack[n], n);
+  CHECK(stack.make_idle() == 3);
+  CHECK(stack.pop(1) == rack[1]);
+  CHECK(stack.pop_idle() == rack[0]);
+  stack.push(rack[0], 0);
+  CHECK(stack.pop_idle() == rack[2]);
+  CHECK(stack.pop_idle() == nullptr);
+  CHECK(stack.depth() == 1);
+}
