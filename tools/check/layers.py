@@ -67,13 +67,10 @@ PRELOAD = [
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
-    # The class table, the shapes of the statistics and options, and for a benchmark of the depot
-    # what it is made of.
-    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "sizeclass/classes.def",
-              "preload/pktmalloc.h", "preload/statistics.h", "preload/statistics.def",
-              "preload/options.def", "preload/window.h", "preload/format.h", "preload/bytes.h",
-              "preload/trace_format.h", "sizeclass/statistics.h",
-              "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
+    # The class table, and the shapes of statistics, traces and magazines.
+    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/magazine.h", "preload/pktmalloc.h",
+              "preload/statistics.h", "preload/statistics.def", "preload/window.h",
+              "preload/format.h", "preload/bytes.h", "preload/trace_format.h"),
 }
 # Folders of tools/command, top to bottom; those of one line do not include each other. Above them
 # all are the subcommands, below them the nouns that all share.
