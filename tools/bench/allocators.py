@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The allocators of a run: glibc, the peers that are there, and pktmalloc."""
+import argparse
 import json
 import os
 import platform
@@ -94,16 +95,36 @@ def newest_peers(folder, named):
     return found
 
 
-def find_allocators(own_library, named, newest_folder=None):
+def named_library(text):
+    name, separator, path = text.partition("=")
+    if not (name and separator and path) or name == GLIBC:
+        raise argparse.ArgumentTypeError(f"expected name=path.so, not {text!r}")
+    return name, path
+
+
+def add_options(parser):
+    """The options of which find_allocators makes the allocators."""
+    parser.add_argument("--build", default="build", metavar="FOLDER",
+                        help="with bench/, peers/ and libpktmalloc.so in it (default: %(default)s)")
+    parser.add_argument("--allocator", type=named_library, action="append", default=[],
+                        metavar="NAME=FILE", help="one more allocator, or another library for one "
+                        "that is known; may be repeated")
+    parser.add_argument("--newest", action="store_true",
+                        help="with the peers that `make peers` builds")
+
+
+def find_allocators(options):
     """Name -> Allocator in the order of the tables: glibc, peers, those of --allocator, pktmalloc.
 
-    `named` maps names to libraries; they go before those that are found. Ends the program when a
-    library that was asked for is not there."""
+    Those of --allocator go before those that are found. Ends the program when a library that was
+    asked for is not there."""
+    named = dict(options.allocator)
     allocators = {GLIBC: Allocator("", os.confstr("CS_GNU_LIBC_VERSION").split()[-1])}
     allocators.update(packaged_peers(named))
-    if newest_folder:
-        allocators.update(newest_peers(newest_folder, named))
-    for name, library in {**named, OWN: named.get(OWN, own_library)}.items():
+    if options.newest:
+        allocators.update(newest_peers(os.path.join(options.build, "peers"), named))
+    named.setdefault(OWN, os.path.join(options.build, f"lib{OWN}.so"))
+    for name, library in named.items():
         if not os.path.exists(library) or os.path.isdir(library):
             sys.exit(f"{name}: there is no library {library}"
                      + (" (`make` builds it)" if name == OWN else ""))

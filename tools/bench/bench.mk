@@ -51,7 +51,7 @@ BENCH_RECORD ?= $(BENCH_DIRECTORY)/bench.json
 
 .PHONY: bench-publish
 bench-publish:  ## put figures and pictures of the latest `make bench` into the documents
-	$(BENCH_PYTHON) tools/bench/summary.py $(BENCH_RECORD) docs/figures.json
+	$(BENCH_PYTHON) tools/bench/summary.py $(BENCH_RECORD) tools/bench/published.json
 	$(BENCH_PYTHON) tools/bench/page.py $(BENCH_RECORD) --png docs
 	$(MAKE) --no-print-directory docs
 

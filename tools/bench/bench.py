@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from allocators import GLIBC, OWN, find_allocators
+from allocators import GLIBC, add_options, find_allocators
 from catalogue import SUITES, experiments_of
 from record import Record, describe_machine
 from report import print_report
@@ -80,13 +80,6 @@ def finish(record, path, begin):
     record.write(path)
 
 
-def parse_allocator(text):
-    name, separator, path = text.partition("=")
-    if not (name and separator and path) or name == GLIBC:
-        raise argparse.ArgumentTypeError(f"expected name=path.so, not {text!r}")
-    return name, path
-
-
 def positive(kind, most):
     def parse(text):
         try:
@@ -105,13 +98,7 @@ def parse_options():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", choices=SUITES, default="standard",
                         help="how much is run (default: %(default)s)")
-    parser.add_argument("--build", default="build", metavar="FOLDER",
-                        help="with bench/, peers/ and libpktmalloc.so in it (default: %(default)s)")
-    parser.add_argument("--allocator", type=parse_allocator, action="append", default=[],
-                        metavar="NAME=FILE", help="one more allocator, or another library for one "
-                        "that is known; may be repeated")
-    parser.add_argument("--newest", action="store_true",
-                        help="with the peers that `make peers` builds")
+    add_options(parser)
     parser.add_argument("--rounds", type=positive(int, 1000), metavar="N",
                         help="counted rounds (default: by suite)")
     parser.add_argument("--scale", type=positive(float, 100), metavar="X",
@@ -170,9 +157,7 @@ def choose_experiments(options):
 def main():
     options = parse_options()
     experiments = choose_experiments(options)
-    allocators = find_allocators(os.path.join(options.build, f"lib{OWN}.so"),
-                                 dict(options.allocator),
-                                 os.path.join(options.build, "peers") if options.newest else None)
+    allocators = find_allocators(options)
     record = Record(options.suite, options.scale, options.rounds, describe_machine(), allocators,
                     experiments, Results(list(allocators)))
     try:

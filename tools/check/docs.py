@@ -4,9 +4,9 @@
 
 Without an option writes the generated parts of README.md and docs/benchmarks.md anew, each between
 a pair of marks such as "options begin" and "options end": the table of options from
-preload/contract/options.def, the figures from docs/figures.json (written by `make bench-publish`). With
---check changes nothing and fails where a part is out of date, or where docs/statistics.md does not
-define a key of preload/contract/statistics.def, or docs/conformance.md names a program that is not in
+preload/contract/options.def, the figures from tools/bench/published.json (written by `make bench-publish`).
+With --check changes nothing and fails where a part is out of date, or where docs/statistics.md does
+not define a key of preload/contract/statistics.def, or docs/conformance.md names a program that is not in
 tests/programs.
 """
 import json
@@ -51,7 +51,7 @@ def marked(medians, name):
 
 
 def summary():
-    return json.loads((ROOT / "docs/figures.json").read_text())
+    return json.loads((ROOT / "tools/bench/published.json").read_text())
 
 
 def machine_line(figures):

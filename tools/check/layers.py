@@ -69,13 +69,8 @@ PRELOAD = [
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
-    # The class table, the shapes of the statistics and options, and for a benchmark of the depot
-    # what it is made of.
-    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/class_id.h", "sizeclass/classes.def",
-              "preload/contract/pktmalloc.h", "preload/contract/statistics.h", "preload/contract/statistics.def",
-              "preload/contract/options.def", "preload/contract/window.h", "preload/contract/format.h", "preload/contract/bytes.h",
-              "preload/contract/trace_format.h", "sizeclass/statistics.h",
-              "sizeclass/magazine.h", "sizeclass/sharded_stack.h"),
+    # The class table, the shape of magazines, and the contract.
+    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/magazine.h", "preload/contract/"),
 }
 # Folders of tools/command, top to bottom; those of one line do not include each other. Above them
 # all are the subcommands, below them the nouns that all share.

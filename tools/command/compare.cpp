@@ -20,6 +20,7 @@
 #include "tools/command/doctor/bundled_allocator.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/failure.h"
+#include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/environment.h"
@@ -34,7 +35,7 @@ namespace {
 
 constexpr const char* kClasses = "PKTMALLOC_CLASSES";
 
-struct Request {
+struct Options {
   int rounds = 5;
   std::vector<std::string> with;
   std::string html, classes;
@@ -172,7 +173,7 @@ void run_all(Comparison& c, bool show) {
   for (size_t i = 0; i < runs.size(); ++i) fill_figures(c.contenders[i], runs[i]);
 }
 
-void compare(const Request& request, const UserCommand& words) {
+void compare(const Options& options, const UserCommand& words) {
   if (words.empty()) {
     throw Failure("compare: a command is missing, such as: pktmalloc compare -- sort file");
   }
@@ -180,22 +181,22 @@ void compare(const Request& request, const UserCommand& words) {
   refuse_problems(words[0], file);
   Comparison c;
   c.words = words;
-  c.rounds = request.rounds;
+  c.rounds = options.rounds;
   c.behind = remove_our_preloads();
-  if (request.classes.empty()) {
-    for (const Allocator& each : find_contenders(request.with))
+  if (options.classes.empty()) {
+    for (const Allocator& each : find_contenders(options.with))
       c.contenders.push_back({each, "", {}, "", {}});
     c.contenders.front().allocator.name = name_of_first(file, c.behind);
   } else {
-    c.contenders = with_classes(request.classes);
+    c.contenders = with_classes(options.classes);
   }
   std::unique_ptr<OutputFile> page;
-  if (!request.html.empty()) page = std::make_unique<OutputFile>(request.html);
+  if (!options.html.empty()) page = std::make_unique<OutputFile>(options.html);
   expect_interruption();
-  run_all(c, request.show);
+  run_all(c, options.show);
   const bool is_page_alone = page && page->is_stdout();
   if (c.interrupted) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
-  if (!is_page_alone) fmt::print("{}", request.json ? json_of(c) : table_of(c));
+  if (!is_page_alone) fmt::print("{}", options.json ? json_of(c) : table_of(c));
   if (page) page->write(page_of(c));
   if (c.interrupted) throw CLI::RuntimeError(128 + SIGINT);
   if (c.any_failed()) throw CLI::RuntimeError(1);
@@ -206,19 +207,19 @@ void compare(const Request& request, const UserCommand& words) {
 void add_compare(CLI::App& command, const UserCommand& words) {
   CLI::App* const sub =
       command.add_subcommand("compare", "Your own command under every allocator of this machine.");
-  const auto request = std::make_shared<Request>();
-  sub->add_option("-n,--rounds", request->rounds, "runs under each allocator; 5 unless given")
-      ->check(CLI::Range(1, 1000));
-  sub->add_option("--with", request->with,
+  static Options options;
+  sub->add_option("-n,--rounds", options.rounds, "runs under each allocator; 5 unless given")
+      ->check(NumberRange(1, 1000));
+  sub->add_option("--with", options.with,
                   "only these beside glibc, such as jemalloc,mine=/p/lib.so")
       ->delimiter(',');
-  sub->add_option("--classes", request->classes,
+  sub->add_option("--classes", options.classes,
                   "only pktmalloc, with its default classes and with these")
       ->type_name("SIZES")
       ->excludes("--with");
-  sub->add_option("--html", request->html, "write a page of charts, too; - is stdout, if piped");
-  sub->add_flag("--json", request->json, "print JSON in place of tables");
-  sub->add_flag("--show", request->show, "let what the command writes pass, to stderr");
+  sub->add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
+  sub->add_flag("--json", options.json, "print JSON in place of tables");
+  sub->add_flag("--show", options.show, "let what the command writes pass, to stderr");
   sub->footer(
       "Runs CMD under glibc, jemalloc, mimalloc, tcmalloc and pktmalloc, those that\n"
       "are installed, in turn and in shuffled order, and prints medians of time,\n"
@@ -231,7 +232,7 @@ void add_compare(CLI::App& command, const UserCommand& words) {
       "130 when interrupted (what there is by then is printed).\n\n"
       "Example:\n"
       "  pktmalloc compare -n 10 --html sort.html -- sort big.txt");
-  sub->callback([request, &words] { compare(*request, words); });
+  sub->callback([&words] { compare(options, words); });
 }
 
 }  // namespace pktmalloc

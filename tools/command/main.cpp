@@ -8,7 +8,6 @@
 #include <iterator>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -33,32 +32,19 @@ std::string names(const std::vector<const CLI::Option*>& options) {
   return all;
 }
 
-// CLI11's own texts, in the words of the others here.
-std::string plain(const std::string& text) {
-  constexpr std::string_view kTimes = ": At Most 1 required but received ",
-                             kLacks = ": 1 required ",
-                             kWrong = "Could not convert: ", kRange = " not in range ",
-                             kValue = ": Value ", kTo = " to ";
-  if (const size_t at = text.find(kTimes); at != text.npos) {
-    return text.substr(0, at) + " is given " + text.substr(at + kTimes.size()) + " times";
+// What is wrong with the arguments of a subcommand that knows all of them.
+std::string fault(const CLI::App& app, const CLI::Error& error, const std::string& last) {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return error.what();
+  for (const CLI::Option* o : app.get_options()) {
+    if (o->get_items_expected_max() == 1 && o->count() > 1) {
+      return fmt::format("{} is given {} times", o->get_name(), o->count());
+    }
   }
-  if (const size_t at = text.find(kLacks); at != text.npos && text.ends_with(" missing")) {
-    return text.substr(0, at) + " lacks its value";
-  }
-  if (text.starts_with(kWrong)) return text.substr(kWrong.size()) + " is not understood";
-  const size_t value = text.find(kValue);
-  const size_t range = text.rfind(kRange);
-  const size_t to = text.rfind(kTo);
-  if (value == text.npos || range == text.npos || to == text.npos || to < range) return text;
-  // As numbers: they come as 0.100000.
-  return fmt::format("{}: {} is not a number from {} to {}", text.substr(0, value),
-                     text.substr(value + kValue.size(), range - value - kValue.size()),
-                     std::stod(text.substr(range + kRange.size())),
-                     std::stod(text.substr(to + kTo.size())));
+  return last + " lacks its value";
 }
 
-// One line: what was not understood, and what would have been.
-std::string explanation(const CLI::App& command, const CLI::Error& error) {
+// One line: what was not understood, and what would have been. `last` is the last argument.
+std::string explanation(const CLI::App& command, const CLI::Error& error, const std::string& last) {
   const auto is_any = [](const CLI::App* s) { return !s->get_group().empty(); };  // not hidden
   const auto is_chosen = [](const CLI::App* s) { return s->count() > 0; };
   const auto chosen = command.get_subcommands(is_chosen);
@@ -73,7 +59,7 @@ std::string explanation(const CLI::App& command, const CLI::Error& error) {
   }
   const CLI::App& app = *chosen.front();
   const std::vector<std::string> unexpected = app.remaining();
-  if (unexpected.empty()) return fmt::format("{}: {}", app.get_name(), plain(error.what()));
+  if (unexpected.empty()) return fmt::format("{}: {}", app.get_name(), fault(app, error, last));
   if (unexpected[0][0] != '-') {
     return fmt::format("{}: {} is one argument too many", app.get_name(), unexpected[0]);
   }
@@ -95,8 +81,9 @@ int execute(std::vector<std::string> arguments) {
   command.set_version_flag("--version", "pktmalloc " PKTMALLOC_VERSION);
   command.require_subcommand(1);
   command.footer("pktmalloc SUBCOMMAND --help tells the options of each, with an example.");
-  command.failure_message([](const CLI::App* app, const CLI::Error& error) {
-    return fmt::format("pktmalloc: {}\n", explanation(*app, error));
+  std::string last;
+  command.failure_message([&last](const CLI::App* app, const CLI::Error& error) {
+    return fmt::format("pktmalloc: {}\n", explanation(*app, error, last));
   });
   pktmalloc::UserCommand words;
   pktmalloc::add_run(command, words);
@@ -119,6 +106,7 @@ int execute(std::vector<std::string> arguments) {
         words = pktmalloc::cut_user_command(*command.get_subcommand(name), arguments);
       }
     }
+    if (!arguments.empty()) last = arguments.back();
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
     command.parse(std::move(arguments));
   } catch (const CLI::RuntimeError& ended) {

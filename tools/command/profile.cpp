@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tools/command/failure.h"
+#include "tools/command/number_range.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/profile/profile_table.h"
 #include "tools/command/subcommands.h"
@@ -16,7 +17,7 @@
 namespace pktmalloc {
 namespace {
 
-struct Asked {
+struct Options {
   std::string file, second;
   bool cumulative = false, leaks = false, collapsed = false, lines = false;
   std::string html;
@@ -29,10 +30,10 @@ std::string places_text(const ProfileTable& table) {
   return count_text(table.rows.size()) + (table.rows.size() == 1 ? " place" : " places");
 }
 
-void print_head(const HeapProfile& profile, const ProfileTable& table, const Asked& asked) {
+void print_head(const HeapProfile& profile, const ProfileTable& table, const Options& options) {
   fmt::print("{}, process {}: {} in {} objects {}, in {}\n", profile.program, profile.pid,
              bytes_text(table.total.bytes), short_text(table.total.objects),
-             asked.cumulative ? "allocated since start" : "live", places_text(table));
+             options.cumulative ? "allocated since start" : "live", places_text(table));
   if (profile.rate == 1) {
     fmt::print("every allocation was seen: the numbers are exact\n");
   } else if (profile.rate > 0) {
@@ -62,8 +63,8 @@ std::string signed_bytes(double bytes) {
   return bytes < 0 ? "-" + bytes_text(-bytes) : "+" + bytes_text(bytes);
 }
 
-void print_rows(const ProfileTable& table, const Asked& asked, bool growth) {
-  const size_t count = std::min<size_t>(table.rows.size(), asked.top);
+void print_rows(const ProfileTable& table, const Options& options, bool growth) {
+  const size_t count = std::min<size_t>(table.rows.size(), options.top);
   for (size_t i = 0; i < count; ++i) {
     const ProfileRow& row = table.rows[i];
     const Estimate& a = row.amount;
@@ -74,14 +75,14 @@ void print_rows(const ProfileTable& table, const Asked& asked, bool growth) {
     fmt::print("  {} object{}", short_text(a.objects), a.objects == 1 ? "" : "s");
     if (a.error > 0) fmt::print(", {} sample{}", count_text(a.samples), a.samples == 1 ? "" : "s");
     fmt::print("\n");
-    print_frames(row, asked.frames);
+    print_frames(row, options.frames);
   }
   print_rest(table, count);
 }
 
 // What is still there, and how sure that is: two standard errors to either side, but never less
 // than nothing.
-void print_leaks(const HeapProfile& profile, const ProfileTable& table, const Asked& asked) {
+void print_leaks(const HeapProfile& profile, const ProfileTable& table, const Options& options) {
   fmt::print("{}, process {}: {} still allocated in {} objects, in {}\n", profile.program,
              profile.pid, bytes_text(table.total.bytes), short_text(table.total.objects),
              places_text(table));
@@ -91,7 +92,7 @@ void print_leaks(const HeapProfile& profile, const ProfileTable& table, const As
         "but for places of fewer than five samples, which may be there by chance\n",
         bytes_text(static_cast<double>(profile.rate)));
   }
-  const size_t count = std::min<size_t>(table.rows.size(), asked.top);
+  const size_t count = std::min<size_t>(table.rows.size(), options.top);
   for (size_t i = 0; i < count; ++i) {
     const Estimate& a = table.rows[i].amount;
     fmt::print("\n{:>10} in {} object{}", bytes_text(a.bytes), short_text(a.objects),
@@ -104,7 +105,7 @@ void print_leaks(const HeapProfile& profile, const ProfileTable& table, const As
       fmt::print(", exactly");
     }
     fmt::print("\n");
-    print_frames(table.rows[i], asked.frames);
+    print_frames(table.rows[i], options.frames);
   }
   print_rest(table, count);
 }
@@ -116,38 +117,38 @@ void tell_changed(const Symbolizer& symbolizer) {
   }
 }
 
-void profile(const Asked& asked) {
-  if (asked.leaks && asked.cumulative) throw Failure("--leaks is about what is live");
-  if (!asked.html.empty() && !asked.second.empty()) throw Failure("--html draws one profile");
+void profile(const Options& options) {
+  if (options.leaks && options.cumulative) throw Failure("--leaks is about what is live");
+  if (!options.html.empty() && !options.second.empty()) throw Failure("--html draws one profile");
   std::optional<OutputFile> page;
-  if (!asked.html.empty()) page.emplace(asked.html);
-  const HeapProfile first = read_heap_profile(asked.file);
-  Symbolizer symbolizer(asked.lines);
-  if (!asked.second.empty()) {
-    const HeapProfile second = read_heap_profile(asked.second);
-    const ProfileTable growth = profile_growth(first, second, asked.counted(), symbolizer);
+  if (!options.html.empty()) page.emplace(options.html);
+  const HeapProfile first = read_heap_profile(options.file);
+  Symbolizer symbolizer(options.lines);
+  if (!options.second.empty()) {
+    const HeapProfile second = read_heap_profile(options.second);
+    const ProfileTable growth = profile_growth(first, second, options.counted(), symbolizer);
     tell_changed(symbolizer);
-    if (asked.collapsed) {
+    if (options.collapsed) {
       fmt::print("{}", collapsed_stacks(growth));
       return;
     }
     fmt::print("{}: {} from {} to {}\n", second.program, signed_bytes(growth.total.bytes),
-               asked.file, asked.second);
-    print_rows(growth, asked, true);
+               options.file, options.second);
+    print_rows(growth, options, true);
     return;
   }
-  const ProfileTable table = profile_table(first, asked.counted(), symbolizer);
+  const ProfileTable table = profile_table(first, options.counted(), symbolizer);
   tell_changed(symbolizer);
   if (page) {
     page->write(
-        flame_graph_page(table, first, asked.cumulative ? "allocated since start" : "live"));
-  } else if (asked.collapsed) {
+        flame_graph_page(table, first, options.cumulative ? "allocated since start" : "live"));
+  } else if (options.collapsed) {
     fmt::print("{}", collapsed_stacks(table));
-  } else if (asked.leaks) {
-    print_leaks(first, table, asked);
+  } else if (options.leaks) {
+    print_leaks(first, table, options);
   } else {
-    print_head(first, table, asked);
-    print_rows(table, asked, false);
+    print_head(first, table, options);
+    print_rows(table, options, false);
   }
 }
 
@@ -158,25 +159,28 @@ void add_profile(CLI::App& command) {
       command.add_subcommand("profile",
                              "Which places of a program hold its memory, from a file of "
                              "PKTMALLOC_PROFILE; with two files, what grew between.");
-  static Asked asked;
-  sub->add_option("FILE", asked.file, "a heap profile")->required();
-  sub->add_option("FILE2", asked.second, "a later one of the same program: print what grew");
-  sub->add_flag("--cumulative", asked.cumulative,
+  static Options options;
+  sub->add_option("FILE", options.file, "a heap profile")->required();
+  sub->add_option("FILE2", options.second, "a later one of the same program: print what grew");
+  sub->add_flag("--cumulative", options.cumulative,
                 "all that was allocated since start, not what is live");
-  sub->add_flag("--leaks", asked.leaks, "what is still allocated, with how sure each estimate is");
-  sub->add_flag("--lines", asked.lines,
+  sub->add_flag("--leaks", options.leaks,
+                "what is still allocated, with how sure each estimate is");
+  sub->add_flag("--lines", options.lines,
                 "source lines and inlined functions, by llvm-symbolizer or addr2line");
-  sub->add_flag("--collapsed", asked.collapsed, "a line a stack, for flamegraph.pl and speedscope");
-  sub->add_option("--html", asked.html, "write a flame graph into this file; - for stdout");
-  sub->add_option("--top", asked.top, "so many places (20)");
-  sub->add_option("--frames", asked.frames, "so many functions of each (8)");
+  sub->add_flag("--collapsed", options.collapsed,
+                "a line a stack, for flamegraph.pl and speedscope");
+  sub->add_option("--html", options.html, "write a flame graph into this file; - for stdout");
+  sub->add_option("--top", options.top, "so many places (20)")->check(NumberRange(0, 1'000'000));
+  sub->add_option("--frames", options.frames, "so many functions of each (8)")
+      ->check(NumberRange(0, 1'000'000));
   sub->footer(
       "pktmalloc report profile is the same command.\n\n"
       "Example:\n"
       "  PKTMALLOC_PROFILE=server.%p.heap LD_PRELOAD=libpktmalloc.so ./server\n"
       "  pktmalloc profile server.4711.heap\n"
       "  pktmalloc profile --html heap.html server.4711.heap");
-  sub->callback([] { profile(asked); });
+  sub->callback([] { profile(options); });
 }
 
 }  // namespace pktmalloc

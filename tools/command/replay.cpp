@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/command/failure.h"
+#include "tools/command/number_range.h"
 #include "tools/command/replay/plan.h"
 #include "tools/command/replay/player.h"
 #include "tools/command/replay/preloaded.h"
@@ -20,7 +21,7 @@
 namespace pktmalloc {
 namespace {
 
-struct Arguments {
+struct Options {
   std::string file;
   std::string speed = "full";
   std::vector<std::string> with;
@@ -29,7 +30,7 @@ struct Arguments {
   bool json = false;
   bool info = false;
 };
-Arguments arguments;
+Options options;
 int plan_descriptor;
 
 constexpr const char* kPlay = "play-trace";
@@ -78,8 +79,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 Playing play_once(Plan& plan, const Allocator& allocator, bool latencies) {
   PlanHeader& header = plan.header();
   header.latencies = latencies;
-  header.real_time = arguments.speed == "real";
-  header.touch = !arguments.untouched;
+  header.real_time = options.speed == "real";
+  header.touch = !options.untouched;
   header.nothing = allocator.name == kNothing;
   header.playing = {};
   snprintf(header.library, sizeof header.library, "%s", allocator.library.c_str());
@@ -104,8 +105,8 @@ Playing play_once(Plan& plan, const Allocator& allocator, bool latencies) {
 std::vector<Row> measure(Plan& plan, const std::vector<Allocator>& all) {
   std::vector<Row> rows;
   for (const Allocator& allocator : all) rows.push_back({allocator, {}, {}});
-  if (arguments.speed == "full") rows.push_back({{kNothing, ""}, {}, {}});
-  for (unsigned run = 0; run < arguments.runs; ++run) {
+  if (options.speed == "full") rows.push_back({{kNothing, ""}, {}, {}});
+  for (unsigned run = 0; run < options.runs; ++run) {
     for (Row& row : rows) {
       row.plain.push_back(play_once(plan, row.allocator, false));
       if (row.allocator.name == kNothing) continue;
@@ -156,8 +157,8 @@ std::string mebibytes(double bytes) { return fmt::format("{:.1f}", bytes / (1 <<
 
 void print_table(const std::string& title, const std::vector<Row>& rows) {
   fmt::print("{}\n", title);
-  fmt::print("played at {} speed, medians of {} run{}\n\n", arguments.speed, arguments.runs,
-             arguments.runs == 1 ? "" : "s");
+  fmt::print("played at {} speed, medians of {} run{}\n\n", options.speed, options.runs,
+             options.runs == 1 ? "" : "s");
   const std::vector<Group> groups = groups_of(rows[0]);
   fmt::print("{:<13}{:>9}", "", "time");
   for (const Group& group : groups) fmt::print("{:>16}, ns", group.name);
@@ -211,29 +212,29 @@ void print_json(const std::string& title, bool whole, const std::vector<Row>& ro
   }
   const Json json = {{"trace", title},
                      {"whole", whole},
-                     {"speed", arguments.speed},
-                     {"runs", arguments.runs},
+                     {"speed", options.speed},
+                     {"runs", options.runs},
                      {"allocators", allocators}};
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 void replay() {
   std::vector<Allocator> all;
-  for (const std::string& name : arguments.with) all.push_back(find_allocator(name, "replay"));
+  for (const std::string& name : options.with) all.push_back(find_allocator(name, "replay"));
   if (all.empty()) all = installed_allocators();
-  Trace trace = read_trace(arguments.file);
+  Trace trace = read_trace(options.file);
   if (!trace.warning.empty()) {
     fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
   }
-  if (arguments.info) {
-    fmt::print("{}", arguments.json ? info_json(trace) : info_text(trace));
+  if (options.info) {
+    fmt::print("{}", options.json ? info_json(trace) : info_text(trace));
     return;
   }
-  if (trace.calls.empty()) throw Failure("{} holds no calls to play", arguments.file);
+  if (trace.calls.empty()) throw Failure("{} holds no calls to play", options.file);
   const std::string title = title_of(trace);
   Plan plan(trace);
   const std::vector<Row> rows = measure(plan, all);
-  arguments.json ? print_json(title, trace.warning.empty(), rows) : print_table(title, rows);
+  options.json ? print_json(title, trace.warning.empty(), rows) : print_table(title, rows);
 }
 
 }  // namespace
@@ -241,24 +242,24 @@ void replay() {
 void add_replay(CLI::App& command) {
   CLI::App* const app = command.add_subcommand(
       "replay", "Play a recorded trace under the allocators of this machine.");
-  app->add_option("TRACE", arguments.file,
+  app->add_option("TRACE", options.file,
                   "what PKTMALLOC_TRACE=FILE recorded, compressed by zstd or not; - is stdin")
       ->required();
-  app->add_option("--speed", arguments.speed, "full, or real: each call at its time")
+  app->add_option("--speed", options.speed, "full, or real: each call at its time")
       ->check(CLI::IsMember({"full", "real"}))
       ->capture_default_str();
-  app->add_option("--with", arguments.with,
+  app->add_option("--with", options.with,
                   "glibc, jemalloc, mimalloc, tcmalloc, pktmalloc or NAME=/path/lib.so, separated "
                   "by commas; all that are installed")
       ->delimiter(',');
-  app->add_option("-n,--runs", arguments.runs, "how often each plays")
-      ->check(CLI::Range(1, 1000))
+  app->add_option("-n,--runs", options.runs, "how often each plays")
+      ->check(NumberRange(1, 1000))
       ->capture_default_str();
-  app->add_flag("--untouched", arguments.untouched,
+  app->add_flag("--untouched", options.untouched,
                 "do not write to the objects' pages; for programs that use little of what they "
                 "ask for");
-  app->add_flag("--json", arguments.json, "print JSON");
-  app->add_flag("--info", arguments.info, "tell what the trace holds, play nothing");
+  app->add_flag("--json", options.json, "print JSON");
+  app->add_flag("--info", options.info, "tell what the trace holds, play nothing");
   app->footer(
       "Example:\n  PKTMALLOC_TRACE=app.trace.zst LD_PRELOAD=libpktmalloc.so ./app\n"
       "  pktmalloc replay app.trace.zst --with glibc,pktmalloc");

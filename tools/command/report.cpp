@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc report FILE... [--html OUT]: statistics files as tables and as a page.
 #include <climits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tools/command/failure.h"
+#include "tools/command/number_range.h"
 #include "tools/command/report/report_page.h"
 #include "tools/command/report/report_table.h"
 #include "tools/command/subcommands.h"
@@ -15,7 +15,7 @@
 namespace pktmalloc {
 namespace {
 
-struct Request {
+struct Options {
   std::vector<std::string> files;
   std::string html;
   int pid = 0;
@@ -29,17 +29,17 @@ std::string table_of(std::vector<Reading> readings) {
   return all.size() == 1 ? table_of_series(all.front()) : table_of_processes(all);
 }
 
-void report(const Request& request) {
+void report(const Options& options) {
   std::vector<Reading> readings;
-  for (const std::string& file : request.files) {
+  for (const std::string& file : options.files) {
     Reading r = read_statistics(file);
     r.program = printable(r.program);
     r.version = printable(r.version);
-    if (request.pid == 0 || r.pid == request.pid) readings.push_back(std::move(r));
+    if (options.pid == 0 || r.pid == options.pid) readings.push_back(std::move(r));
   }
-  if (readings.empty()) throw Failure("none of these files is of process {}", request.pid);
-  if (!request.html.empty()) {
-    OutputFile page(request.html);
+  if (readings.empty()) throw Failure("none of these files is of process {}", options.pid);
+  if (!options.html.empty()) {
+    OutputFile page(options.html);
     page.write(page_of(series_of(readings)));
     if (page.is_stdout()) return;
   }
@@ -51,12 +51,12 @@ void report(const Request& request) {
 void add_report(CLI::App& command) {
   CLI::App* const sub =
       command.add_subcommand("report", "Statistics files as tables, and as a page of charts.");
-  const auto request = std::make_shared<Request>();
-  sub->add_option("FILE", request->files, "JSON files of statistics (PKTMALLOC_STATS=FILE.json)")
+  static Options options;
+  sub->add_option("FILE", options.files, "JSON files of statistics (PKTMALLOC_STATS=FILE.json)")
       ->required();
-  sub->add_option("--html", request->html, "write a page of charts, too; - is stdout, if piped");
-  sub->add_option("--pid", request->pid, "only the files of this process")
-      ->check(CLI::Range(1, INT_MAX));
+  sub->add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
+  sub->add_option("--pid", options.pid, "only the files of this process")
+      ->check(NumberRange(1, INT_MAX));
   sub->footer(
       "One file: where the memory is, then the classes by committed bytes.\n"
       "Two files: what changed from the first to the second, the largest growth\n"
@@ -71,7 +71,7 @@ void add_report(CLI::App& command) {
       "  PKTMALLOC_STATS=/tmp/app.%n.json PKTMALLOC_STATS_INTERVAL=10s \\\n"
       "    pktmalloc run ./app\n"
       "  pktmalloc report /tmp/app.*.json --html app.html");
-  sub->callback([request] { report(*request); });
+  sub->callback([] { report(options); });
 }
 
 }  // namespace pktmalloc

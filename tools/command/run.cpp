@@ -50,23 +50,23 @@ constexpr Passed kWritten[] = {
      "record every call in this file, for pktmalloc replay; .zst: compressed"},
 };
 
-struct RunOptions {
+struct Options {
   std::string library, stats_file, next;
   Environment passed, written;
   bool stats = false, checked = false, only_this = false, verbose = false, force = false,
        dry_run = false;
 };
 
-bool wants_checked(const RunOptions& o) {
-  bool checked = o.checked;
+bool wants_checked(const Options& options) {
+  bool checked = options.checked;
   for (const char* name : {"PKTMALLOC_CHECK", "PKTMALLOC_QUARANTINE", "PKTMALLOC_GUARD"}) {
-    checked |= o.passed.contains(name);
+    checked |= options.passed.contains(name);
   }
   return checked;
 }
 
-Library library_for(const RunOptions& o) {
-  return o.library.empty() ? Library::find(wants_checked(o)) : Library(o.library);
+Library library_for(const Options& options) {
+  return options.library.empty() ? Library::find(wants_checked(options)) : Library(options.library);
 }
 
 // Absolute, since the program may change its folder; %p, %e and %n in it are the library's.
@@ -90,24 +90,24 @@ bool reports_meanwhile(const Environment& all) {
 }
 
 // Is it said what to report?
-bool names_report(const RunOptions& o) {
+bool names_report(const Options& options) {
   for (const char* name : {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES"}) {
-    if (o.written.contains(name) || getenv(name) != nullptr) return true;
+    if (options.written.contains(name) || getenv(name) != nullptr) return true;
   }
   return false;
 }
 
 // The options of the library.
-Environment variables(const RunOptions& o) {
-  Environment all = o.passed;
-  if (!o.stats_file.empty()) {
-    all["PKTMALLOC_STATS"] = written_path(o.stats_file);
-  } else if (o.stats || (reports_meanwhile(all) && !names_report(o))) {
+Environment variables(const Options& options) {
+  Environment all = options.passed;
+  if (!options.stats_file.empty()) {
+    all["PKTMALLOC_STATS"] = written_path(options.stats_file);
+  } else if (options.stats || (reports_meanwhile(all) && !names_report(options))) {
     all["PKTMALLOC_STATS"] = kText;
   }
-  for (const auto& [name, file] : o.written) all[name] = written_path(file);
-  if (o.verbose) all["PKTMALLOC_VERBOSE"] = "1";
-  if (o.only_this) all["PKTMALLOC_CHILDREN"] = "0";
+  for (const auto& [name, file] : options.written) all[name] = written_path(file);
+  if (options.verbose) all["PKTMALLOC_VERBOSE"] = "1";
+  if (options.only_this) all["PKTMALLOC_CHILDREN"] = "0";
   return all;
 }
 
@@ -147,20 +147,20 @@ std::string preload_value(const Library& library, const std::string& next) {
 }
 
 // Its own library would come before, and another one is wanted.
-void refuse_archive(const std::string& command, const Target& target, const RunOptions& o) {
-  if (o.library.empty() && !wants_checked(o)) return;
+void refuse_archive(const std::string& command, const Target& target, const Options& options) {
+  if (options.library.empty() && !wants_checked(options)) return;
   if (!holds_archive(target.file)) return;
   throw Failure(
       "{} cannot run so: it holds libpktmalloc.a, which comes before {} (--force starts "
       "it all the same.)",
-      command, o.library.empty() ? "the checked library" : o.library);
+      command, options.library.empty() ? "the checked library" : options.library);
 }
 
-Target target_of(const std::string& command, const RunOptions& o) {
+Target target_of(const std::string& command, const Options& options) {
   try {
     return find_target(command);
   } catch (const Failure& failure) {
-    if (!o.stats || !o.stats_file.empty()) throw;
+    if (!options.stats || !options.stats_file.empty()) throw;
     throw Failure("{}; a file for statistics is named by --stats={}", failure.what(), command);
   }
 }
@@ -199,30 +199,30 @@ void print(const Environment& environment, const UserCommand& words) {
   throw Failure("cannot execute {}: {}", words[0], strerror(errno));
 }
 
-void run(const RunOptions& o, UserCommand words) {
+void run(const Options& options, UserCommand words) {
   if (words.empty()) throw Failure("run: a command is missing, such as: pktmalloc run ls -l");
-  const Target target = target_of(words[0], o);
-  const Library library = library_for(o);
-  if (!o.force) {
-    refuse_archive(words[0], target, o);
+  const Target target = target_of(words[0], options);
+  const Library library = library_for(options);
+  if (!options.force) {
+    refuse_archive(words[0], target, options);
     refuse_problems(words[0], target, library);
   }
-  Environment environment = variables(o);
-  const NextLibrary next = find_next_library(o.next);
+  Environment environment = variables(options);
+  const NextLibrary next = find_next_library(options.next);
   if (!next.variable.empty()) environment["PKTMALLOC_NEXT"] = next.variable;
   check_options(library, environment);
   refuse_one_file_for_two(environment);
   environment["LD_PRELOAD"] = preload_value(library, next.preload);
-  if (o.only_this && !target.without_env.empty()) {
+  if (options.only_this && !target.without_env.empty()) {
     // env would be the one program that the library serves.
     words.erase(words.begin());
     words.insert(words.begin(), target.without_env.begin(), target.without_env.end());
   }
-  if (o.dry_run) return print(environment, words);
+  if (options.dry_run) return print(environment, words);
   // exec keeps the pid, so the library can tell this process, not its children, where the file is.
-  if (!o.stats_file.empty() || !o.written.empty())
+  if (!options.stats_file.empty() || !options.written.empty())
     environment["PKTMALLOC_TELL"] = std::to_string(getpid());
-  if (!o.stats_file.empty()) remove_old(o.stats_file);
+  if (!options.stats_file.empty()) remove_old(options.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   become(words);
 }
@@ -231,35 +231,37 @@ void run(const RunOptions& o, UserCommand words) {
 
 void add_run(CLI::App& command, const UserCommand& words) {
   CLI::App* const run = command.add_subcommand("run", "Run a command with the library.");
-  static RunOptions o;
+  static Options options;
   static UserCommand shown;  // stays empty: main() has cut the command off
   run->add_option("CMD", shown, "the command with its arguments; -- may stand before it");
-  CLI::Option* const stats = run->add_option("--stats", o.stats_file,
+  CLI::Option* const stats = run->add_option("--stats", options.stats_file,
                                              "statistics at the end, as text on stderr or in FILE: "
                                              ".json, .prom or text; %p is the process id");
   stats->expected(0, 1)->type_name("[=FILE]");
   for (const Passed& p : kPassed) {
     run->add_option_function<std::string>(
-        p.option, [&p](const std::string& value) { o.passed[p.variable] = value; }, p.help);
+        p.option, [&p](const std::string& value) { options.passed[p.variable] = value; }, p.help);
   }
   for (const Passed& p : kWritten) {
     run->add_option_function<std::string>(
-           p.option, [&p](const std::string& file) { o.written[p.variable] = file; }, p.help)
+           p.option, [&p](const std::string& file) { options.written[p.variable] = file; }, p.help)
         ->type_name("FILE");
   }
-  run->add_option("--next", o.next,
+  run->add_option("--next", options.next,
                   "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
-  run->add_flag("--only-this", o.only_this, "not the programs that it starts");
-  run->add_flag("--verbose", o.verbose, "the library prints its version and options at start");
+  run->add_flag("--only-this", options.only_this, "not the programs that it starts");
+  run->add_flag("--verbose", options.verbose,
+                "the library prints its version and options at start");
   CLI::Option* const checked =
-      run->add_flag("--checked", o.checked, "the checked library, which finds heap errors");
-  run->add_option("--library", o.library, "this libpktmalloc.so")->excludes(checked);
-  run->add_flag("--force", o.force, "also where preloading is known not to work");
-  run->add_flag("--dry-run", o.dry_run, "print the environment and command instead, for a shell");
+      run->add_flag("--checked", options.checked, "the checked library, which finds heap errors");
+  run->add_option("--library", options.library, "this libpktmalloc.so")->excludes(checked);
+  run->add_flag("--force", options.force, "also where preloading is known not to work");
+  run->add_flag("--dry-run", options.dry_run,
+                "print the environment and command instead, for a shell");
   run->footer("Example: pktmalloc run --stats=/tmp/redis.json -- redis-server --port 7000");
   run->callback([stats, &words] {
-    o.stats = stats->count() > 0;
-    pktmalloc::run(o, words);
+    options.stats = stats->count() > 0;
+    pktmalloc::run(options, words);
   });
 }
 

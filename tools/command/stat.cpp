@@ -17,13 +17,13 @@
 namespace pktmalloc {
 namespace {
 
-struct StatOptions {
+struct Options {
   std::string what;
   bool json = false;
   bool prometheus = false;
 };
 
-void print_statistics(const StatOptions& options) {
+void print_statistics(const Options& options) {
   Reading reading;
   uint64_t rss_bytes = 0;
   if (const pid_t pid = process_id(options.what); pid != 0) {
@@ -67,7 +67,7 @@ void print_processes() {
 void add_stat(CLI::App& command) {
   CLI::App* const stat = command.add_subcommand(
       "stat", "Statistics of a running process or of a file, once; without either, of all.");
-  static StatOptions options;
+  static Options options;
   stat->add_option("PID|FILE", options.what, "process id, or a JSON file of statistics");
   auto* const json = stat->add_flag("--json", options.json, "as the library writes to FILE.json");
   stat->add_flag("--prom", options.prometheus, "as the library writes to FILE.prom")

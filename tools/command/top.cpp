@@ -9,6 +9,7 @@
 #include "tools/command/live/live_table.h"
 #include "tools/command/live/process_table.h"
 #include "tools/command/live/top_screen.h"
+#include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/standard_output.h"
 
@@ -82,10 +83,10 @@ void add_top(CLI::App& command) {
   static Options options;
   top->add_option("PID", options.pid, "process id");
   top->add_option("-d,--delay", options.delay_seconds, "seconds between readings")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(NumberRange(0.1, 3600.0))
       ->capture_default_str();
   top->add_option("-b,--batch", options.batch, "print so many readings as text, and end")
-      ->check(CLI::Range(1U, 1000000000U));
+      ->check(NumberRange(1U, 1000000000U));
   top->add_flag("--once", options.once, "print one reading and end; also where is no terminal");
   top->add_option("-s,--sort", options.sort, "key of the column to sort by")->capture_default_str();
   top->footer(

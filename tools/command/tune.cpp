@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tools/command/failure.h"
+#include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/tune/class_tuner.h"
@@ -13,7 +14,7 @@
 namespace pktmalloc {
 namespace {
 
-struct Wanted {
+struct Options {
   std::vector<std::string> files;
   TuningLimits limits;
   bool packet = false;
@@ -33,12 +34,12 @@ std::unique_ptr<OutputFile> open_if_named(const std::string& path) {
   return path.empty() ? nullptr : std::make_unique<OutputFile>(path);
 }
 
-Tuning tune_recording(const Wanted& wanted) {
+Tuning tune_recording(const Options& options) {
   Tuning tuning;
-  tuning.recording = read_sizes(wanted.files);
-  tuning.table = tune(tuning.recording.sizes, wanted.limits);
+  tuning.recording = read_sizes(options.files);
+  tuning.table = tune(tuning.recording.sizes, options.limits);
   if (tuning.table.empty()) throw Failure("nothing was recorded that a class could serve");
-  tuning.least = least_rounding(tuning.recording.sizes, wanted.limits.largest);
+  tuning.least = least_rounding(tuning.recording.sizes, options.limits.largest);
   ClassTable table;
   table.use_default();
   tuning.before = fit(table, tuning.recording);
@@ -47,54 +48,54 @@ Tuning tune_recording(const Wanted& wanted) {
   return tuning;
 }
 
-void run(Wanted wanted) {
-  if (wanted.packet) wanted.limits.kept = kPacketSizes;
-  if (wanted.limits.classes < wanted.limits.kept.size()) {
+void run(Options options) {
+  if (options.packet) options.limits.kept = kPacketSizes;
+  if (options.limits.classes < options.limits.kept.size()) {
     throw Failure("--packet keeps {} classes, and --classes allows {}", kPacketSizes.size(),
-                  wanted.limits.classes);
+                  options.limits.classes);
   }
-  if (!wanted.picture.empty() && !ends_with(wanted.picture, ".svg") &&
-      !ends_with(wanted.picture, ".html")) {
-    throw Failure("--picture {}: the name must end in .svg or .html", wanted.picture);
+  if (!options.picture.empty() && !ends_with(options.picture, ".svg") &&
+      !ends_with(options.picture, ".html")) {
+    throw Failure("--picture {}: the name must end in .svg or .html", options.picture);
   }
-  const auto def = open_if_named(wanted.def);
-  const auto picture = open_if_named(wanted.picture);
-  const Tuning tuning = tune_recording(wanted);
+  const auto def = open_if_named(options.def);
+  const auto picture = open_if_named(options.picture);
+  const Tuning tuning = tune_recording(options);
   if (def) def->write(tuning_def(tuning));
   if (picture) {
-    picture->write(ends_with(wanted.picture, ".svg") ? tuning_svg(tuning) : tuning_page(tuning));
+    picture->write(ends_with(options.picture, ".svg") ? tuning_svg(tuning) : tuning_page(tuning));
   }
-  fmt::print("{}", wanted.json ? tuning_json(tuning) : tuning_text(tuning));
+  fmt::print("{}", options.json ? tuning_json(tuning) : tuning_text(tuning));
 }
 
 }  // namespace
 
 void add_tune(CLI::App& command) {
   CLI::App* const tune = command.add_subcommand("tune", "The class table that fits a program.");
-  static Wanted wanted;
-  tune->add_option("FILE", wanted.files, "what PKTMALLOC_SIZES=FILE recorded; many are merged")
+  static Options options;
+  tune->add_option("FILE", options.files, "what PKTMALLOC_SIZES=FILE recorded; many are merged")
       ->required();
-  tune->add_option("--classes", wanted.limits.classes, "at most so many classes")
-      ->check(CLI::Range(1, 63))
+  tune->add_option("--classes", options.limits.classes, "at most so many classes")
+      ->check(NumberRange(1, 63))
       ->type_name("N")
       ->capture_default_str();
-  tune->add_flag("--packet", wanted.packet, "keep the packet sizes 1600, 2176 and 9216");
-  tune->add_option("--largest", wanted.limits.largest,
+  tune->add_flag("--packet", options.packet, "keep the packet sizes 1600, 2176 and 9216");
+  tune->add_option("--largest", options.limits.largest,
                    "bytes; larger requests stay with the next allocator")
-      ->check(CLI::Range(16, 1 << 20))
+      ->check(NumberRange(16, 1 << 20))
       ->type_name("BYTES")
       ->capture_default_str();
-  tune->add_option("--def", wanted.def, "write the table for a build, as sizeclass/classes.def")
+  tune->add_option("--def", options.def, "write the table for a build, as sizeclass/classes.def")
       ->type_name("FILE");
-  tune->add_option("--picture", wanted.picture, "draw the histogram and the classes")
+  tune->add_option("--picture", options.picture, "draw the histogram and the classes")
       ->type_name("FILE.svg|.html");
-  tune->add_flag("--json", wanted.json, "print JSON");
+  tune->add_flag("--json", options.json, "print JSON");
   tune->footer(
       "Example:\n"
       "  PKTMALLOC_SIZES=sizes.%p.json LD_PRELOAD=libpktmalloc.so ./app\n"
       "  pktmalloc tune sizes.*.json --picture sizes.svg\n"
       "  pktmalloc compare -n 10 --classes 16,32,... -- ./app");
-  tune->callback([] { run(wanted); });
+  tune->callback([] { run(options); });
 }
 
 }  // namespace pktmalloc

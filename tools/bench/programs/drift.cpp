@@ -102,10 +102,7 @@ int main(int argc, char** argv) {
   for (Object& object : objects) damaged += !object.release();
   double ms = stopwatch.elapsed_ms();
 
-  if (damaged > 0) {
-    std::fprintf(stderr, "%zu objects were damaged\n", damaged);
-    return 1;
-  }
+  if (damaged > 0) workload::fail("%zu objects were damaged", damaged);
   double peak = peak_bytes(), most = static_cast<double>(most_live);
   workload::print_json(argc, argv,
                        {{"ms", ms},

@@ -47,10 +47,8 @@ int main(int argc, char** argv) {
   pthread_attr_setstacksize(&attributes, kStackBytes);
   std::vector<pthread_t> running(threads);
   for (pthread_t& thread : running) {
-    if (pthread_create(&thread, &attributes, run, &stages) != 0) {
-      std::fprintf(stderr, "threads1000: a thread could not be created\n");
-      std::exit(1);
-    }
+    if (pthread_create(&thread, &attributes, run, &stages) != 0)
+      workload::fail("threads1000: a thread could not be created");
   }
   stages.waiting.wait();
   double resident = resident_bytes();

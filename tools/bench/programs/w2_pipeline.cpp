@@ -131,10 +131,8 @@ int main(int argc, char** argv) {
   for (std::thread& thread : threads) thread.join();
 
   std::size_t written = std::accumulate(sums.begin(), sums.end(), std::size_t{0});
-  if (read != written) {
-    std::fprintf(stderr, "sum of the headers read is %zu, of those written %zu\n", read, written);
-    return 1;
-  }
+  if (read != written)
+    workload::fail("sum of the headers read is %zu, of those written %zu", read, written);
   double packets = static_cast<double>(bursts * kPacketsOfBurst);
   workload::print_json(argc, argv, {{"ms", ms}, {"cpu_ns_per_packet", 1e6 * cpu_ms / packets}});
 }

@@ -64,10 +64,7 @@ Times measure(std::size_t producers, std::size_t closures) {
   Times times{stopwatch.elapsed_ms(), stopwatch.cpu_ms()};
 
   for (std::thread& thread : threads) thread.join();
-  if (sum != total) {
-    std::fprintf(stderr, "%zu closures ran, %zu were posted\n", sum, total);
-    std::exit(1);
-  }
+  if (sum != total) workload::fail("%zu closures ran, %zu were posted", sum, total);
   return times;
 }
 

@@ -55,9 +55,6 @@ int main(int argc, char** argv) {
   std::size_t rounds = workload::argument(argc, argv, 2, 10'000, usage);
 
   double ms = measure(*variant, rounds);
-  if (!values_are_kept(*variant)) {
-    std::fprintf(stderr, "two objects share memory\n");
-    return 1;
-  }
+  if (!values_are_kept(*variant)) workload::fail("two objects share memory");
   workload::print_json(argc, argv, {{"ms", ms}});
 }

@@ -128,9 +128,7 @@ int main(int argc, char** argv) {
 
   // Of plain malloc w4_tests asks this, so that here its memory is only that of the exchange.
   bool plain = pool == &kContenders[0];
-  if (!plain && !pool->distinct(plans[0].objects)) {
-    std::fprintf(stderr, "w4_exchange: an object was handed out twice\n");
-    return 1;
-  }
+  if (!plain && !pool->distinct(plans[0].objects))
+    workload::fail("w4_exchange: an object was handed out twice");
   workload::print_json(argc, argv, {{"ms", ms}});
 }

@@ -92,10 +92,7 @@ int main(int argc, char** argv) {
   kept = kept && values_kept(objects);
   double second = resident_bytes();
   free_shuffled(objects, random);
-  if (!kept) {
-    std::fprintf(stderr, "w4_tests: an object has lost its value\n");
-    return 1;
-  }
+  if (!kept) workload::fail("w4_tests: an object has lost its value");
 
   std::vector<void*> round_objects(kRoundObjects);
   Cost untimed, cost;

@@ -106,9 +106,7 @@ double measure(std::size_t steps, Make make, bool check = true) {
 
   for (; check && consumed < produced; ++consumed) {
     for (unsigned char byte : ring[consumed % kRingSlots]->payload) {
-      if (byte == filling(consumed)) continue;
-      std::fprintf(stderr, "packet %zu is not what was made\n", consumed);
-      std::exit(1);
+      if (byte != filling(consumed)) workload::fail("packet %zu is not what was made", consumed);
     }
   }
   return ms;

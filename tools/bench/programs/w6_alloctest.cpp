@@ -90,9 +90,6 @@ int main(int argc, char** argv) {
   workload::Stopwatch stopwatch = start.release();
   for (std::thread& thread : running) thread.join();
   double ms = stopwatch.elapsed_ms();
-  if (damaged > 0) {
-    std::fprintf(stderr, "%zu objects were damaged\n", damaged.load());
-    return 1;
-  }
+  if (damaged > 0) workload::fail("%zu objects were damaged", damaged.load());
   workload::print_json(argc, argv, {{"ms", ms}});
 }

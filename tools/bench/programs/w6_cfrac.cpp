@@ -282,9 +282,6 @@ int main(int argc, char** argv) {
   Natural factor = find_factor(find_relations(problem, base_size + 16), problem);
   bool found = factor != 1 && factor * (number / factor) == number;
   double ms = stopwatch.elapsed_ms();
-  if (!found) {
-    std::fprintf(stderr, "no factor of %s found\n", digits.data());
-    return 1;
-  }
+  if (!found) workload::fail("no factor of %s found", digits.data());
   workload::print_json(argc, argv, {{"ms", ms}});
 }

@@ -268,10 +268,8 @@ int main(int argc, char** argv) {
     Cover minimised = complement(outside);
     expand(minimised, outside);
     leave_out_redundant(minimised);
-    if (!agree(function, minimised, outside, random)) {
-      std::fprintf(stderr, "function %zu: the result is another function\n", i);
-      return 1;
-    }
+    if (!agree(function, minimised, outside, random))
+      workload::fail("function %zu: the result is another function", i);
   }
   workload::print_json(argc, argv, {{"ms", stopwatch.elapsed_ms()}});
 }

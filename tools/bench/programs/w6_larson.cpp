@@ -142,10 +142,7 @@ int main(int argc, char** argv) {
   }
   double ms = stopwatch.elapsed_ms();
 
-  if (damaged > 0) {
-    std::fprintf(stderr, "%zu objects had lost their marks\n", damaged);
-    return 1;
-  }
+  if (damaged > 0) workload::fail("%zu objects had lost their marks", damaged);
   double ns = 1e6 * ms / static_cast<double>(done);
   workload::print_json(argc, argv, {{"ms", ms}, {"ns_per_replacement", ns}});
 }

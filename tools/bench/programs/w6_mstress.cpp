@@ -130,10 +130,8 @@ int main(int argc, char** argv) {
   transfer.free_all(total);
   double ms = stopwatch.elapsed_ms();
 
-  if (total.damaged > 0 || total.freed != total.allocated) {
-    std::fprintf(stderr, "%zu nodes allocated, %zu freed, %zu damaged\n", total.allocated,
-                 total.freed, total.damaged);
-    return 1;
-  }
+  if (total.damaged > 0 || total.freed != total.allocated)
+    workload::fail("%zu nodes allocated, %zu freed, %zu damaged", total.allocated, total.freed,
+                   total.damaged);
   workload::print_json(argc, argv, {{"ms", ms}});
 }

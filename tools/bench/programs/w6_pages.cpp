@@ -96,9 +96,7 @@ int main(int argc, char** argv) {
 
   std::size_t sum = 0;
   for (Herd& herd : herds) sum += herd.empty();
-  if (sum != rounds * herds.size()) {
-    std::fprintf(stderr, "the numbers add up to %zu, not to %zu\n", sum, rounds * herds.size());
-    return 1;
-  }
+  if (sum != rounds * herds.size())
+    workload::fail("the numbers add up to %zu, not to %zu", sum, rounds * herds.size());
   workload::print_json(argc, argv, {{"ms", ms}});
 }

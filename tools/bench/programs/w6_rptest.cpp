@@ -154,10 +154,8 @@ int main(int argc, char** argv) {
     total.freed += correspondent.tally().freed;
     total.damaged += correspondent.tally().damaged;
   }
-  if (total.damaged > 0 || total.freed != total.allocated) {
-    std::fprintf(stderr, "%zu bytes allocated, %zu freed, %zu objects damaged\n", total.allocated,
-                 total.freed, total.damaged);
-    return 1;
-  }
+  if (total.damaged > 0 || total.freed != total.allocated)
+    workload::fail("%zu bytes allocated, %zu freed, %zu objects damaged", total.allocated,
+                   total.freed, total.damaged);
   workload::print_json(argc, argv, {{"ms", ms}});
 }

@@ -70,9 +70,6 @@ int main(int argc, char** argv) {
   workload::Stopwatch stopwatch = start.release();
   for (std::thread& thread : running) thread.join();
   double ms = stopwatch.elapsed_ms();
-  if (wrong > 0) {
-    std::fprintf(stderr, "%zu bytes have a wrong value\n", wrong.load());
-    return 1;
-  }
+  if (wrong > 0) workload::fail("%zu bytes have a wrong value", wrong.load());
   workload::print_json(argc, argv, {{"ms", ms}});
 }

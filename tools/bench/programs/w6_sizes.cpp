@@ -102,9 +102,6 @@ int main(int argc, char** argv) {
   end.release();
   double ms = stopwatch.elapsed_ms();
   for (std::thread& thread : running) thread.join();
-  if (damaged > 0) {
-    std::fprintf(stderr, "%zu objects were damaged\n", damaged.load());
-    return 1;
-  }
+  if (damaged > 0) workload::fail("%zu objects were damaged", damaged.load());
   workload::print_json(argc, argv, {{"ms", ms}});
 }

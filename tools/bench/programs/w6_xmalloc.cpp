@@ -117,10 +117,8 @@ int main(int argc, char** argv) {
   for (std::thread& thread : freeing) thread.join();
   double ms = stopwatch.elapsed_ms();
 
-  if (exchange.freed() != exchange.allocated()) {
-    std::fprintf(stderr, "sum of the freed objects is %zu, of the allocated ones %zu\n",
-                 exchange.freed(), exchange.allocated());
-    return 1;
-  }
+  if (exchange.freed() != exchange.allocated())
+    workload::fail("sum of the freed objects is %zu, of the allocated ones %zu", exchange.freed(),
+                   exchange.allocated());
   workload::print_json(argc, argv, {{"ms", ms}});
 }

@@ -250,10 +250,7 @@ int main(int argc, char** argv) {
   producer.join();
   consumer.join();
 
-  if (wrong > 0) {
-    std::fprintf(stderr, "%zu objects did not hold what the producer wrote\n", wrong);
-    return 1;
-  }
+  if (wrong > 0) workload::fail("%zu objects did not hold what the producer wrote", wrong);
   auto ns = [&](std::uint64_t cycles) { return static_cast<double>(cycles) / cycles_per_ns; };
   auto at = [&](const Histogram& of, double share) { return ns(of.percentile(share)); };
   workload::print_json(argc, argv,

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <chrono>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +26,15 @@ constexpr double kMegabyte = 1e6;
 [[noreturn]] inline void usage(const char* text) {
   std::fprintf(stderr, "usage: %s\n", text);
   std::exit(2);
+}
+
+// Tells, as printf would, what is wrong with the result, and ends the program with exit status 1.
+[[noreturn, gnu::format(printf, 1, 2)]] inline void fail(const char* format, ...) {
+  std::va_list values;
+  va_start(values, format);
+  std::vfprintf(stderr, format, values);
+  std::fputc('\n', stderr);
+  std::exit(1);
 }
 
 // The positive whole number argv[index], or the default when the command line is shorter.

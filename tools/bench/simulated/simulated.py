@@ -15,8 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 
 from agreement import print_agreement
-from allocators import OWN, find_allocators, say
-from bench import parse_allocator
+from allocators import OWN, add_options, find_allocators, say
 from record import read_record
 from runs import chosen
 from table import print_tables
@@ -29,13 +28,7 @@ BEYOND_VALGRIND = {"snmalloc"}
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build", metavar="FOLDER",
-                        help="with bench/, peers/ and libpktmalloc.so in it (default: %(default)s)")
-    parser.add_argument("--allocator", type=parse_allocator, action="append", default=[],
-                        metavar="NAME=FILE", help="one more allocator, or another library for one "
-                        "that is known; may be repeated")
-    parser.add_argument("--newest", action="store_true",
-                        help="with the peers that `make peers` builds")
+    add_options(parser)
     parser.add_argument("--without", metavar="NAME", action="append", default=[],
                         help="leave out this allocator; may be repeated")
     parser.add_argument("--only", metavar="TEXT", action="append", default=[],
@@ -50,9 +43,7 @@ def parse_options():
 
 def run_all(options):
     """{run: {"calls", "counts": {allocator: {count: value}}}}, and whether all went well."""
-    allocators = find_allocators(os.path.join(options.build, f"lib{OWN}.so"),
-                                 dict(options.allocator),
-                                 os.path.join(options.build, "peers") if options.newest else None)
+    allocators = find_allocators(options)
     own_library = allocators[OWN].library  # counts the calls, also where it is left out
     for name in options.without:
         allocators.pop(name, None)
