@@ -58,6 +58,7 @@ std::string expected(const Row& row, const std::string& shown) {
 const Row kRows[] = {
     {"double_free", "double free of *, an object of 100 bytes", "frees"},
     {"double_free_large", "double free of *, an object of 1000000 bytes", "frees"},
+    {"double_free_among_many_large", "double free of *, an object of 300000 bytes", "frees"},
     {"double_free_guarded", "double free of *, an object of 1472 bytes", "frees"},
     {"double_free_in_turn", "double free of *, an object of 100 bytes", "frees"},
     {"double_free_in_static", "double free of *, an object of 100 bytes", "frees_in_secret"},
@@ -204,6 +205,12 @@ TEST_CASE("of two threads that free an object at the same moment one is told") {
   CHECK(count(outcome.err, "pktmalloc: double free of ") == 90);
 }
 
+TEST_CASE("no freed object is forgotten while ever more of them wait") {
+  const Outcome outcome = fault("after_free_among_many").with("PKTMALLOC_CHECK", "report").run();
+  INFO(outcome);
+  CHECK(count(outcome.err, "pktmalloc: write after free to ") == 90);
+}
+
 TEST_CASE("stacks are found while the loader's list of modules is locked") {
   const Outcome outcome = checked({program_path("loader_callbacks", "checked")}).run();
   INFO(outcome);
@@ -216,6 +223,20 @@ TEST_CASE("a quarantine of nothing still finds a double free, but no write after
   };
   CHECK(run("double_free").signal == SIGABRT);
   CHECK(run("after_free").status == 7);
+}
+
+TEST_CASE("what the checks may need is not taken from the system ahead") {
+  const Outcome outcome = checked({"grep", "^VmData:", "/proc/self/status"}).run();
+  INFO(outcome);
+  CHECK(strtoull(outcome.out.c_str() + sizeof "VmData:", nullptr, 10) < 16 << 10);  // KiB
+  for (const std::string name : {"hello", "work_under_limits"}) {
+    const Outcome limited = checked({program_path(name)})
+                                .with("PKTMALLOC_QUARANTINE", "1MiB")
+                                .limit(RLIMIT_DATA, name == "hello" ? 12 << 20 : 48 << 20)
+                                .run();
+    INFO(name << ": " << limited);
+    CHECK(limited.out == (name == "hello" ? "hello\n" : "done\n"));
+  }
 }
 
 TEST_CASE("a reported fault in a loop does not go on for ever") {

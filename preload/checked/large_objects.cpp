@@ -8,6 +8,7 @@ namespace pktmalloc::checked {
 namespace {
 
 constinit Mutex mutex{LockRank::kLargeObjects};
+constexpr unsigned kFirstShift = 9;
 Header** table = nullptr;
 unsigned shift = 0;  // 1 << shift entries
 size_t count = 0;
@@ -38,18 +39,27 @@ size_t entry_of(const void* user) {
   return i;
 }
 
-}  // namespace
-
-void start_large_objects() {
-  for (unsigned bits = 20; bits >= 10 && table == nullptr; bits -= 5) {
-    table = static_cast<Header**>(map_lazily(sizeof(void*) << bits));
-    shift = bits;
+// Twice as many entries. If the system refuses, the table stays as it is.
+void grow() {
+  Header** const former = table;
+  const size_t entries = former == nullptr ? 0 : mask() + 1;
+  const unsigned bits = former == nullptr ? kFirstShift : shift + 1;
+  void* const memory = map_lazily(sizeof(void*) << bits);
+  if (memory == nullptr) return;
+  table = static_cast<Header**>(memory);
+  shift = bits;
+  for (size_t i = 0; i < entries; ++i) {
+    if (former[i] != nullptr) table[entry_of(former[i]->user())] = former[i];
   }
+  if (former != nullptr) munmap(former, entries * sizeof(void*));
 }
+
+}  // namespace
 
 bool add_large(Header* header) {
   const TableLock lock;
-  if (table == nullptr || count > mask() / 4 * 3) return false;
+  if (table == nullptr || count > mask() / 4 * 3) grow();
+  if (table == nullptr || count == mask()) return false;  // one entry must be free
   table[entry_of(header->user())] = header;
   ++count;
   return true;
@@ -70,10 +80,10 @@ void remove_large(Header* header) {
 }
 
 Header* find_large(const void* p) {
-  if (table == nullptr) return nullptr;
   const TableLock lock;
+  if (count == 0) return nullptr;
   if (Header* header = table[entry_of(p)]) return header;
-  for (size_t i = 0; i <= mask() && count > 0; ++i) {
+  for (size_t i = 0; i <= mask(); ++i) {
     Header* header = table[i];
     if (header == nullptr || !header->sealed()) continue;
     const char* raw = static_cast<const char*>(raw_of(*header));

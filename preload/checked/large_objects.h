@@ -11,9 +11,7 @@
 
 namespace pktmalloc::checked {
 
-void start_large_objects();
-
-// False if the table is full: then the memory must be handed out undressed.
+// False if there is no memory for the table: then the object's must be handed out undressed.
 bool add_large(Header* header);
 void remove_large(Header* header);
 

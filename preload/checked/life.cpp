@@ -18,7 +18,6 @@ void checks_start() {
     memcpy(&checked::secret, reinterpret_cast<const void*>(random), sizeof checked::secret);
   }
   start_stacks();
-  checked::start_large_objects();
 }
 
 void checks_load() {

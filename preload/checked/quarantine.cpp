@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/quarantine.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 #include "preload/entry.h"
-#include "preload/mapping.h"
+#include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc::checked {
 namespace {
@@ -16,8 +20,10 @@ struct Entry {
   Header* header;
   size_t bytes;
 };
-Entry* ring = nullptr;
-size_t ring_entries = 0;
+Entry* ring = nullptr;  // address space of its own; memory comes as it grows
+constexpr size_t kRingStep = 4096;
+size_t most_entries = 0;
+size_t ring_entries = 0;                      // that there is memory for; guarded by mutex
 size_t limit_bytes = 0;                       // 0: no ring
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, as the ring
 
@@ -62,6 +68,18 @@ void push(Header& header) {
   bytes_held += bytes;
 }
 
+// Up to twice as many entries. If the system refuses, the oldest leave sooner.
+void grow() {
+  const size_t larger = std::min(std::max(2 * ring_entries, kRingStep), most_entries);
+  const size_t more = larger - ring_entries;
+  if (more == 0 || !memory::commit(ring + ring_entries, more * sizeof(Entry))) return;
+  if (first + count > ring_entries) {
+    memmove(ring + first + more, ring + first, (ring_entries - first) * sizeof(Entry));
+    first += more;
+  }
+  ring_entries = larger;
+}
+
 // The oldest, if more than that many bytes wait; else nullptr.
 Header* pop(size_t most_bytes) {
   if (count == 0 || (bytes_held <= most_bytes && count + kBatch <= ring_entries)) return nullptr;
@@ -85,6 +103,7 @@ void exchange(size_t most_bytes) {
       const Lock lock(mutex);
       for (unsigned i = 0; i < batch.count; ++i) push(*batch.headers[i]);
       batch.count = 0;
+      if (count + kBatch > ring_entries) grow();
       while (leaving < kBatch && (headers[leaving] = pop(most_bytes)) != nullptr) ++leaving;
     }
     for (unsigned i = 0; i < leaving; ++i) leave(*headers[i]);
@@ -95,10 +114,12 @@ void exchange(size_t most_bytes) {
 
 void start_quarantine(size_t bytes) {
   constexpr size_t kLeastObject = sizeof(Header) + 16;
-  const size_t entries = bytes / kLeastObject + size_t{2} * kBatch;
-  ring = static_cast<Entry*>(map_lazily(entries * sizeof(Entry)));
-  ring_entries = entries;
-  if (ring != nullptr) limit_bytes = bytes;
+  const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
+  ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry), memory::page_bytes()));
+  if (ring == nullptr) return;
+  most_entries = entries;
+  grow();
+  if (ring_entries > 0) limit_bytes = bytes;
 }
 
 void quarantine(Header& header) {
@@ -114,11 +135,11 @@ void quarantine(Header& header) {
 }
 
 void leave_thread_of_quarantine() {
-  if (ring != nullptr) exchange(limit_bytes);
+  if (ring_entries > 0) exchange(limit_bytes);
 }
 
 void empty_quarantine() {
-  if (ring != nullptr) exchange(0);
+  if (ring_entries > 0) exchange(0);
 }
 
 Mutex& quarantine_mutex() { return mutex; }
