@@ -217,6 +217,14 @@ TEST_CASE("stacks are found while the loader's list of modules is locked") {
   CHECK(outcome.clean());
 }
 
+TEST_CASE("signal handlers that allocate may interrupt the checks") {
+  const Outcome outcome = checked({program_path("signals_interrupt_checks", "checked")})
+                              .with("PKTMALLOC_GUARD", "10000")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
 TEST_CASE("a quarantine of nothing still finds a double free, but no write after free") {
   const auto run = [](const std::string& name) {
     return fault(name).with("PKTMALLOC_QUARANTINE", "0").run();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/large_objects.h"
 
+#include "preload/checked/table_lock.h"
 #include "preload/mapping.h"
-#include "preload/thread.h"
 
 namespace pktmalloc::checked {
 namespace {
@@ -12,19 +12,6 @@ constexpr unsigned kFirstShift = 9;
 Header** table = nullptr;
 unsigned shift = 0;  // 1 << shift entries
 size_t count = 0;
-
-class TableLock {
- public:
-  TableLock() {
-    if (!mine_) mutex.lock();
-  }
-  ~TableLock() {
-    if (!mine_) mutex.unlock();
-  }
-
- private:
-  const bool mine_ = this_thread.forking;
-};
 
 size_t mask() { return (size_t{1} << shift) - 1; }
 
@@ -57,7 +44,7 @@ void grow() {
 }  // namespace
 
 bool add_large(Header* header) {
-  const TableLock lock;
+  const TableLock lock(mutex);
   if (table == nullptr || count > mask() / 4 * 3) grow();
   if (table == nullptr || count == mask()) return false;  // one entry must be free
   table[entry_of(header->user())] = header;
@@ -66,7 +53,7 @@ bool add_large(Header* header) {
 }
 
 void remove_large(Header* header) {
-  const TableLock lock;
+  const TableLock lock(mutex);
   size_t hole = entry_of(header->user());
   if (table[hole] == nullptr) return;
   --count;
@@ -80,7 +67,7 @@ void remove_large(Header* header) {
 }
 
 Header* find_large(const void* p) {
-  const TableLock lock;
+  const TableLock lock(mutex);
   if (count == 0) return nullptr;
   if (Header* header = table[entry_of(p)]) return header;
   for (size_t i = 0; i <= mask(); ++i) {
@@ -93,7 +80,7 @@ Header* find_large(const void* p) {
 }
 
 const Header* next_large(size_t& n, bool (*wanted)(const Header&)) {
-  const TableLock lock;
+  const TableLock lock(mutex);
   if (count == 0) return nullptr;
   while (n <= mask()) {
     const Header* header = table[n++];

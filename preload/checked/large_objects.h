@@ -3,7 +3,7 @@
 // after free. Their addresses say nothing, so a pointer is ours only if the table knows it.
 //
 // Open addressing in memory of its own (Knuth, vol. 3, 6.4, algorithm R for removal). One lock,
-// which is held for nothing but the table. Between our fork handlers this thread holds it already.
+// which is held for nothing but the table.
 #pragma once
 
 #include "preload/checked/object.h"

@@ -29,7 +29,7 @@ void checks_load() {
 void checks_thread_exit() { checked::leave_thread_of_quarantine(); }
 
 void checks_exit() {
-  checked::empty_quarantine();
+  checked::inspect_quarantine();
   checked::inspect_all();
 }
 

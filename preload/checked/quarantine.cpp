@@ -59,6 +59,23 @@ struct Batch {
 };
 constinit thread_local Batch batch{};
 
+// Says that this thread is at its batch or holds the lock. A signal handler that frees meanwhile
+// finds the mark and lets its object not wait.
+constinit thread_local bool at_work = false;
+class AtWork {
+ public:
+  AtWork() {
+    at_work = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~AtWork() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    at_work = false;
+  }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+};
+
 void push(Header& header) {
   size_t next = first + count;
   if (next >= ring_entries) next -= ring_entries;
@@ -94,7 +111,8 @@ Header* pop(size_t most_bytes) {
 }
 
 // Gives this thread's batch to the ring, and lets go whom the bound no longer allows.
-void exchange(size_t most_bytes) {
+void exchange(size_t most_bytes, void (*let_go)(Header&)) {
+  const AtWork mark;
   unsigned leaving;
   do {
     Header* headers[kBatch];
@@ -106,7 +124,7 @@ void exchange(size_t most_bytes) {
       if (count + kBatch > ring_entries) grow();
       while (leaving < kBatch && (headers[leaving] = pop(most_bytes)) != nullptr) ++leaving;
     }
-    for (unsigned i = 0; i < leaving; ++i) leave(*headers[i]);
+    for (unsigned i = 0; i < leaving; ++i) let_go(*headers[i]);
   } while (leaving == kBatch);
 }
 
@@ -125,21 +143,22 @@ void start_quarantine(size_t bytes) {
 void quarantine(Header& header) {
   const size_t bytes = raw_bytes(header);
   // Between our fork handlers this thread holds the lock for good.
-  if (bytes > limit_bytes || this_thread.forking) [[unlikely]] {
+  if (bytes > limit_bytes || this_thread.forking || at_work) [[unlikely]] {
     give_back(header);
     return;
   }
   fill(header.user(), kFreedByte, header.bytes);
+  const AtWork mark;
   batch.headers[batch.count++] = &header;
-  if (batch.count == kBatch || bytes > kAlone || this_thread.direct) exchange(limit_bytes);
+  if (batch.count == kBatch || bytes > kAlone || this_thread.direct) exchange(limit_bytes, leave);
 }
 
 void leave_thread_of_quarantine() {
-  if (ring_entries > 0) exchange(limit_bytes);
+  if (ring_entries > 0) exchange(limit_bytes, leave);
 }
 
-void empty_quarantine() {
-  if (ring_entries > 0) exchange(0);
+void inspect_quarantine() {
+  if (ring_entries > 0) exchange(0, [](Header& header) { inspect_freed(header); });
 }
 
 Mutex& quarantine_mutex() { return mutex; }
