@@ -120,6 +120,8 @@ const Row kRows[] = {
      "writes_far_before"},
     {"after_free", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
     {"after_free_large", "write after free to *, an object of 1000000 bytes: byte 40 is 0x41", ""},
+    {"after_free_large_far",
+     "write after free to *, an object of 1000000 bytes: byte 500000 is 0x41", ""},
     {"after_free_long", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
     {"guard_write", "write past the end of *, an object of 1472 bytes: byte 1472",
      "writes_into_guard"},
@@ -231,6 +233,12 @@ TEST_CASE("a quarantine of nothing still finds a double free, but no write after
   };
   CHECK(run("double_free").signal == SIGABRT);
   CHECK(run("after_free").status == 7);
+}
+
+TEST_CASE("large freed objects wait without memory") {
+  const Outcome outcome = checked({program_path("large_objects_leave_no_memory", "checked")}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
 }
 
 TEST_CASE("what the checks may need is not taken from the system ahead") {

@@ -8,6 +8,7 @@
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
+#include "preload/checked/poison.h"
 #include "preload/entry.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
@@ -147,7 +148,7 @@ void quarantine(Header& header) {
     give_back(header);
     return;
   }
-  fill(header.user(), kFreedByte, header.bytes);
+  poison(header);
   const AtWork mark;
   batch.headers[batch.count++] = &header;
   if (batch.count == kBatch || bytes > kAlone || this_thread.direct) exchange(limit_bytes, leave);

@@ -120,6 +120,7 @@ SITE void writes_far_before(void* p) {
   memset(bytes(p) - 16, 'A', 16);
   free(p);
 }
+SITE void writes_far_after_free(void* p) { bytes(p)[500000] = 'A'; }
 SITE void writes_after_free(void* p) { bytes(p)[40] = 'A'; }
 // First few that are large wait, going round, then ever more that are small.
 SITE void writes_to_every_444th(void*) {
@@ -263,6 +264,7 @@ const std::map<std::string, Fault> kFaults = {
     {"far_before_start_guarded", {whole_guarded, writes_far_before}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
+    {"after_free_large_far", {large_freed_allocation, writes_far_after_free}},
     {"after_free_among_many", {nothing, writes_to_every_444th}},
     {"after_free_long", {freed_allocation, writes_after_free_and_works}},
     {"guard_write", {whole_guarded, writes_into_guard}},
