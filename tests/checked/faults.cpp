@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -85,6 +86,9 @@ SITE void* stack_data() {
   return shown(on_stack);
 }
 SITE void* unmapped() { return shown(reinterpret_cast<void*>(0x10000)); }
+SITE void* inaccessible() {
+  return shown(bytes(mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) + 4112);
+}
 SITE void* far_in_the_heap() { return shown(bytes(malloc(100)) + 32 * 160); }
 
 SITE void frees(void* p) { free(p); }
@@ -237,11 +241,14 @@ const std::map<std::string, Fault> kFaults = {
     {"free_stack", {stack_data, frees}},
     {"free_thread_stack", {nothing, frees_stack_of_thread}},
     {"free_unmapped", {unmapped, frees}},
+    {"free_inaccessible", {inaccessible, frees}},
     {"free_never_allocated", {far_in_the_heap, frees}},
     {"realloc_static", {static_data, reallocs}},
+    {"realloc_inaccessible", {inaccessible, reallocs}},
     {"realloc_inside", {allocation, reallocs_inside}},
     {"realloc_freed", {freed_allocation, reallocs}},
     {"size_of_static", {static_data, asks_size}},
+    {"size_of_inaccessible", {inaccessible, asks_size}},
     {"size_of_freed", {freed_allocation, asks_size}},
     {"delete_size", {new_allocation, deletes_64}},
     {"delete_alignment", {aligned_new, deletes_32_aligned}},
