@@ -58,6 +58,7 @@ std::string expected(const Row& row, const std::string& shown) {
 const Row kRows[] = {
     {"double_free", "double free of *, an object of 100 bytes", "frees"},
     {"double_free_large", "double free of *, an object of 1000000 bytes", "frees"},
+    {"double_free_among_many_large", "double free of *, an object of 300000 bytes", "frees"},
     {"double_free_guarded", "double free of *, an object of 1472 bytes", "frees"},
     {"double_free_in_turn", "double free of *, an object of 100 bytes", "frees"},
     {"double_free_in_static", "double free of *, an object of 100 bytes", "frees_in_secret"},
@@ -72,12 +73,15 @@ const Row kRows[] = {
     {"free_stack", "free of *, on the stack", "frees"},
     {"free_thread_stack", "free of *, on the stack", "frees"},
     {"free_unmapped", "free of *, where nothing is mapped", "frees"},
+    {"free_inaccessible", "free of *, where no access is allowed", "frees"},
     {"free_never_allocated", "free of *, a heap address that was never handed out", "frees"},
     {"realloc_static", "realloc of *, static data of faults-checked", "reallocs"},
+    {"realloc_inaccessible", "realloc of *, where no access is allowed", "reallocs"},
     {"realloc_inside", "realloc of *: 16 bytes inside an object of 100 bytes", "reallocs_inside",
      16},
     {"realloc_freed", "realloc of * after it was freed: an object of 100 bytes", "reallocs"},
     {"size_of_static", "malloc_usable_size of *, static data of faults-checked", "asks_size"},
+    {"size_of_inaccessible", "malloc_usable_size of *, where no access is allowed", "asks_size"},
     {"size_of_freed", "malloc_usable_size of * after it was freed: an object of 100 bytes",
      "asks_size"},
     {"delete_size", "operator delete of * with 64 bytes: an object of 100 bytes", "deletes_64"},
@@ -119,6 +123,8 @@ const Row kRows[] = {
      "writes_far_before"},
     {"after_free", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
     {"after_free_large", "write after free to *, an object of 1000000 bytes: byte 40 is 0x41", ""},
+    {"after_free_large_far",
+     "write after free to *, an object of 1000000 bytes: byte 500000 is 0x41", ""},
     {"after_free_long", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
     {"guard_write", "write past the end of *, an object of 1472 bytes: byte 1472",
      "writes_into_guard"},
@@ -204,8 +210,22 @@ TEST_CASE("of two threads that free an object at the same moment one is told") {
   CHECK(count(outcome.err, "pktmalloc: double free of ") == 90);
 }
 
+TEST_CASE("no freed object is forgotten while ever more of them wait") {
+  const Outcome outcome = fault("after_free_among_many").with("PKTMALLOC_CHECK", "report").run();
+  INFO(outcome);
+  CHECK(count(outcome.err, "pktmalloc: write after free to ") == 90);
+}
+
 TEST_CASE("stacks are found while the loader's list of modules is locked") {
   const Outcome outcome = checked({program_path("loader_callbacks", "checked")}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
+TEST_CASE("signal handlers that allocate may interrupt the checks") {
+  const Outcome outcome = checked({program_path("signals_interrupt_checks", "checked")})
+                              .with("PKTMALLOC_GUARD", "10000")
+                              .run();
   INFO(outcome);
   CHECK(outcome.clean());
 }
@@ -216,6 +236,26 @@ TEST_CASE("a quarantine of nothing still finds a double free, but no write after
   };
   CHECK(run("double_free").signal == SIGABRT);
   CHECK(run("after_free").status == 7);
+}
+
+TEST_CASE("large freed objects wait without memory") {
+  const Outcome outcome = checked({program_path("large_objects_leave_no_memory", "checked")}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
+TEST_CASE("what the checks may need is not taken from the system ahead") {
+  const Outcome outcome = checked({"grep", "^VmData:", "/proc/self/status"}).run();
+  INFO(outcome);
+  CHECK(strtoull(outcome.out.c_str() + sizeof "VmData:", nullptr, 10) < 16 << 10);  // KiB
+  for (const std::string name : {"hello", "work_under_limits"}) {
+    const Outcome limited = checked({program_path(name)})
+                                .with("PKTMALLOC_QUARANTINE", "1MiB")
+                                .limit(RLIMIT_DATA, name == "hello" ? 12 << 20 : 48 << 20)
+                                .run();
+    INFO(name << ": " << limited);
+    CHECK(limited.out == (name == "hello" ? "hello\n" : "done\n"));
+  }
 }
 
 TEST_CASE("a reported fault in a loop does not go on for ever") {

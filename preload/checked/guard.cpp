@@ -10,6 +10,7 @@
 #include "preload/base/mapping.h"
 #include "preload/base/options.h"
 #include "preload/checked/finding.h"
+#include "preload/checked/table_lock.h"
 #include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
@@ -43,7 +44,7 @@ bool used(uintptr_t slot) { return slot < guarded_begin + fresh * slot_bytes; }
 
 // 0: none.
 uintptr_t take_slot() {
-  const Lock lock(mutex);
+  const TableLock lock(mutex);
   if (fresh < kSlots) {
     const uintptr_t slot = guarded_begin + fresh * slot_bytes;
     if (mprotect(reinterpret_cast<void*>(slot), slot_bytes - page, PROT_READ | PROT_WRITE) == 0) {
@@ -105,7 +106,7 @@ void start_guard(size_t size) {
 }
 
 void* take_guarded(size_t bytes) {
-  if (heap.classes().find(bytes) != guarded_class || this_thread.forking) return nullptr;
+  if (heap.classes().find(bytes) != guarded_class) return nullptr;
   const uintptr_t slot = take_slot();
   if (slot == 0) return nullptr;
   char* raw =
@@ -116,8 +117,7 @@ void* take_guarded(size_t bytes) {
 
 void release_guarded(const Header& header) {
   const uintptr_t slot = slot_of(&header);
-  if (this_thread.forking) return;  // holds the lock for good: the slot is lost
-  const Lock lock(mutex);
+  const TableLock lock(mutex);
   released[(released_first + released_count) % kSlots] =
       static_cast<uint32_t>((slot - guarded_begin) / slot_bytes);
   ++released_count;

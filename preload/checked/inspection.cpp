@@ -4,6 +4,7 @@
 #include "preload/checked/guard.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
+#include "preload/checked/poison.h"
 #include "preload/process/heap.h"
 
 namespace pktmalloc::checked {
@@ -55,7 +56,7 @@ bool inspect_damaged(Header& header) {
     return false;
   }
   inspect_edges(header, 0);
-  const size_t at = first_other(header.user(), kFreedByte, header.bytes);
+  const size_t at = first_written(header);
   if (at < header.bytes) {
     const Facts facts(header);
     tell(0, facts, "write after free to %p, an object of %zu bytes: byte %zu is %#x", facts.user,

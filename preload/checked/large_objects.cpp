@@ -2,28 +2,17 @@
 #include "preload/checked/large_objects.h"
 
 #include "preload/base/mapping.h"
+#include "preload/checked/table_lock.h"
 #include "preload/process/thread.h"
 
 namespace pktmalloc::checked {
 namespace {
 
 constinit Mutex mutex{LockRank::kLargeObjects};
+constexpr unsigned kFirstShift = 9;
 Header** table = nullptr;
 unsigned shift = 0;  // 1 << shift entries
 size_t count = 0;
-
-class TableLock {
- public:
-  TableLock() {
-    if (!mine_) mutex.lock();
-  }
-  ~TableLock() {
-    if (!mine_) mutex.unlock();
-  }
-
- private:
-  const bool mine_ = this_thread.forking;
-};
 
 size_t mask() { return (size_t{1} << shift) - 1; }
 
@@ -38,25 +27,34 @@ size_t entry_of(const void* user) {
   return i;
 }
 
-}  // namespace
-
-void start_large_objects() {
-  for (unsigned bits = 20; bits >= 10 && table == nullptr; bits -= 5) {
-    table = static_cast<Header**>(map_lazily(sizeof(void*) << bits));
-    shift = bits;
+// Twice as many entries. If the system refuses, the table stays as it is.
+void grow() {
+  Header** const former = table;
+  const size_t entries = former == nullptr ? 0 : mask() + 1;
+  const unsigned bits = former == nullptr ? kFirstShift : shift + 1;
+  void* const memory = map_lazily(sizeof(void*) << bits);
+  if (memory == nullptr) return;
+  table = static_cast<Header**>(memory);
+  shift = bits;
+  for (size_t i = 0; i < entries; ++i) {
+    if (former[i] != nullptr) table[entry_of(former[i]->user())] = former[i];
   }
+  if (former != nullptr) munmap(former, entries * sizeof(void*));
 }
 
+}  // namespace
+
 bool add_large(Header* header) {
-  const TableLock lock;
-  if (table == nullptr || count > mask() / 4 * 3) return false;
+  const TableLock lock(mutex);
+  if (table == nullptr || count > mask() / 4 * 3) grow();
+  if (table == nullptr || count == mask()) return false;  // one entry must be free
   table[entry_of(header->user())] = header;
   ++count;
   return true;
 }
 
 void remove_large(Header* header) {
-  const TableLock lock;
+  const TableLock lock(mutex);
   size_t hole = entry_of(header->user());
   if (table[hole] == nullptr) return;
   --count;
@@ -70,10 +68,10 @@ void remove_large(Header* header) {
 }
 
 Header* find_large(const void* p) {
-  if (table == nullptr) return nullptr;
-  const TableLock lock;
+  const TableLock lock(mutex);
+  if (count == 0) return nullptr;
   if (Header* header = table[entry_of(p)]) return header;
-  for (size_t i = 0; i <= mask() && count > 0; ++i) {
+  for (size_t i = 0; i <= mask(); ++i) {
     Header* header = table[i];
     if (header == nullptr || !header->sealed()) continue;
     const char* raw = static_cast<const char*>(raw_of(*header));
@@ -83,7 +81,7 @@ Header* find_large(const void* p) {
 }
 
 const Header* next_large(size_t& n, bool (*wanted)(const Header&)) {
-  const TableLock lock;
+  const TableLock lock(mutex);
   if (count == 0) return nullptr;
   while (n <= mask()) {
     const Header* header = table[n++];

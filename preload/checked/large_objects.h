@@ -3,7 +3,7 @@
 // after free. Their addresses say nothing, so a pointer is ours only if the table knows it.
 //
 // Open addressing in memory of its own (Knuth, vol. 3, 6.4, algorithm R for removal). One lock,
-// which is held for nothing but the table. Between our fork handlers this thread holds it already.
+// which is held for nothing but the table.
 #pragma once
 
 #include "preload/checked/object.h"
@@ -11,9 +11,7 @@
 
 namespace pktmalloc::checked {
 
-void start_large_objects();
-
-// False if the table is full: then the memory must be handed out undressed.
+// False if there is no memory for the table: then the object's must be handed out undressed.
 bool add_large(Header* header);
 void remove_large(Header* header);
 

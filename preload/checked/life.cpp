@@ -18,7 +18,6 @@ void checks_start() {
     memcpy(&checked::secret, reinterpret_cast<const void*>(random), sizeof checked::secret);
   }
   start_stacks();
-  checked::start_large_objects();
 }
 
 void checks_load() {
@@ -30,7 +29,7 @@ void checks_load() {
 void checks_thread_exit() { checked::leave_thread_of_quarantine(); }
 
 void checks_exit() {
-  checked::empty_quarantine();
+  checked::inspect_quarantine();
   checked::inspect_all();
 }
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/quarantine.h"
 
+#include <algorithm>
+#include <cstring>
 #include "preload/base/mapping.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
+#include "preload/checked/poison.h"
 #include "preload/serving/entry.h"
+#include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc::checked {
 namespace {
@@ -16,8 +21,10 @@ struct Entry {
   Header* header;
   size_t bytes;
 };
-Entry* ring = nullptr;
-size_t ring_entries = 0;
+Entry* ring = nullptr;  // address space of its own; memory comes as it grows
+constexpr size_t kRingStep = 4096;
+size_t most_entries = 0;
+size_t ring_entries = 0;                      // that there is memory for; guarded by mutex
 size_t limit_bytes = 0;                       // 0: no ring
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, as the ring
 
@@ -53,6 +60,23 @@ struct Batch {
 };
 constinit thread_local Batch batch{};
 
+// Says that this thread is at its batch or holds the lock. A signal handler that frees meanwhile
+// finds the mark and lets its object not wait.
+constinit thread_local bool at_work = false;
+class AtWork {
+ public:
+  AtWork() {
+    at_work = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~AtWork() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    at_work = false;
+  }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+};
+
 void push(Header& header) {
   size_t next = first + count;
   if (next >= ring_entries) next -= ring_entries;
@@ -60,6 +84,18 @@ void push(Header& header) {
   ring[next] = {&header, bytes};
   ++count;
   bytes_held += bytes;
+}
+
+// Up to twice as many entries. If the system refuses, the oldest leave sooner.
+void grow() {
+  const size_t larger = std::min(std::max(2 * ring_entries, kRingStep), most_entries);
+  const size_t more = larger - ring_entries;
+  if (more == 0 || !memory::commit(ring + ring_entries, more * sizeof(Entry))) return;
+  if (first + count > ring_entries) {
+    memmove(ring + first + more, ring + first, (ring_entries - first) * sizeof(Entry));
+    first += more;
+  }
+  ring_entries = larger;
 }
 
 // The oldest, if more than that many bytes wait; else nullptr.
@@ -76,7 +112,8 @@ Header* pop(size_t most_bytes) {
 }
 
 // Gives this thread's batch to the ring, and lets go whom the bound no longer allows.
-void exchange(size_t most_bytes) {
+void exchange(size_t most_bytes, void (*let_go)(Header&)) {
+  const AtWork mark;
   unsigned leaving;
   do {
     Header* headers[kBatch];
@@ -85,9 +122,10 @@ void exchange(size_t most_bytes) {
       const Lock lock(mutex);
       for (unsigned i = 0; i < batch.count; ++i) push(*batch.headers[i]);
       batch.count = 0;
+      if (count + kBatch > ring_entries) grow();
       while (leaving < kBatch && (headers[leaving] = pop(most_bytes)) != nullptr) ++leaving;
     }
-    for (unsigned i = 0; i < leaving; ++i) leave(*headers[i]);
+    for (unsigned i = 0; i < leaving; ++i) let_go(*headers[i]);
   } while (leaving == kBatch);
 }
 
@@ -95,32 +133,35 @@ void exchange(size_t most_bytes) {
 
 void start_quarantine(size_t bytes) {
   constexpr size_t kLeastObject = sizeof(Header) + 16;
-  const size_t entries = bytes / kLeastObject + size_t{2} * kBatch;
-  ring = static_cast<Entry*>(map_lazily(entries * sizeof(Entry)));
-  ring_entries = entries;
-  if (ring != nullptr) limit_bytes = bytes;
+  const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
+  ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry), memory::page_bytes()));
+  if (ring == nullptr) return;
+  most_entries = entries;
+  grow();
+  if (ring_entries > 0) limit_bytes = bytes;
 }
 
 void quarantine(Header& header) {
   const size_t bytes = raw_bytes(header);
   // Between our fork handlers this thread holds the lock for good.
-  if (bytes > limit_bytes || this_thread.forking) [[unlikely]] {
+  if (bytes > limit_bytes || this_thread.forking || at_work) [[unlikely]] {
     give_back(header);
     return;
   }
-  fill(header.user(), kFreedByte, header.bytes);
+  poison(header);
+  const AtWork mark;
   batch.headers[batch.count++] = &header;
   if (batch.count == kBatch || bytes > kAlone || cache_to_release_into() == nullptr) {
-    exchange(limit_bytes);
+    exchange(limit_bytes, leave);
   }
 }
 
 void leave_thread_of_quarantine() {
-  if (ring != nullptr) exchange(limit_bytes);
+  if (ring_entries > 0) exchange(limit_bytes, leave);
 }
 
-void empty_quarantine() {
-  if (ring != nullptr) exchange(0);
+void inspect_quarantine() {
+  if (ring_entries > 0) exchange(0, [](Header& header) { inspect_freed(header); });
 }
 
 Mutex& quarantine_mutex() { return mutex; }

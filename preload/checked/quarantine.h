@@ -20,8 +20,9 @@ void quarantine(Header& header);
 // The calling thread ends: what it keeps for itself joins the others.
 void leave_thread_of_quarantine();
 
-// All that wait leave, but for what other threads freed last.
-void empty_quarantine();
+// At exit: the last look at all that wait, but for what other threads freed last. Nothing goes back
+// to the heap, whose locks a signal handler that allocates would find held.
+void inspect_quarantine();
 
 Mutex& quarantine_mutex();
 

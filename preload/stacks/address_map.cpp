@@ -23,9 +23,9 @@ bool find_mapping(uintptr_t address, Mapping& found) {
       *end = '\0';
       char* rest;
       const uintptr_t begin = strtoull(line, &rest, 16);
-      const uintptr_t stop = strtoull(rest + 1, nullptr, 16);
+      const uintptr_t stop = strtoull(rest + 1, &rest, 16);
       if (address - begin >= stop - begin) continue;
-      found = {begin, stop, strstr(line, "[stack]") != nullptr};
+      found = {begin, stop, strstr(line, "[stack]") != nullptr, rest[1] == 'r'};
       close(fd);
       return true;
     }

@@ -9,7 +9,7 @@ namespace pktmalloc {
 
 struct Mapping {
   uintptr_t begin, end;
-  bool main_stack;
+  bool main_stack, readable;
 };
 
 // begin = 0: nothing is mapped there. False if the file cannot be read.

@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: MIT
 #include "preload/stacks/stacks.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "preload/base/mapping.h"
+#include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc {
 namespace {
 
 constexpr unsigned kBucketBits = 16;
 constexpr StackId kUnknown = 1;  // a stack without frames
-size_t store_bytes = 0;
+constexpr size_t kStep = size_t{256} << 10;
+size_t store_bytes = 0;  // address space
+constinit std::atomic<size_t> committed = 0;
 constinit std::atomic<size_t> used = 2 * kStackUnit;
 // Heads of the lists of stacks by hash; changed by exchange, so nobody waits.
 constinit std::atomic<StackId> buckets[size_t{1} << kBucketBits]{};
+
+// Threads may commit the same step at once: then the second changes nothing.
+bool commit_up_to(size_t end) {
+  size_t begin = committed.load(std::memory_order_relaxed);
+  if (end <= begin) return true;
+  const size_t next = std::min(round_up(end, kStep), store_bytes);
+  if (end > next || !memory::commit(stack_store + begin, next - begin)) return false;
+  while (begin < next && !committed.compare_exchange_weak(begin, next, std::memory_order_relaxed)) {
+    continue;
+  }
+  return true;
+}
 
 StackId intern(const Frame* frames, uint32_t count) {
   if (stack_store == nullptr) return kUnknown;
@@ -30,8 +47,10 @@ StackId intern(const Frame* frames, uint32_t count) {
     if (stack.count == count && memcmp(stack.frames, frames, frames_bytes) == 0) return id;
   }
   const size_t bytes = offsetof(Stack, frames) + frames_bytes;
-  const size_t offset = used.fetch_add(bytes, std::memory_order_relaxed);
-  if (offset + bytes > store_bytes) return kUnknown;
+  size_t offset = used.load(std::memory_order_relaxed);
+  do {
+    if (!commit_up_to(offset + bytes)) return kUnknown;
+  } while (!used.compare_exchange_weak(offset, offset + bytes, std::memory_order_relaxed));
   const StackId id = static_cast<StackId>(offset / kStackUnit);
   Stack& stack = *reinterpret_cast<Stack*>(stack_store + offset);
   stack.count = count;
@@ -56,8 +75,9 @@ StackId intern(const Frame* frames, uint32_t count) {
 }
 
 void start_stacks(size_t most_bytes) {
-  for (store_bytes = most_bytes; store_bytes >= (1 << 20); store_bytes /= 8) {
-    stack_store = static_cast<char*>(map_lazily(store_bytes));
+  for (store_bytes = round_up(most_bytes, kStep); store_bytes >= (1 << 20);
+       store_bytes = store_bytes / 8 / kStep * kStep) {
+    stack_store = static_cast<char*>(memory::reserve(store_bytes, memory::page_bytes()));
     if (stack_store != nullptr) return;
   }
 }

@@ -31,7 +31,8 @@ struct Stack {
           reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())};
 }
 
-// `most_bytes` for the stacks themselves; less where the system refuses.
+// Address space for the stacks themselves, less where the system refuses; memory comes as they
+// grow. A stack that there is no memory for is told as an unknown place.
 void start_stacks(size_t most_bytes = size_t{1} << 30);
 
 // The stacks, one behind the other; an id is the position in units. They never change once an id is

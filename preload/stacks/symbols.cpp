@@ -113,6 +113,7 @@ const char* why_no_heap(const void* p, char* buffer, size_t bytes) {
   if (!find_mapping(address, mapping)) return nullptr;
   if (mapping.begin == 0) return "where nothing is mapped";
   if (mapping.main_stack) return "on the stack";
+  if (!mapping.readable) return "where no access is allowed";
   // glibc keeps a thread's descriptor at the upper end of its stack.
   const uintptr_t here = reinterpret_cast<uintptr_t>(&mapping);
   return here <= address && address < pthread_self() &&

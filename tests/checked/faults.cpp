@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -48,6 +49,12 @@ SITE void* aligned_allocation() { return shown(aligned_alloc(256, 512)); }
 SITE void* new_allocation() { return shown(::operator new(100)); }
 SITE void* array_allocation() { return shown(::operator new[](100)); }
 SITE void* aligned_new() { return shown(::operator new (100, std::align_val_t{64})); }
+SITE void allocates_often(int times, size_t size) {
+  while (times-- > 0) {
+    escaped = malloc(size);
+    free(escaped);
+  }
+}
 SITE void* freed_allocation() {
   void* p = malloc(100);
   free(p);
@@ -58,14 +65,19 @@ SITE void* large_freed_allocation() {
   free(p);
   return shown(p);
 }
+SITE void* freed_among_many_large() {
+  constexpr int kObjects = 1000;
+  static void* objects[kObjects];
+  for (void*& object : objects) object = malloc(300000);
+  for (int i = 0; i < kObjects; i += 2) free(objects[i]);
+  for (int i = 1; i < kObjects; i += 2) free(objects[i]);
+  return shown(objects[kObjects - 1]);
+}
 SITE void* whole_guarded() { return shown(malloc(1472)); }
 SITE void* guarded_freed_long_ago() {
   void* p = malloc(1472);
   free(p);
-  for (int i = 0; i < 100000; ++i) {
-    escaped = malloc(1000);
-    free(escaped);
-  }
+  allocates_often(100000, 1000);
   return shown(p);
 }
 SITE void* static_data() { return shown(in_static_data + 16); }
@@ -74,6 +86,9 @@ SITE void* stack_data() {
   return shown(on_stack);
 }
 SITE void* unmapped() { return shown(reinterpret_cast<void*>(0x10000)); }
+SITE void* inaccessible() {
+  return shown(bytes(mmap(nullptr, 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) + 4112);
+}
 SITE void* far_in_the_heap() { return shown(bytes(malloc(100)) + 32 * 160); }
 
 SITE void frees(void* p) { free(p); }
@@ -109,13 +124,22 @@ SITE void writes_far_before(void* p) {
   memset(bytes(p) - 16, 'A', 16);
   free(p);
 }
+SITE void writes_far_after_free(void* p) { bytes(p)[500000] = 'A'; }
 SITE void writes_after_free(void* p) { bytes(p)[40] = 'A'; }
+// First few that are large wait, going round, then ever more that are small.
+SITE void writes_to_every_444th(void*) {
+  allocates_often(40000, 5000);
+  void* freed[90];
+  for (void*& p : freed) {
+    allocates_often(443, 100);
+    p = malloc(100);
+    free(p);
+  }
+  for (void* p : freed) writes_after_free(p);
+}
 SITE void writes_after_free_and_works(void* p) {
   bytes(p)[40] = 'A';
-  for (int i = 0; i < 100000; ++i) {
-    escaped = malloc(1000);
-    free(escaped);
-  }
+  allocates_often(100000, 1000);
   _exit(7);  // nothing is looked at any more
 }
 SITE void writes_into_guard(void* p) { bytes(p)[1472] = 'A'; }
@@ -202,6 +226,7 @@ void frees_by_method(void* p) { Owner::gives_back(p, 1); }
 const std::map<std::string, Fault> kFaults = {
     {"double_free", {freed_allocation, frees}},
     {"double_free_large", {large_freed_allocation, frees}},
+    {"double_free_among_many_large", {freed_among_many_large, frees}},
     {"double_free_guarded", {guarded_freed_long_ago, frees}},
     {"double_free_in_turn", {allocation, frees_in_turn}},
     {"double_free_in_static", {freed_allocation, frees_in_secret}},
@@ -216,11 +241,14 @@ const std::map<std::string, Fault> kFaults = {
     {"free_stack", {stack_data, frees}},
     {"free_thread_stack", {nothing, frees_stack_of_thread}},
     {"free_unmapped", {unmapped, frees}},
+    {"free_inaccessible", {inaccessible, frees}},
     {"free_never_allocated", {far_in_the_heap, frees}},
     {"realloc_static", {static_data, reallocs}},
+    {"realloc_inaccessible", {inaccessible, reallocs}},
     {"realloc_inside", {allocation, reallocs_inside}},
     {"realloc_freed", {freed_allocation, reallocs}},
     {"size_of_static", {static_data, asks_size}},
+    {"size_of_inaccessible", {inaccessible, asks_size}},
     {"size_of_freed", {freed_allocation, asks_size}},
     {"delete_size", {new_allocation, deletes_64}},
     {"delete_alignment", {aligned_new, deletes_32_aligned}},
@@ -243,6 +271,8 @@ const std::map<std::string, Fault> kFaults = {
     {"far_before_start_guarded", {whole_guarded, writes_far_before}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
+    {"after_free_large_far", {large_freed_allocation, writes_far_after_free}},
+    {"after_free_among_many", {nothing, writes_to_every_444th}},
     {"after_free_long", {freed_allocation, writes_after_free_and_works}},
     {"guard_write", {whole_guarded, writes_into_guard}},
     {"guard_read", {whole_guarded, reads_guard}},

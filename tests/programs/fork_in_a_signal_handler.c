@@ -10,10 +10,13 @@
 enum { kForks = 300, kObjects = 100000 };
 
 static volatile int forks;
+static volatile int armed;
 
-// Once: a fork may take longer than the interval, and a timer that goes on would leave the program
-// no time.
+// One shot, and the next is the loop's to set: a fork may take longer than the interval, so a timer
+// that goes on, or that the handler sets, may leave the program no time.
 static void set_alarm(void) {
+  if (armed || forks == kForks) return;
+  armed = 1;
   const struct itimerval soon = {{0, 0}, {0, 400}};
   CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
 }
@@ -24,16 +27,21 @@ static void on_alarm(int signal_number) {
   if (child == 0) _exit(0);
   wait_for_child(child);
   ++forks;
-  set_alarm();
+  armed = 0;
 }
 
 int main(void) {
   static void* objects[kObjects];
   CHECK(signal(SIGALRM, on_alarm) != SIG_ERR);
-  set_alarm();
   while (forks < kForks) {
-    for (int i = 0; i < kObjects; ++i) objects[i] = aligned_alloc(16, 16);
-    for (int i = 0; i < kObjects; ++i) free(objects[i]);
+    for (int i = 0; i < kObjects; ++i) {
+      set_alarm();
+      objects[i] = aligned_alloc(16, 16);
+    }
+    for (int i = 0; i < kObjects; ++i) {
+      set_alarm();
+      free(objects[i]);
+    }
     malloc_trim(0);
   }
   return 0;

@@ -33,7 +33,7 @@ PRELOAD = [
     "inspection",
     "lookup",
     "guard large_objects",
-    "finding",
+    "finding poison table_lock",
     "object",
     "process",  # process.cpp; its header stands at the bottom
     "trace",
