@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The checks in the life of the process: start, load, fork, exit (preload/process/checks.h).
+#include "preload/checked/life.h"
+
 #include <sys/auxv.h>
 
 #include <cstring>
@@ -9,42 +10,53 @@
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/quarantine.h"
-#include "preload/process/checks.h"
 
 namespace pktmalloc {
+namespace {
 
-void checks_start() {
+void start() {
   if (const unsigned long random = getauxval(AT_RANDOM); random != 0) {
     memcpy(&checked::secret, reinterpret_cast<const void*>(random), sizeof checked::secret);
   }
   start_stacks();
 }
 
-void checks_load() {
+void load() {
   checked::start_quarantine(options().quarantine_bytes);
   checked::start_guard(options().guard_size);
   load_unwinder();
 }
 
-void checks_thread_exit() { checked::leave_thread_of_quarantine(); }
+void thread_exit() { checked::leave_thread_of_quarantine(); }
 
-void checks_exit() {
+void at_exit() {
   checked::inspect_quarantine();
   checked::inspect_all();
 }
 
-void checks_lock() {
+void lock() {
   stop_unwinding();
   checked::large_objects_mutex().lock();
   checked::quarantine_mutex().lock();
   checked::guard_mutex().lock();
 }
 
-void checks_unlock() {
+void unlock() {
   checked::guard_mutex().unlock();
   checked::quarantine_mutex().unlock();
   checked::large_objects_mutex().unlock();
   allow_unwinding();
 }
+
+}  // namespace
+
+constinit const Part checks_part{
+    .start = start,
+    .load = load,
+    .thread_exit = thread_exit,
+    .exit = at_exit,
+    .lock = lock,
+    .unlock = unlock,
+};
 
 }  // namespace pktmalloc

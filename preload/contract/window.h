@@ -32,7 +32,4 @@ struct Window {
   HeapWindow heap;   // heap.reserved_bytes == 0: nothing could be reserved, nothing is pooled
 };
 
-// Once, when the heap has started.
-void open_window();
-
 }  // namespace pktmalloc

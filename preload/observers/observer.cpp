@@ -56,24 +56,4 @@ void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
   });
 }
 
-void observers_thread_exit() {
-  each([](const Observer& o) { o.thread_exit(); });
-}
-
-void observers_exit() {
-  each([](const Observer& o) { o.exit(); });
-}
-
-void observers_lock() {
-  each([](const Observer& o) { o.lock(); });
-}
-
-void observers_unlock() {
-  for (unsigned i = count; i-- > 0;) observers[i]->unlock();
-}
-
-void observers_forked() {
-  each([](const Observer& o) { o.forked(); });
-}
-
 }  // namespace pktmalloc

@@ -20,11 +20,6 @@ struct Observer {
   // Before the memory can be anybody else's. p is not null; objects from before the start of the
   // observation come as well.
   void (*released)(void* p);
-  void (*thread_exit)();
-  void (*exit)();  // at the end of the process: the last look
-  void (*lock)();
-  void (*unlock)();  // in parent and child
-  void (*forked)();  // in the child, after unlock
   // An observer that has none of the following hears of what they are made of: an allocation of
   // `bytes`, a release, and both. calloc:
   void (*zeroed)(void* p, size_t bytes) = nullptr;
@@ -44,12 +39,5 @@ void tell_zeroed(void* p, size_t bytes);
 void tell_released(void* p);
 void tell_moving(void* p);
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving);
-
-// For process.cpp.
-void observers_thread_exit();
-void observers_exit();
-void observers_lock();
-void observers_unlock();
-void observers_forked();
 
 }  // namespace pktmalloc

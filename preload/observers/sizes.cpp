@@ -95,16 +95,19 @@ uint64_t now_us() {
 }
 
 void lock() {
+  if (!recording_sizes()) return;
   rows_of.lock();
   histogram.mutex().lock();
 }
 
 void unlock() {
+  if (!recording_sizes()) return;
   histogram.mutex().unlock();
   rows_of.unlock();
 }
 
 void forked() {
+  if (!recording_sizes()) return;
   histogram.begin_anew();
   started_us = now_us();
   threads.store(0, std::memory_order_relaxed);
@@ -114,12 +117,9 @@ void forked() {
   rows_used = nullptr;
 }
 
-// report.h has the last look.
-constexpr Observer kObserver{allocated, released, thread_exit, [] {}, lock, unlock, forked};
+constexpr Observer kObserver{allocated, released};
 
-}  // namespace
-
-void sizes_load() {
+void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const int saved_errno = errno;
   rows_of.start();
@@ -132,6 +132,12 @@ void sizes_load() {
   }
   errno = saved_errno;
 }
+
+}  // namespace
+
+// report.h has the last look.
+constinit const Part sizes_part{
+    .load = load, .thread_exit = thread_exit, .lock = lock, .unlock = unlock, .forked = forked};
 
 bool recording_sizes() { return recording.load(std::memory_order_acquire); }
 

@@ -10,11 +10,11 @@
 #pragma once
 
 #include "preload/contract/writer.h"
+#include "preload/process/part.h"
 
 namespace pktmalloc {
 
-// At load, once the options are known.
-void sizes_load();
+extern const Part sizes_part;
 
 // Is there a record to write?
 bool recording_sizes();

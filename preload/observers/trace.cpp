@@ -247,18 +247,12 @@ void on_process_exit() {
 }
 
 void look_for_fork() {
-  if (process != getpid()) begin_anew(mine.busy);
+  if (recording.load(std::memory_order_relaxed) && process != getpid()) begin_anew(mine.busy);
 }
 
-void on_fork_lock() {}
+constexpr Observer kTracer = {on_allocated, on_released, on_zeroed, on_moving, on_resized};
 
-constexpr Observer kTracer = {on_allocated, on_released,   on_thread_exit, on_process_exit,
-                              on_fork_lock, look_for_fork, look_for_fork,  on_zeroed,
-                              on_moving,    on_resized};
-
-}  // namespace
-
-void trace_load() {
+void load() {
   if (options().trace_path == nullptr) return;
   if (PKTMALLOC_CHECKED) {
     message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
@@ -280,5 +274,15 @@ void trace_load() {
   recording = true;
   observe(kTracer);
 }
+
+}  // namespace
+
+constinit const Part trace_part{
+    .load = load,
+    .thread_exit = on_thread_exit,
+    .exit = on_process_exit,
+    .unlock = look_for_fork,
+    .forked = look_for_fork,
+};
 
 }  // namespace pktmalloc

@@ -10,9 +10,10 @@
 // and none otherwise.
 #pragma once
 
+#include "preload/process/part.h"
+
 namespace pktmalloc {
 
-// At load: begins the trace if one is wanted.
-void trace_load();
+extern const Part trace_part;
 
 }  // namespace pktmalloc

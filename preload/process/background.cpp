@@ -57,22 +57,25 @@ bool wanted() {
 
 }  // namespace
 
-Mutex& background_mutex() { return thread.mutex(); }
-
 void background_consider() {
   if (thread.settled() || !wanted()) return;
   if (thread.start()) heap.ageing().use_background(wake);
 }
 
-void background_end() {
-  heap.ageing().use_background(nullptr);
-  thread.end(wake);
-}
-
-void background_forget() {
-  heap.ageing().use_background(nullptr);
-  parked.store(0, std::memory_order_relaxed);
-  thread.forget();
-}
+constinit const Part background_part{
+    .last_thread =
+        [] {
+          heap.ageing().use_background(nullptr);
+          thread.end(wake);
+        },
+    .lock = [] { thread.mutex().lock(); },
+    .unlock = [] { thread.mutex().unlock(); },
+    .forked =
+        [] {
+          heap.ageing().use_background(nullptr);
+          parked.store(0, std::memory_order_relaxed);
+          thread.forget();
+        },
+};
 
 }  // namespace pktmalloc

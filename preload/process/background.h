@@ -8,19 +8,13 @@
 // waking it from there is one futex call.
 #pragma once
 
-#include "sizeclass/mutex.h"
+#include "preload/process/part.h"
 
 namespace pktmalloc {
 
 // Starts the thread if it is wanted and not there. Cheap when it is not.
 void background_consider();
 
-// The last of the program's threads ends.
-void background_end();
-
-// In the child of a fork: the thread is gone, the next background_consider() may start one.
-void background_forget();
-
-Mutex& background_mutex();
+extern const Part background_part;
 
 }  // namespace pktmalloc

@@ -10,6 +10,7 @@
 
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/process/heap.h"
 #include "sizeclass/low_water.h"
 
 namespace pktmalloc {
@@ -54,8 +55,6 @@ void* no_memory() {
 }
 
 }  // namespace
-
-Mutex& next_allocator_mutex() { return mutex; }
 
 const NextAllocator& next_allocator() {
   if (found.load(std::memory_order_acquire) || finding) return next;
@@ -106,10 +105,6 @@ void NextAllocator::tick() const {
   const int saved_errno = errno;
   trim(0);
   errno = saved_errno;
-}
-
-void next_allocator_tick() {
-  if (found.load(std::memory_order_acquire)) next.tick();
 }
 
 // Private: its malloc is not seen by the program, only its mi_ functions by us. Pointers that were
@@ -200,5 +195,25 @@ void* find_next_function(const char* name) {
   }
   return dlsym(RTLD_NEXT, name);
 }
+
+namespace {
+
+void tick() {
+  if (found.load(std::memory_order_acquire)) next.tick();
+}
+
+void load() {
+  next_allocator();  // finds the functions
+  if (heap.started()) next.keep_heap_top();
+}
+
+}  // namespace
+
+constinit const Part next_allocator_part{
+    .start = [] { heap.ageing().on_tick(tick); },
+    .load = load,
+    .lock = [] { mutex.lock(); },
+    .unlock = [] { mutex.unlock(); },
+};
 
 }  // namespace pktmalloc

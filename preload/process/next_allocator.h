@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/mutex.h"
+#include "preload/process/part.h"
 
 namespace pktmalloc {
 
@@ -66,10 +66,7 @@ class NextAllocator {
 // Any thread. Looks the functions up at the first call.
 const NextAllocator& next_allocator();
 
-// NextAllocator::tick(), once the functions are known.
-void next_allocator_tick();
-
-Mutex& next_allocator_mutex();
+extern const Part next_allocator_part;
 
 // The function of that name in the libraries behind us, also in a C++ runtime that was loaded
 // privately; nullptr when there is none.

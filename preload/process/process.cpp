@@ -14,19 +14,8 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
-#include "preload/contract/window.h"
-#include "preload/observers/observer.h"
-#include "preload/observers/sizes.h"
-#include "preload/observers/trace.h"
-#include "preload/process/background.h"
-#include "preload/process/checks.h"
-#include "preload/process/next_allocator.h"
+#include "preload/process/part.h"
 #include "preload/process/thread.h"
-#include "preload/profile/profile.h"
-#include "preload/profile/sampler.h"
-#include "preload/reports/report.h"
-#include "preload/reports/reporter.h"
-#include "preload/serving/route.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/misuse.h"
 
@@ -45,22 +34,29 @@ constinit thread_local bool aborting = false;  // after a misuse; may hold a loc
 pthread_key_t exit_key;
 constinit bool have_exit_key = false;
 
+void each_part(void (*Part::*step)()) {
+  for (unsigned i = 0; i < part_count; ++i) {
+    if (const auto call = parts[i]->*step) call();
+  }
+}
+
+void each_part_back(void (*Part::*step)()) {
+  for (unsigned i = part_count; i-- > 0;) {
+    if (const auto call = parts[i]->*step) call();
+  }
+}
+
 void on_thread_exit(void* cache) {
-  checks_thread_exit();
-  observers_thread_exit();
+  each_part_back(&Part::thread_exit);
   // Whatever else this thread still allocates or frees goes to the slabs directly: other keys'
   // destructors and libc's own teardown come after us.
-  if (sampling) sampler_detach();
   this_thread.direct = true;
   this_thread.cache = nullptr;
   publish(nullptr);
   heap.detach(static_cast<Cache*>(cache));
   // The process ends with its last thread: ours must not keep it. Threads that did not allocate yet
   // may be left; they start them again.
-  if (heap.threads_alive() == 0) {
-    background_end();
-    reporter_end();
-  }
+  if (heap.threads_alive() == 0) each_part_back(&Part::last_thread);
 }
 
 // glibc skips its own locks when it forks a process with one thread, and so do we: a signal handler
@@ -72,12 +68,7 @@ void before_fork() {
   // first.
   if (_IO_list_lock != nullptr) _IO_list_lock();
   start_mutex.lock();
-  next_allocator_mutex().lock();
-  background_mutex().lock();
-  reporter_lock();
-  profile_lock();
-  checks_lock();
-  observers_lock();
+  each_part(&Part::lock);
   heap.lock_all();
   this_thread.forking = true;
 }
@@ -87,18 +78,8 @@ bool unlock_after_fork() {
   if (!this_thread.forking) return false;
   this_thread.forking = false;
   heap.unlock_all();
-  observers_unlock();
-  checks_unlock();
-  profile_unlock();
-  reporter_unlock();
-  background_mutex().unlock();
-  next_allocator_mutex().unlock();
+  each_part_back(&Part::unlock);
   start_mutex.unlock();
-  // Freed by other libraries' fork handlers, which ran between ours.
-  while (void* p = this_thread.set_aside) {
-    this_thread.set_aside = *static_cast<void**>(p);
-    release_slow(p);
-  }
   return true;
 }
 
@@ -110,9 +91,7 @@ void after_fork_in_child() {
   unlock_after_fork();  // the lock of all FILEs was made anew by fork
   forks.fetch_add(1, std::memory_order_relaxed);
   heap.forget_other_threads(this_thread.cache);
-  background_forget();
-  observers_forked();
-  reporter_forget();
+  each_part(&Part::forked);
 }
 
 [[noreturn]] void on_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes) {
@@ -143,12 +122,11 @@ void start_process() {
     config.sizes = options().class_sizes;
     config.sizes_count = options().class_count;
   }
-  heap.ageing().on_tick([] { next_allocator_tick(); });
   heap.start(config);
   for (unsigned i = 0; i < heap.classes().count(); ++i) {
     in_place_bytes[i] = heap.classes()[static_cast<ClassId>(i)].object_bytes;
   }
-  checks_start();
+  each_part(&Part::start);
   // From here on what libc allocates is served from our slabs. The handlers come before the word
   // that we have started: no thread can use a heap that a fork would not lock.
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
@@ -162,24 +140,14 @@ __attribute__((constructor(101))) void on_load() {
   const KeepErrno keep;  // a program finds 0 at its start
   cache_of_this_thread();
   read_options();  // if the first request came before libc knew the environment
-  next_allocator();
-  if (heap.started()) next_allocator().keep_heap_top();
-  checks_load();
-  open_window();
   OwnThread::allow();
-  report_start();
-  profile_load();
-  reporter_load();
-  sizes_load();
-  trace_load();
+  each_part(&Part::load);
   if (!options().children) leave_environment();
 }
 
 __attribute__((destructor)) void on_exit() {
   if (aborting) return;
-  checks_exit();
-  observers_exit();
-  report_at_exit();
+  each_part_back(&Part::exit);
 }
 
 }  // namespace
@@ -195,7 +163,7 @@ Cache* enter_thread() {
     cache = nullptr;
   }
   this_thread.cache = cache;
-  if (sampling && cache != nullptr) sampler_attach();
+  if (cache != nullptr) each_part(&Part::thread_start);
   // Without memory for a cache this call does without; the next one tries again.
   this_thread.direct = !heap.started();
   publish(cache);

@@ -185,21 +185,6 @@ double square_root(double x) {
   return root;
 }
 
-void profile_load() {
-  if (options().profile_path == nullptr && !options().profile_leaks) return;
-  if constexpr (PKTMALLOC_CHECKED) {
-    message("PKTMALLOC_PROFILE does nothing in libpktmalloc-checked.so");
-  } else if (!heap.started()) {
-    message("PKTMALLOC_PROFILE does nothing here: the system refused the heap's address space");
-  } else if (!start_tables()) {
-    message("PKTMALLOC_PROFILE does nothing here: the system refused the memory for it");
-  } else {
-    load_unwinder();
-    active = true;
-    sample(options().profile_rate, kSamples);
-  }
-}
-
 bool profiling() { return active; }
 
 uint64_t profile_lost() {
@@ -225,16 +210,43 @@ unsigned profile_frames(StackId stack, uintptr_t* frames) {
   return count - own;
 }
 
-void profile_lock() {
+namespace {
+
+void load() {
+  if (options().profile_path == nullptr && !options().profile_leaks) return;
+  if constexpr (PKTMALLOC_CHECKED) {
+    message("PKTMALLOC_PROFILE does nothing in libpktmalloc-checked.so");
+  } else if (!heap.started()) {
+    message("PKTMALLOC_PROFILE does nothing here: the system refused the heap's address space");
+  } else if (!start_tables()) {
+    message("PKTMALLOC_PROFILE does nothing here: the system refused the memory for it");
+  } else {
+    load_unwinder();
+    active = true;
+    sample(options().profile_rate, kSamples);
+  }
+}
+
+void lock() {
   if (!active) return;
   stop_unwinding();
   mutex.lock();
 }
 
-void profile_unlock() {
+void unlock() {
   if (!active) return;
   mutex.unlock();
   allow_unwinding();
 }
+
+}  // namespace
+
+constinit const Part profile_part{
+    .load = load,
+    .thread_start = sampler_attach,
+    .thread_exit = sampler_detach,
+    .lock = lock,
+    .unlock = unlock,
+};
 
 }  // namespace pktmalloc

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "preload/process/part.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
@@ -33,8 +34,8 @@ double square_root(double x);
 // To the nearest whole number; 0 below. The same reason.
 uint64_t rounded(double x);
 
-// At load, if the options ask for it.
-void profile_load();
+// With the sampler's. The child of a fork goes on with what was live and summed up in its parent.
+extern const Part profile_part;
 
 bool profiling();
 
@@ -47,9 +48,5 @@ ProfileSums profile_sums(uint32_t number);
 
 // The frames that count, without those of this library. frames: kStackFrames.
 unsigned profile_frames(StackId stack, uintptr_t* frames);
-
-// Around fork. The child goes on with what was live and summed up in its parent.
-void profile_lock();
-void profile_unlock();
 
 }  // namespace pktmalloc

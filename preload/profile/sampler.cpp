@@ -103,6 +103,7 @@ void sample(uint64_t bytes, const Samples& what) {
 }
 
 void sampler_attach() {
+  if (!sampling) return;
   Sampler* const sampler = new_sampler();
   if (sampler == nullptr) return;
   this_thread.release_cache = heap.attach_second();
@@ -118,6 +119,7 @@ void sampler_attach() {
 }
 
 void sampler_detach() {
+  if (!sampling) return;
   if (Cache* const second = this_thread.release_cache) heap.detach_second(second);
   this_thread.release_cache = nullptr;
   Sampler* const sampler = this_thread.sampler;

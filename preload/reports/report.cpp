@@ -125,9 +125,7 @@ void report(bool at_exit) {
   if (at_exit && options().profile_leaks) report_leaks();
 }
 
-}  // namespace
-
-void report_start() {
+void load() {
   const char* path = options().stats_path;
   const bool to_stderr = (path != nullptr && *path == '\0') || options().profile_leaks || tells();
   if (!to_stderr) return;
@@ -138,20 +136,25 @@ void report_start() {
   errno = saved_errno;
 }
 
-void report_at_exit() {
+void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
   const int saved_errno = errno;
   report(true);
   errno = saved_errno;
 }
 
-void report_meanwhile() { report(false); }
-
-void report_forget() {
+// Whoever was writing is gone.
+void forked() {
   writing.forget_holder();
   reports = 0;
   ended = false;
 }
+
+}  // namespace
+
+constinit const Part report_part{.load = load, .exit = at_exit, .forked = forked};
+
+void report_meanwhile() { report(false); }
 
 int report_descriptor() {
   const int fd = find_stderr();

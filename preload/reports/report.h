@@ -4,19 +4,16 @@
 // is told in one line and changes nothing for the program.
 #pragma once
 
+#include "preload/process/part.h"
+
 namespace pktmalloc {
 
-// At load: remembers stderr for a program that closes its own before the end.
-void report_start();
-
-// At exit, if the options ask for any.
-void report_at_exit();
+// At load it remembers stderr for a program that closes its own before the end; at exit it writes
+// what the options ask for.
+extern const Part report_part;
 
 // While the program runs; from one thread (reporter.h).
 void report_meanwhile();
-
-// In the child of a fork: whoever was writing is gone.
-void report_forget();
 
 // The descriptor that was stderr at load and still is, else 2; where nothing is to be written to
 // stderr at exit, always 2.

@@ -71,9 +71,8 @@ bool has_something() {
          options().sizes_path != nullptr;
 }
 
-}  // namespace
-
-void reporter_load() {
+// Sets the signal's handler, starts the thread.
+void load() {
   if (!asked_for()) return;
   if (!has_something()) {
     message(
@@ -90,26 +89,30 @@ void reporter_load() {
   reporter_consider();
 }
 
+}  // namespace
+
 void reporter_consider() {
   if (thread.settled() || !asked_for() || !has_something()) return;
   thread.start();
 }
 
-void reporter_end() {
-  thread.end([] {
-    asked.store(1, std::memory_order_release);
-    futex_wake_one(asked);
-  });
-  asked.store(0, std::memory_order_relaxed);
-}
-
-void reporter_lock() { thread.mutex().lock(); }
-void reporter_unlock() { thread.mutex().unlock(); }
-
-void reporter_forget() {
-  asked.store(0, std::memory_order_relaxed);
-  report_forget();
-  thread.forget();
-}
+constinit const Part reporter_part{
+    .load = load,
+    .last_thread =
+        [] {
+          thread.end([] {
+            asked.store(1, std::memory_order_release);
+            futex_wake_one(asked);
+          });
+          asked.store(0, std::memory_order_relaxed);
+        },
+    .lock = [] { thread.mutex().lock(); },
+    .unlock = [] { thread.mutex().unlock(); },
+    .forked =
+        [] {
+          asked.store(0, std::memory_order_relaxed);
+          thread.forget();
+        },
+};
 
 }  // namespace pktmalloc

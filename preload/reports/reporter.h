@@ -7,20 +7,13 @@
 // A program that sets a handler of its own for that signal later has it.
 #pragma once
 
-namespace pktmalloc {
+#include "preload/process/part.h"
 
-// At load: sets the signal's handler, starts the thread.
-void reporter_load();
+namespace pktmalloc {
 
 // From allocating slow paths: the child of a fork gets its own. Cheap when there is nothing to do.
 void reporter_consider();
 
-// The last of the program's threads ends.
-void reporter_end();
-
-// Around fork, and in its child, where the thread is gone.
-void reporter_lock();
-void reporter_unlock();
-void reporter_forget();
+extern const Part reporter_part;
 
 }  // namespace pktmalloc

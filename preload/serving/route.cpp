@@ -255,4 +255,19 @@ void* reallocate_observed(void* p, size_t bytes) {
 
 const PassCounts& passed_counts() { return passes; }
 
+namespace {
+
+// Freed by other libraries' fork handlers, which ran between ours.
+void release_set_aside() {
+  if (this_thread.forking) return;
+  while (void* p = this_thread.set_aside) {
+    this_thread.set_aside = *static_cast<void**>(p);
+    release_slow(p);
+  }
+}
+
+}  // namespace
+
+constinit const Part route_part{.unlock = release_set_aside};
+
 }  // namespace pktmalloc

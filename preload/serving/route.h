@@ -11,8 +11,11 @@
 #include <cstdint>
 
 #include "preload/contract/statistics.h"
+#include "preload/process/part.h"
 
 namespace pktmalloc {
+
+extern const Part route_part;
 
 // All return nullptr with errno = ENOMEM when there is no memory.
 void* allocate_slow(size_t bytes);

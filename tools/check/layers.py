@@ -25,6 +25,7 @@ SIZECLASS = [
     "keep_errno",
 ]
 PRELOAD = [
+    "parts",
     "malloc new introspection dlopen",
     "front",
     "checked_entry life",
@@ -44,7 +45,7 @@ PRELOAD = [
     "leaks sizes",
     "format_profile",
     "profile address_table size_histogram",
-    "snapshot window",
+    "snapshot open_window",
     "format format_text format_json format_prometheus",
     "route",
     "background",
@@ -62,7 +63,9 @@ PRELOAD = [
     "observer",
     "thread writer message statistics export environment bytes",
     "heap",
-    "growing_array mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write "
+    "open_window.h reporter.h",
+    "part",
+    "growing_array mapping call observer.h process.h pktmalloc.h window.h futex quiet_write "
     "trace_format",
 ]
 # Folder -> what its files may include by path.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/contract/window.h"
+#include "preload/reports/open_window.h"
 
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
+#include "preload/contract/window.h"
 #include "preload/export.h"
 #include "preload/process/heap.h"
 #include "preload/process/process.h"
@@ -18,8 +19,9 @@ PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
 }
 
 namespace pktmalloc {
+namespace {
 
-void open_window() {
+void load() {
   Window& w = pktmalloc_window;
   w.schema = kWindowSchema;
   w.bytes = sizeof w;
@@ -33,5 +35,9 @@ void open_window() {
   // Partner: none in the process; a reader that copies from the front sees the magic with the rest.
   std::atomic_ref(w.magic).store(kWindowMagic, std::memory_order_release);
 }
+
+}  // namespace
+
+constinit const Part window_part{.load = load};
 
 }  // namespace pktmalloc

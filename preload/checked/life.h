@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// What the checked library does in the life of the process.
+#pragma once
+
+#include "preload/process/part.h"
+
+namespace pktmalloc {
+
+extern const Part checks_part;
+
+}  // namespace pktmalloc

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The table of parts, in the order of the ranks of their locks (process/part.h).
+#include "preload/checked/life.h"
+#include "preload/observers/sizes.h"
+#include "preload/observers/trace.h"
+#include "preload/process/background.h"
+#include "preload/process/next_allocator.h"
+#include "preload/process/part.h"
+#include "preload/profile/profile.h"
+#include "preload/reports/report.h"
+#include "preload/reports/reporter.h"
+#include "preload/reports/open_window.h"
+#include "preload/serving/route.h"
+
+namespace pktmalloc {
+
+const Part* const parts[] = {
+    &route_part,  // the last to be unlocked: it frees
+    &next_allocator_part, &window_part,  &background_part,
+    &report_part,  // at exit behind all that it reports
+    &reporter_part,       &profile_part,
+#if PKTMALLOC_CHECKED
+    &checks_part,
+#endif
+    &sizes_part,          &trace_part,
+};
+const unsigned part_count = sizeof parts / sizeof *parts;
+
+}  // namespace pktmalloc
