@@ -13,7 +13,7 @@
 
 #include <atomic>
 
-#include "preload/export.h"
+#include "preload/base/export.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "preload/base/mapping.h"
 #include "preload/contract/format.h"
 #include "preload/contract/pktmalloc.h"
-#include "preload/export.h"
+#include "preload/base/export.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
 #include "preload/reports/report.h"

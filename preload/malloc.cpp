@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/export.h"
+#include "preload/base/export.h"
 #include "preload/front.h"
 #include "sizeclass/memory.h"
 

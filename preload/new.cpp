@@ -12,7 +12,7 @@
 #include <cstdlib>
 
 #include "preload/base/message.h"
-#include "preload/export.h"
+#include "preload/base/export.h"
 #include "preload/front.h"
 #include "preload/process/next_allocator.h"
 

@@ -9,7 +9,7 @@
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/window.h"
-#include "preload/export.h"
+#include "preload/base/export.h"
 #include "preload/process/heap.h"
 #include "preload/process/process.h"
 #include "preload/serving/route.h"

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "preload/base/futex.h"
@@ -58,7 +57,9 @@ void run() {
     sleep_until(due);
     if (thread.ending()) return;
     if (asked.exchange(0, std::memory_order_acquire) == 0) {
-      due = std::max(due + interval, clock_ms());  // a write that took longer is not made up for
+      due += interval;
+      const uint64_t now = clock_ms();
+      if (due <= now) due = now + interval;  // a write that took longer is not made up for
     }
     report_meanwhile();
   }

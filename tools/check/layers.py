@@ -1,152 +1,128 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that includes point down the ladder of layers, and that no two files include each other.
+"""Checks that includes point down, from folder to folder, and that no two files include each other.
 
-Folders: tools -> (class table and magazines only), preload -> sizeclass, tests -> all.
-Inside sizeclass each file may include only what stands below it in the list; inside preload the
-exports stand above the rest. A file that is in no list fails the check: give it a place.
+Top to bottom: tests, tools (the contract, the class table), preload, sizeclass. Inside preload and
+tools/command the folders have an order, a line a level: a file includes what lies in its own folder
+or in one of a lower line. Inside a folder the files form no circle; a header counts as one with the
+.cpp of its name. A folder that is in no list fails the check: give it a place.
 """
 import pathlib
 import re
 import sys
 
-# Top to bottom; files of one line are on one level and do not include each other.
-SIZECLASS = [
-    "heap",
-    "ageing window",
-    "cache",
-    "depot magazine_store",
-    "sharded_stack slab_area",
-    "magazine_stack",
-    "magazine",
-    "class_table low_water slab_set mutex stripes",
-    "statistics",
-    "allowance area_place class_id classes clock growth memory misuse rounding",
-    "keep_errno",
-]
-PRELOAD = [
-    "parts",
-    "malloc new introspection dlopen",
-    "front",
-    "checked_entry life",
-    "quarantine",
-    "entry",
-    "inspection",
-    "lookup",
-    "guard large_objects",
-    "finding poison table_lock",
-    "object",
-    "process",  # process.cpp; its header stands at the bottom
-    "trace",
-    "trace_buffer trace_file",
-    "reporter",
-    "report",
-    "report_file",
-    "leaks sizes",
-    "format_profile",
-    "profile address_table size_histogram",
-    "snapshot open_window",
-    "format format_text format_json format_prometheus",
-    "route",
-    "background",
-    "sample_table",
-    "sampler",
-    "compressor own_thread",
-    "next_allocator",
-    "frame_pointers",
-    "symbols",
-    "demangler symbol_table",
-    "address_map",
-    "options",
-    "stacks",
-    "unwinder",
-    "observer",
-    "thread writer message statistics export environment bytes",
-    "heap",
-    "open_window.h reporter.h",
-    "part",
-    "growing_array mapping call observer.h process.h pktmalloc.h window.h futex quiet_write "
-    "trace_format",
-]
-# Folder -> what its files may include by path.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SUFFIXES = (".h", ".cpp", ".c", ".def")
+# What may be included by path. The class table and the shape of magazines are the engine's.
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
-    # The class table, the shape of magazines, and the contract.
-    "tools": ("tools/", "sizeclass/class_table.h", "sizeclass/magazine.h", "preload/contract/"),
+    "tools": ("tools/", "preload/contract/", "sizeclass/class_table.h", "sizeclass/magazine.h"),
 }
-# Folders of tools/command, top to bottom; those of one line do not include each other. Above them
-# all are the subcommands, below them the nouns that all share.
-COMMAND = [
-    "doctor compare report tune replay profile",
-    "live",
-    "system page",
-    "text",
-]
-COMMAND_SHARED = ("failure.h", "file_kind.h", "reading.h")
+# Folders, top to bottom; those of one line do not include each other. "." are the files beside
+# them.
+ROOMS = {
+    "preload": [
+        ".",
+        "checked",
+        "serving",
+        "reports",
+        "observers profile",
+        "stacks",
+        "process",
+        "base",
+        "contract",
+    ],
+    "tools/command": [
+        ". subcommands",
+        "doctor compare report tune replay profile",
+        "live",
+        "system page",
+        "text",
+    ],
+}
+# Nouns beside the folders of the command that all of them share.
+SHARED = ("tools/command/failure.h", "tools/command/file_kind.h", "tools/command/reading.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
-def ranks(ladder):
-    return {name: i for i, line in enumerate(ladder) for name in line.split()}
+def includes(path):
+    """The files of the project that the file includes, by their paths from the root."""
+    found = []
+    for target in INCLUDE.findall(path.read_text()):
+        for candidate in (ROOT / target, path.parent / target):
+            if candidate.is_file():
+                found.append(candidate.relative_to(ROOT))
+                break
+    return found
 
 
-def rank(path, table):
-    return table.get(path.name, table.get(path.stem))
+def crossings(folder, graph):
+    """Includes that leave the folder for what does not lie below it."""
+    for path, targets in graph.items():
+        for target in targets:
+            if not str(target).startswith((*FOLDERS[folder], str(path.parent) + "/")):
+                yield f"{path}: includes {target}, which is not below {folder}/"
+
+
+def room_of(path, base):
+    below = path.relative_to(base)
+    return below.parts[0] if len(below.parts) > 1 else "."
+
+
+def climbs(base, levels, graph):
+    """Includes between the rooms of a folder that do not point down."""
+    level = {room: n for n, line in enumerate(levels) for room in line.split()}
+    for path, targets in graph.items():
+        if not path.is_relative_to(base):
+            continue
+        room = room_of(path, base)
+        if room not in level:
+            yield f"{base}/{room}: has no place in tools/check/layers.py"
+            continue
+        for target in targets:
+            if not target.is_relative_to(base) or str(target) in SHARED:
+                continue
+            other = room_of(target, base)
+            if other != room and level.get(other, -1) <= level[room]:
+                yield f"{path}: includes {target}, which is not below it"
+
+
+def circles(graph):
+    """Files that include each other, by way of others perhaps."""
+    units = {}
+    for path, targets in graph.items():
+        unit = units.setdefault(path.with_suffix(""), set())
+        unit.update(target.with_suffix("") for target in targets)
+    done, trail = set(), []
+
+    def walk(unit):
+        if unit in trail:
+            yield "a circle: " + " -> ".join(map(str, trail[trail.index(unit):] + [unit]))
+        elif unit not in done:
+            trail.append(unit)
+            for target in sorted(units.get(unit, set()) - {unit}):
+                yield from walk(target)
+            trail.pop()
+            done.add(unit)
+
+    for unit in sorted(units):
+        yield from walk(unit)
 
 
 def main():
-    root = pathlib.Path(__file__).resolve().parents[2]
-    ladders = {"sizeclass": ranks(SIZECLASS), "preload": ranks(PRELOAD)}
-    faults = []
-    for folder, allowed in FOLDERS.items():
-        for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in (".h", ".cpp", ".c", ".def"):
-                continue
-            here = path.relative_to(root)
-            mine = rank(path, ladders[folder]) if folder in ladders else None
-            if folder in ladders and mine is None:
-                faults.append(f"{here}: has no place in the ladder of tools/check/layers.py")
-                continue
-            for target in INCLUDE.findall(path.read_text()):
-                beside = (path.parent / target).resolve()
-                if beside.exists() and beside.is_relative_to(root / folder):
-                    continue  # a neighbour in the same folder
-                if not target.startswith(allowed):
-                    faults.append(f"{here}: includes {target}, which is not below {folder}/")
-                elif folder in ladders and target.startswith(folder + "/"):
-                    other = pathlib.Path(target)
-                    theirs = rank(other, ladders[folder])
-                    if theirs is None or (theirs <= mine and other.stem != path.stem
-                                          and not same_part(path, other)):
-                        faults.append(f"{here}: includes {target}, which is not below it")
-    faults += command_faults(root / "tools/command")
+    graph, faults = {}, []
+    for folder in FOLDERS:
+        part = {path.relative_to(ROOT): includes(path)
+                for path in sorted((ROOT / folder).rglob("*")) if path.suffix in SUFFIXES}
+        faults += crossings(folder, part)
+        graph |= part
+    for base, levels in ROOMS.items():
+        faults += climbs(base, levels, graph)
+    faults += circles(graph)
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0
-
-
-def command_faults(command):
-    """Includes between the folders of the command that do not point down."""
-    table = ranks(COMMAND)
-    faults = []
-    for path in sorted(command.glob("*/*")):
-        folder = path.parent.name
-        if folder not in table:
-            faults.append(f"tools/command/{folder}: has no place in tools/check/layers.py")
-            continue
-        for target in re.findall(r'"tools/command/([a-z_/.]+)"', path.read_text()):
-            other = target.split("/")[0]
-            if other != folder and target not in COMMAND_SHARED and (
-                    other not in table or table[other] <= table[folder]):
-                faults.append(f"tools/command/{folder}/{path.name}: includes {target}, "
-                              "which is not below it")
-    return faults
-
-
-def same_part(path, other):
-    """format_json.cpp is a part of format.h."""
-    return path.suffix == ".cpp" and path.stem.startswith(other.stem + "_")
 
 
 if __name__ == "__main__":

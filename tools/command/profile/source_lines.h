@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/command/profile/symbolizer.h"
+#include "tools/command/profile/frame_name.h"
 
 namespace pktmalloc {
 

@@ -12,17 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "tools/command/profile/frame_name.h"
 #include "tools/command/profile/heap_profile.h"
 #include "tools/command/profile/symbol_table.h"
 
 namespace pktmalloc {
-
-// A function that a return address lies in, or was inlined there.
-struct FrameName {
-  std::string function;
-  std::string module;  // the file's name
-  std::string line;    // "map.cpp:12"; "" if it is not known
-};
 
 class Symbolizer {
  public:
