@@ -25,6 +25,7 @@
 #include "sizeclass/depot.h"
 #include "sizeclass/magazine.h"
 #include "sizeclass/magazine_store.h"
+#include "sizeclass/owned.h"
 #include "sizeclass/slab_area.h"
 #include "sizeclass/statistics.h"
 
@@ -43,8 +44,8 @@ extern const uintptr_t kSentinel[2]
 
 class alignas(64) Cache {
   // First, so that the fast path addresses them without an offset.
-  uintptr_t* tops_[kMaxClasses];
-  uint64_t allocated_[kMaxClasses]{};
+  Owned<uintptr_t*> tops_[kMaxClasses];
+  Owned<uint64_t> allocated_[kMaxClasses]{};
 
  public:
   constexpr Cache() {
@@ -139,13 +140,13 @@ class alignas(64) Cache {
 
  private:
   struct Line {
-    Magazine* loaded = nullptr;    // none: the sentinel is loaded
-    Magazine* previous = nullptr;  // none until it is needed
-    uint16_t rounds = 0;           // capacity of the next magazine obtained; 0 = class not used yet
-    uint16_t stop = 0;             // the slot of the loaded one that holds kEmptyMark; 0: none
-    uint32_t last_trip = 0;        // tick number
-    uintptr_t stopped_at = 0;      // the object whose place that is
-    uint64_t taken = 0, given = 0, takes = 0, gives = 0;
+    Owned<Magazine*> loaded;    // none: the sentinel is loaded
+    Owned<Magazine*> previous;  // none until it is needed
+    uint16_t rounds = 0;        // capacity of the next magazine obtained; 0 = class not used yet
+    uint16_t stop = 0;          // the slot of the loaded one that holds kEmptyMark; 0: none
+    uint32_t last_trip = 0;     // tick number
+    uintptr_t stopped_at = 0;   // the object whose place that is
+    Owned<uint64_t> taken, given, takes, gives;
   };
 
   void trip(const SizeClass& size_class, Line& line);

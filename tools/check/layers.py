@@ -21,7 +21,7 @@ SIZECLASS = [
     "magazine",
     "class_table low_water slab_set mutex stripes",
     "statistics",
-    "allowance area_place class_id classes clock growth memory misuse rounding",
+    "allowance area_place class_id classes clock growth memory misuse owned rounding",
     "keep_errno",
 ]
 PRELOAD = [
