@@ -278,7 +278,8 @@ Cache::Shape Cache::shape() {
           sizeof(Line),
           place(&line.loaded) - lines,
           place(&line.previous) - lines,
-          place(&line.taken) - lines};
+          place(&line.taken) - lines,
+          place(cache.tallies_)};
 }
 
 }  // namespace pktmalloc

@@ -113,6 +113,10 @@ class alignas(64) Cache {
 
   CacheStatistics statistics(ClassId id) const;
 
+  // Counts something of the owner's; here, because a cache outlives its threads.
+  void tally(unsigned what) { ++tallies_[what]; }
+  uint64_t tallied(unsigned what) const { return tallies_[what].seen(); }
+
   // Where the counters lie in a cache, in bytes from its start, for a reader outside of the
   // process.
   struct Shape {
@@ -121,6 +125,7 @@ class alignas(64) Cache {
     uint64_t lines, line_bytes;  // per class, in it:
     uint64_t loaded, previous;   // the pointers to its magazines
     uint64_t trips;              // taken, given, takes, gives
+    uint64_t tallies;            // kTallies words
   };
   static Shape shape();
 
@@ -162,6 +167,7 @@ class alignas(64) Cache {
   void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
 
   Line lines_[kMaxClasses];
+  Owned<uint64_t> tallies_[kTallies];
 };
 
 extern const Cache kNullCache __attribute__((visibility("hidden")));
