@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/budget.h"
 #include "sizeclass/class_id.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/depot.h"
@@ -135,7 +136,7 @@ class alignas(64) Cache {
     uint64_t last_ms = 0;                    // when this thread last came by
     uint32_t hover_since = 0U - (1U << 30);  // tick at which it turned out to hover; long ago
     uint32_t calls = 0;                      // watched calls since the latest trip
-    int64_t tokens = 0;                      // watched calls it may still be charged
+    Budget tokens;                           // watched calls it may still be charged
     bool watched = false;  // every allocation of this thread is to reach the slow path
   } visits;
   Cache* next = nullptr;       // in the list of all caches

@@ -19,9 +19,9 @@ SIZECLASS = [
     "sharded_stack slab_area",
     "magazine_stack",
     "magazine",
-    "class_table low_water slab_set mutex stripes",
+    "class_table growth low_water slab_set mutex stripes",
     "statistics",
-    "allowance area_place class_id classes clock growth memory misuse owned rounding",
+    "allowance area_place budget class_id classes clock memory misuse owned rounding",
     "keep_errno",
 ]
 PRELOAD = [
