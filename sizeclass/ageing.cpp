@@ -16,8 +16,7 @@ constexpr uint32_t kHoverIntervals = 3;
 // So it does at most a quarter of the time.
 constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
 // A watched call costs about 8 ns more: 1 % of a millisecond pays for 1250.
-constexpr int64_t kTokensPerMs = 1250;
-constexpr int64_t kTokensMost = 1'000'000;
+constexpr Budget::Income kTokens{.per_ms = 1250, .most = 1'000'000};
 constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class so long
 constexpr size_t kPurgeBytes = size_t{4} << 20;    // in one system call: about 0.3 ms
 
@@ -173,11 +172,11 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
   const uint64_t now = clock_ms();
+  // Passing costs a look at the clock, which moves every few ms; only then at what all share.
+  if (why == Visit::kPassing && now == visits.last_ms) return;
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
-  visits.tokens = std::min(
-      visits.tokens + static_cast<int64_t>(std::min<uint64_t>(elapsed, 1000)) * kTokensPerMs,
-      kTokensMost);
+  visits.tokens.earn(kTokens, elapsed);
   if (why == Visit::kGive && waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
     const uint64_t waiting = waiting_at(supply, id, cache.home);
     if (waiting > waiting_.load(std::memory_order_relaxed)) {
@@ -219,7 +218,7 @@ bool Ageing::should_watch(Cache::Visits& visits, Visit why) const {
   }
   if (why == Visit::kTake && !visits.watched) return false;
   if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
-  if (why == Visit::kGive) return visits.tokens > 0;
+  if (why == Visit::kGive) return visits.tokens.any();
   // Counted in ticks, which come late on a loaded machine, not in time.
   if (++visits.calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
     visits.hover_since = visits.tick;
@@ -228,7 +227,8 @@ bool Ageing::should_watch(Cache::Visits& visits, Visit why) const {
       visits.tick - visits.hover_since < kHoverIntervals * LowWater::kTicks) {
     return true;
   }
-  return --visits.tokens > 0;
+  visits.tokens.spend(1);
+  return visits.tokens.any();
 }
 
 uint64_t Ageing::run(const Supply& supply) {

@@ -247,19 +247,19 @@ void Cache::flush(const Supply& supply) {
 
 // May run while the owner works: each value is one aligned word, and a top that does not lie in the
 // magazine it is held against counts as empty.
-__attribute__((no_sanitize("thread"))) CacheStatistics Cache::statistics(ClassId id) const {
+CacheStatistics Cache::statistics(ClassId id) const {
   const Line& line = lines_[index(id)];
   CacheStatistics s{};
-  s.allocated = allocated_[index(id)];
-  s.taken = line.taken;
-  s.given = line.given;
-  s.takes = line.takes;
-  s.gives = line.gives;
-  if (Magazine* loaded = line.loaded) {
-    const uintptr_t rounds = static_cast<uintptr_t>(tops_[index(id)] - loaded->slots());
-    if (rounds <= loaded->capacity) s.held += rounds;
+  s.allocated = allocated_[index(id)].seen();
+  s.taken = line.taken.seen();
+  s.given = line.given.seen();
+  s.takes = line.takes.seen();
+  s.gives = line.gives.seen();
+  if (Magazine* loaded = line.loaded.seen()) {
+    const uintptr_t rounds = static_cast<uintptr_t>(tops_[index(id)].seen() - loaded->slots());
+    if (rounds <= loaded->capacity.seen()) s.held += rounds;
   }
-  if (const Magazine* previous = line.previous) s.held += previous->rounds;
+  if (const Magazine* previous = line.previous.seen()) s.held += previous->rounds.seen();
   return s;
 }
 
@@ -278,7 +278,8 @@ Cache::Shape Cache::shape() {
           sizeof(Line),
           place(&line.loaded) - lines,
           place(&line.previous) - lines,
-          place(&line.taken) - lines};
+          place(&line.taken) - lines,
+          place(cache.tallies_)};
 }
 
 }  // namespace pktmalloc

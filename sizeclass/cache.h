@@ -20,11 +20,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/budget.h"
 #include "sizeclass/class_id.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/depot.h"
 #include "sizeclass/magazine.h"
 #include "sizeclass/magazine_store.h"
+#include "sizeclass/owned.h"
 #include "sizeclass/slab_area.h"
 #include "sizeclass/statistics.h"
 
@@ -43,8 +45,8 @@ extern const uintptr_t kSentinel[2]
 
 class alignas(64) Cache {
   // First, so that the fast path addresses them without an offset.
-  uintptr_t* tops_[kMaxClasses];
-  uint64_t allocated_[kMaxClasses]{};
+  Owned<uintptr_t*> tops_[kMaxClasses];
+  Owned<uint64_t> allocated_[kMaxClasses]{};
 
  public:
   constexpr Cache() {
@@ -112,6 +114,10 @@ class alignas(64) Cache {
 
   CacheStatistics statistics(ClassId id) const;
 
+  // Counts something of the owner's; here, because a cache outlives its threads.
+  void tally(unsigned what) { ++tallies_[what]; }
+  uint64_t tallied(unsigned what) const { return tallies_[what].seen(); }
+
   // Where the counters lie in a cache, in bytes from its start, for a reader outside of the
   // process.
   struct Shape {
@@ -120,6 +126,7 @@ class alignas(64) Cache {
     uint64_t lines, line_bytes;  // per class, in it:
     uint64_t loaded, previous;   // the pointers to its magazines
     uint64_t trips;              // taken, given, takes, gives
+    uint64_t tallies;            // kTallies words
   };
   static Shape shape();
 
@@ -129,7 +136,7 @@ class alignas(64) Cache {
     uint64_t last_ms = 0;                    // when this thread last came by
     uint32_t hover_since = 0U - (1U << 30);  // tick at which it turned out to hover; long ago
     uint32_t calls = 0;                      // watched calls since the latest trip
-    int64_t tokens = 0;                      // watched calls it may still be charged
+    Budget tokens;                           // watched calls it may still be charged
     bool watched = false;  // every allocation of this thread is to reach the slow path
   } visits;
   Cache* next = nullptr;       // in the list of all caches
@@ -139,13 +146,13 @@ class alignas(64) Cache {
 
  private:
   struct Line {
-    Magazine* loaded = nullptr;    // none: the sentinel is loaded
-    Magazine* previous = nullptr;  // none until it is needed
-    uint16_t rounds = 0;           // capacity of the next magazine obtained; 0 = class not used yet
-    uint16_t stop = 0;             // the slot of the loaded one that holds kEmptyMark; 0: none
-    uint32_t last_trip = 0;        // tick number
-    uintptr_t stopped_at = 0;      // the object whose place that is
-    uint64_t taken = 0, given = 0, takes = 0, gives = 0;
+    Owned<Magazine*> loaded;    // none: the sentinel is loaded
+    Owned<Magazine*> previous;  // none until it is needed
+    uint16_t rounds = 0;        // capacity of the next magazine obtained; 0 = class not used yet
+    uint16_t stop = 0;          // the slot of the loaded one that holds kEmptyMark; 0: none
+    uint32_t last_trip = 0;     // tick number
+    uintptr_t stopped_at = 0;   // the object whose place that is
+    Owned<uint64_t> taken, given, takes, gives;
   };
 
   void trip(const SizeClass& size_class, Line& line);
@@ -161,6 +168,7 @@ class alignas(64) Cache {
   void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
 
   Line lines_[kMaxClasses];
+  Owned<uint64_t> tallies_[kTallies];
 };
 
 extern const Cache kNullCache __attribute__((visibility("hidden")));

@@ -22,6 +22,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/budget.h"
+
 namespace pktmalloc {
 
 class Growth {
@@ -54,11 +56,9 @@ class Growth {
     ticked_.store(opened_.load(std::memory_order_relaxed), std::memory_order_release);
     const uint64_t again = again_.load(std::memory_order_relaxed);
     const uint64_t later = std::max(now_ms, at_ms_);  // a caller may have been late
-    const uint64_t ms = std::min(later - at_ms_, kLongestMs);
-    budget_ = std::min(budget_ + static_cast<int64_t>(ms) * kBytesPerMs, kSavedMost);
+    budget_.earn(kIncome, later - at_ms_);
     // Much that comes back at once, after the night, is no reason to be without for long.
-    const int64_t least = std::min(budget_, -kSavedMost);
-    budget_ = std::max(budget_ - static_cast<int64_t>(again - paid_), least);
+    budget_.spend(static_cast<int64_t>(again - paid_), kIncome.most);
     paid_ = again;
     at_ms_ = later;
     const uint64_t purged = purged_.load(std::memory_order_acquire);  // first: the other overtakes
@@ -66,21 +66,21 @@ class Growth {
     most_held_ = std::max(most_held_, held);
     const bool too_much = resident > std::max(2 * most_held_, kNothingWaits);
     too_much_.store(too_much, std::memory_order_relaxed);
-    return budget_ > 0 || too_much;
+    return budget_.any() || too_much;
   }
 
   // For objects that go back to their slabs and for time, in bytes that cost as much.
-  void spend_objects(uint64_t count) { budget_ -= static_cast<int64_t>(count) * kBytesPerObject; }
-  void spend_us(uint64_t us) { budget_ -= static_cast<int64_t>(us) * kBytesPerUs; }
+  void spend_objects(uint64_t count) {
+    budget_.spend(static_cast<int64_t>(count) * kBytesPerObject);
+  }
+  void spend_us(uint64_t us) { budget_.spend(static_cast<int64_t>(us) * kBytesPerUs); }
 
  private:
   static constexpr uint64_t kTickLeast = uint64_t{512} << 10;
   static constexpr uint64_t kWaitingLeast = uint64_t{1} << 20;
   // A look that is most likely in vain, but for what waits elsewhere (Ageing::on_tick).
   static constexpr uint64_t kNothingWaits = uint64_t{4} << 20;
-  static constexpr int64_t kSavedMost = int64_t{128} << 20;
-  static constexpr int64_t kBytesPerMs = int64_t{40} << 10;
-  static constexpr uint64_t kLongestMs = uint64_t{1} << 32;
+  static constexpr Budget::Income kIncome{.per_ms = int64_t{40} << 10, .most = int64_t{128} << 20};
   static constexpr int64_t kBytesPerObject = 16;  // 7 ns to its slab
   // Time to purge; to have it back takes six times as long.
   static constexpr int64_t kBytesPerUs = int64_t{14} << 10;
@@ -91,7 +91,7 @@ class Growth {
   std::atomic<uint64_t> purged_ = 0;  // bytes since start
   std::atomic<uint64_t> ticked_ = 0;  // opened_ when the tick began
   uint64_t paid_ = 0;                 // of again_
-  int64_t budget_ = 0;                // bytes
+  Budget budget_;                     // bytes
   uint64_t at_ms_ = 0;
   uint64_t most_held_ = 0;  // at the end of a tick
   std::atomic<bool> too_much_ = false;

@@ -265,6 +265,9 @@ void Heap::statistics(HeapStatistics& out) {
                                  ageing_.aged(id));
     out.metadata_bytes += area.record_bytes;
   }
+  for (const Cache* cache = caches_; cache != nullptr; cache = cache->next) {
+    for (unsigned i = 0; i < kTallies; ++i) out.tallies[i] += cache->tallied(i);
+  }
   for (unsigned i = 0; i < kMagazineSizes; ++i) {
     const AreaStatistics area = store_.area(i).statistics();
     out.metadata_bytes += area.record_bytes + usable_bytes(area, store_.area(i).slab_bytes());

@@ -46,7 +46,7 @@ class Heap {
 
   // Reserves address space, in smaller areas where the limit or the system demands it. False when
   // even the smallest cannot be had: then nothing is pooled and the heap stays usable as such.
-  // Once, one thread, before any other call but owner().
+  // Once, before the process has a second thread and before any other call but owner().
   bool start(const HeapConfig& config);
 
   // Gives the reservations back; for tests. No object or cache may be used afterwards.
@@ -132,7 +132,9 @@ class Heap {
   Cache* new_cache();
   Cache* take_cache();
 
-  // No pointer is ours until start().
+  // No pointer is ours until start(). These three are plain and read without order, as the class
+  // table is: loads with acquire would cost free two instructions. The creation of a thread orders
+  // them, because start() comes before (docs/concurrency.md, after the atomics).
   uintptr_t base_ = 0;
   uintptr_t bytes_ = 0;
   unsigned piece_shift_ = 0;

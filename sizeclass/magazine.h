@@ -7,13 +7,15 @@
 // Slot 0 is kEmptyMark for ever and slot capacity+1 is kFullMark, so taking and putting test the
 // value they touch anyway and need no count. While a thread has the magazine loaded, its top is
 // kept by the thread (cache.h) and `rounds` is out of date; in every other place `rounds` tells the
-// number of objects. A magazine belongs to one thread or to one list, never to two; only `next`
-// and `depth` may be read by others (magazine_stack.h).
+// number of objects. A magazine belongs to one thread or to one list, never to two; only what is
+// atomic (magazine_stack.h) or Owned may be read by others.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "sizeclass/owned.h"
 
 namespace pktmalloc {
 
@@ -35,8 +37,8 @@ constexpr uint8_t size_for_rounds(uint32_t rounds) {
 struct Magazine {
   std::atomic<uint32_t> next;   // id of the magazine below in a stack
   std::atomic<uint32_t> depth;  // magazines from here to the bottom of that stack
-  uint32_t rounds;              // objects, while not loaded
-  uint16_t capacity;
+  Owned<uint32_t> rounds;       // objects, while not loaded
+  Owned<uint16_t> capacity;
   uint8_t size;         // index of its size
   uint8_t home;         // of the latest part of a sharded stack that it lay in
   uint8_t unused_[32];  // so that size n takes a whole number of cache lines, see below

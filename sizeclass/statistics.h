@@ -58,9 +58,13 @@ struct ClassStatistics {
   uint64_t purged_bytes;                                // given back since start
 };
 
+// Counts whose meaning is that of who uses the engine (Cache::tally).
+inline constexpr unsigned kTallies = 20;
+
 struct HeapStatistics {
   unsigned classes;
   ClassStatistics of[kMaxClasses];
+  uint64_t tallies[kTallies];
   uint64_t metadata_bytes;  // magazines, slab records, caches: usable
   uint64_t reserved_bytes;  // address space
   uint64_t area_bytes;      // of one class

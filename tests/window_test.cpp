@@ -42,7 +42,7 @@ Window small_window() {
   h.caches = h.cache_committed_bytes = h.waiting_bytes = here(8192);
   h.direct_allocs = h.aged = h.threads_seen = h.threads_alive = here(8192);
   h.cache_bytes = 4096;
-  h.cache = {4000, 0, 512, 1024, 40, 0, 8, 8};
+  h.cache = {4000, 0, 512, 1024, 40, 0, 8, 8, 3600};
   return w;
 }
 

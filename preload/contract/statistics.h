@@ -38,6 +38,19 @@ struct Snapshot {
   uint64_t passed[kPassReasons][kSizeBands];
 };
 
+// Each cache counts for itself what its thread passed on.
+static_assert(kTallies == kPassReasons * kSizeBands);
+inline constexpr unsigned pass_tally(unsigned reason, unsigned band) {
+  return reason * kSizeBands + band;
+}
+inline void add_tallies(Snapshot& s) {
+  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
+    for (unsigned band = 0; band < kSizeBands; ++band) {
+      s.passed[reason][band] += s.heap.tallies[pass_tally(reason, band)];
+    }
+  }
+}
+
 // Fills `process` from the rest, but for resident_bytes and forks.
 inline void sum_up(Snapshot& s) {
   ProcessStatistics& p = s.process;

@@ -16,7 +16,7 @@
 
 namespace pktmalloc {
 
-inline constexpr uint32_t kWindowSchema = 2;
+inline constexpr uint32_t kWindowSchema = 3;
 inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in memory; written last
 
 struct Window {
@@ -27,7 +27,7 @@ struct Window {
   char program[64];  // the name at start, cut to fit
   uint32_t checked;  // 1: the checked library
   uint32_t pid;      // of the process that opened it; a forked child's has its parent's
-  uint64_t passed;   // uint64_t[kPassReasons][kSizeBands]
+  uint64_t passed;   // uint64_t[kPassReasons][kSizeBands]: by threads without cache
   uint64_t forks;    // one word
   HeapWindow heap;   // heap.reserved_bytes == 0: nothing could be reserved, nothing is pooled
 };

@@ -21,10 +21,9 @@ constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us
 
-// Requests and releases so far, and for tick(): as of the latest tick, ticks since they changed,
-// and whether memory may lie idle in the heap.
-constinit std::atomic<uint64_t> calls = 0;
-uint64_t calls_at_tick = 0;
+// For tick(): whether there was a request or a release since the latest one, ticks without any, and
+// whether memory may lie idle in the heap.
+constinit std::atomic<bool> called = false;
 unsigned quiet_ticks = 0;
 bool may_trim = false;
 
@@ -42,7 +41,10 @@ bool user_tuned_glibc() {
   return tunables != nullptr && strstr(tunables, "glibc.malloc.") != nullptr;
 }
 
-void count_call() { calls.fetch_add(1, std::memory_order_relaxed); }
+// Most find it noted: threads that come by all the time share the line and do not fight for it.
+void note_call() {
+  if (!called.load(std::memory_order_relaxed)) called.store(true, std::memory_order_relaxed);
+}
 
 template <typename Function>
 void look_up(Function& function, void* library, const char* name) {
@@ -96,10 +98,9 @@ void NextAllocator::keep_heap_top() const {
 }
 
 void NextAllocator::tick() const {
-  const uint64_t now = calls.load(std::memory_order_relaxed);
-  quiet_ticks = now == calls_at_tick ? quiet_ticks + 1 : 0;
-  may_trim |= now != calls_at_tick;
-  calls_at_tick = now;
+  const bool quiet = !called.exchange(false, std::memory_order_relaxed);
+  quiet_ticks = quiet ? quiet_ticks + 1 : 0;
+  may_trim |= !quiet;
   if (!may_trim || quiet_ticks < LowWater::kTicks) return;
   may_trim = false;
   const int saved_errno = errno;
@@ -136,17 +137,17 @@ const NextAllocator::Functions& NextAllocator::owner_of(void* p) const {
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
-  count_call();
+  note_call();
   return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory();
 }
 
 void* NextAllocator::allocate_zeroed(size_t count, size_t bytes) const {
-  count_call();
+  note_call();
   return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory();
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
-  count_call();
+  note_call();
   void* p = nullptr;
   if (chosen_.posix_memalign == nullptr || chosen_.posix_memalign(&p, alignment, bytes) != 0) {
     return no_memory();
@@ -155,13 +156,13 @@ void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
-  count_call();
+  note_call();
   const Functions& owner = owner_of(p);
   return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory();
 }
 
 void NextAllocator::release(void* p) const {
-  count_call();
+  note_call();
   const Functions& owner = owner_of(p);
   if (owner.free != nullptr) owner.free(p);
 }

@@ -20,9 +20,14 @@ namespace {
 constinit PassCounts passes{};
 
 void count_pass(PassReason reason, size_t bytes) {
-  const auto band = std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes);
-  passes[static_cast<unsigned>(reason)][band - kSizeBandEnd].fetch_add(1,
-                                                                       std::memory_order_relaxed);
+  const auto row = static_cast<unsigned>(reason);
+  const auto band = static_cast<unsigned>(
+      std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes) - kSizeBandEnd);
+  if (this_thread.cache != nullptr) {
+    this_thread.cache->tally(pass_tally(row, band));
+  } else {
+    passes[row][band].fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void* allocate_pooled(ClassId id) {

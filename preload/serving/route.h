@@ -33,7 +33,8 @@ void release_slow(void* p);
 // 0 for null; the next allocator's answer for foreign pointers.
 size_t usable_size(void* p);
 
-// Requests passed on since start, by PassReason and size band.
+// Requests passed on since start by threads without a cache, by PassReason and size band; those
+// with one tally them there (statistics.h).
 using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
 const PassCounts& passed_counts();
 

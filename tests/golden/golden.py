@@ -7,7 +7,8 @@ short runs cost on a simulated core.
   golden.py BUILD NAME --update   writes the file anew
 
 NAME is symbols, needed, instructions or simulated. Instructions are counted by callgrind, per call,
-for one function at a time, and are the same on every x86-64 machine with the same compiler. What
+for one function at a time, and locked ones of calls that the next allocator serves; all are the same
+on every x86-64 machine with the same compiler. What
 tools/bench/simulated counts includes the start of the program, so it is compared within a margin.
 """
 import difflib
@@ -46,14 +47,20 @@ def needed(build):
     return sorted(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", f"{build}/libpktmalloc.so")))
 
 
-def costs(build, program, count, folder):
-    """Instructions that each function executed itself, by name."""
+def callgrind(build, program, count, folder, *options, **variables):
+    """What callgrind wrote of the program's run."""
     out = pathlib.Path(folder) / "callgrind.out"
     output("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--compress-strings=no",
-           "--compress-pos=no", str(program), str(count),
-           env={"LD_PRELOAD": str(pathlib.Path(build).resolve() / "libpktmalloc.so"), "PATH": "/usr/bin:/bin"})
+           "--compress-pos=no", *options, str(program), str(count),
+           env={"LD_PRELOAD": str(pathlib.Path(build).resolve() / "libpktmalloc.so"), "PATH": "/usr/bin:/bin",
+                **variables})
+    return out.read_text()
+
+
+def costs(build, program, count, folder):
+    """Instructions that each function executed itself, by name."""
     total, name, skip = {}, None, False
-    for line in out.read_text().splitlines():
+    for line in callgrind(build, program, count, folder).splitlines():
         if line.startswith("fn="):
             name = line[3:]
         elif line.startswith("calls="):
@@ -65,15 +72,25 @@ def costs(build, program, count, folder):
     return total
 
 
+def locked_when_passed_on(build, program, count, folder):
+    """Locked instructions of a run whose calls are all passed on, of which threads could wait for each other."""
+    text = callgrind(build, program, count, folder, "--collect-bus=yes",
+                     PKTMALLOC_CLASSES="1024", PKTMALLOC_AGE="1h")
+    events = re.search(r"^events: (.*)$", text, re.M)[1].split()
+    return int(re.search(r"^totals: (.*)$", text, re.M)[1].split()[events.index("Ge")])
+
+
 def instructions(build):
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "pairs"
         output("g++", "-O1", "-fno-builtin", "-o", str(program), str(HERE / "pairs.cpp"))
         few, many = (costs(build, program, count, folder) for count in (1000, 2000))
+        locked = [locked_when_passed_on(build, program, count, folder) for count in (1000, 2000)]
     lines = []
     for function, names in FUNCTIONS.items():
         more = sum(many.get(name, 0) - few.get(name, 0) for name in names)
         lines.append(f"{function} {more // 1000 if more % 1000 == 0 else more / 1000}")
+    lines.append(f"locked, in 2000 pairs that are passed on {locked[1] - locked[0]}")
     return lines
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Holds 1234 objects of 640 bytes, 77 of 49152 and 5 of 4 MiB at its end, after four threads
-// exchanged many more of the first two sizes.
+// exchanged many more of the first two sizes and each made and freed 50 of 1 MiB.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@ static void* exchange(void* seed) {
     void* block = malloc(i % 20 == 0 ? 49152 : 640);
     CHECK(block != NULL);
     free(atomic_exchange(&slots[next_random(&random) % kSlots], block));
+    if (i % 1000 == 0) free(malloc(1 << 20));
   }
   return NULL;
 }

@@ -37,7 +37,7 @@ void hammer(unsigned threads, Meanwhile&& meanwhile) {
               ++wrong;
             }
             // Not atomic: two hands would race on it.
-            ++magazine->rounds;
+            magazine->rounds += 1;
             held.push_back(magazine);
           }
         } else if (!held.empty()) {

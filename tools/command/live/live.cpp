@@ -40,7 +40,8 @@ bool plausible(const Window& w) {
          inside(kMaxClasses * kWord, s.allocated, h.cache_bytes) && s.line_bytes <= kLargestCache &&
          inside(kMaxClasses * s.line_bytes, s.lines, h.cache_bytes) &&
          inside(kWord, s.loaded, s.line_bytes) && inside(kWord, s.previous, s.line_bytes) &&
-         inside(4 * kWord, s.trips, s.line_bytes);
+         inside(4 * kWord, s.trips, s.line_bytes) &&
+         inside(kTallies * kWord, s.tallies, h.cache_bytes);
 }
 
 std::string text(const char* from, size_t most) { return std::string(from, strnlen(from, most)); }

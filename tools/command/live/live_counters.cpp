@@ -70,6 +70,7 @@ class CacheSums {
   }
 
   CacheStatistics of[kMaxClasses]{};
+  uint64_t tallies[kTallies]{};
 
  private:
   static uint64_t word(const char* at) {
@@ -80,6 +81,9 @@ class CacheSums {
 
   void add(const char* cache) {
     const Cache::Shape& s = window_.cache;
+    for (unsigned i = 0; i < kTallies; ++i) {
+      tallies[i] += word(cache + s.tallies + i * sizeof(uint64_t));
+    }
     for (unsigned i = 0; i < window_.classes; ++i) {
       const char* const line = cache + s.lines + i * s.line_bytes;
       const char* const trips = line + s.trips;
@@ -133,6 +137,7 @@ void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& 
                                  counters.aged[i]);
     out.metadata_bytes += counters.areas[i].record_bytes;
   }
+  std::copy(std::begin(sums.tallies), std::end(sums.tallies), out.tallies);
   for (const AreaStatistics& area : counters.magazine_areas) {
     out.metadata_bytes += area.record_bytes + usable_bytes(area, w.magazine_slab_bytes);
   }
@@ -154,6 +159,7 @@ void read_counters(const Window& window, const RemoteMemory& memory, Snapshot& o
   };
   memory.copy_all(pieces);
   if (window.heap.reserved_bytes > 0) read_heap(window.heap, memory, out.heap);
+  add_tallies(out);
   sum_up(out);
 }
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Budget: what may be spent on something, earned with time (a token bucket).
+//
+// It grows at a steady rate until it is full. It may be overdrawn by what is spent at once; time
+// pays the debt first. One thread at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace pktmalloc {
+
+class Budget {
+ public:
+  struct Income {
+    int64_t per_ms;
+    int64_t most;  // that may be saved
+  };
+
+  void earn(const Income& income, uint64_t ms) {
+    const auto missing = static_cast<uint64_t>(income.most - left_);
+    const bool full = ms > missing / static_cast<uint64_t>(income.per_ms);  // no product overflows
+    left_ = full ? income.most : left_ + static_cast<int64_t>(ms) * income.per_ms;
+  }
+
+  // Leaves a debt of at most `debt`, or what there was already.
+  void spend(int64_t amount, int64_t debt = std::numeric_limits<int64_t>::max()) {
+    left_ = std::max(left_ - amount, std::min(left_, -debt));
+  }
+
+  bool any() const { return left_ > 0; }
+
+ private:
+  int64_t left_ = 0;
+};
+
+}  // namespace pktmalloc
