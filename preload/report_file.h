@@ -3,7 +3,12 @@
 //
 // A reader finds the previous report or the new one, never half of one: it is written under a
 // temporary name beside the file and then takes its place. What is no regular file (a pipe, a
-// device, a symbolic link) is written to as it is.
+// device) is written to as it is, and never waited for long: a pipe must have its reader when it is
+// opened.
+//
+// What is written tells of the program's inside, and who starts it may be root: a new file is its
+// owner's alone, one that takes another's place keeps that one's access rights, and a symbolic link
+// is not followed, but those by which the system names descriptors, such as /dev/stderr.
 //
 // 12 KB: not for the stack, which in a small thread has no room for it.
 #pragma once
@@ -29,6 +34,15 @@ struct ReportFile {
 
   // As `print` prints it; `what` is for the line that says that it cannot be written.
   bool write(const char* what, void (*print)(Writer& out));
+
+  // The same for a file that grows: its descriptor, -1 with errno. A file that was there is
+  // unlinked, not emptied.
+  int open_growing() const;
+  // What it opened, to go on at its end.
+  int open_again() const;
+
+  // Words for the errno of what failed.
+  const char* why(int error) const;
 
   char temporary[PATH_MAX + 32];  // the name that it has until it is whole
   char buffer[4096];              // for whoever writes

@@ -6,8 +6,6 @@
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -172,34 +170,6 @@ TEST_CASE("interval and signal without anything to report are told in one line")
           "pktmalloc: PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without "
           "PKTMALLOC_STATS, PKTMALLOC_PROFILE or PKTMALLOC_SIZES\n");
   }
-}
-
-TEST_CASE("what is no regular file is written to, never replaced") {
-  TemporaryFolder folder;
-  folder.write("real.json", "old");
-  REQUIRE(symlink("real.json", (folder / "link.json").c_str()) == 0);
-  REQUIRE(mkfifo((folder / "pipe.json").c_str(), 0600) == 0);
-  Program hello({program_path("hello")});
-  CHECK(hello.preloaded().with("PKTMALLOC_STATS", folder / "link.json").run().status == 7);
-  CHECK(std::filesystem::is_symlink(folder / "link.json"));
-  CHECK(whole_json(folder.read("real.json")));
-  const Outcome piped = Program({"sh", "-c",
-                                 "cat pipe.json & LD_PRELOAD=" + library_path() + " " +
-                                     program_path("hello") + "; wait"})
-                            .in(folder.path())
-                            .with("PKTMALLOC_STATS", "pipe.json")
-                            .run();
-  INFO(piped);
-  CHECK(piped.out.find("\"program\": \"hello") != std::string::npos);
-  CHECK(std::filesystem::is_fifo(folder / "pipe.json"));
-  // A log that stderr goes to is not emptied.
-  const Outcome logged =
-      shell("exec 2>log; echo before >&2; PKTMALLOC_STATS=/dev/stderr " + program_path("hello"),
-            folder)
-          .run();
-  INFO(logged);
-  CHECK(folder.read("log").compare(0, 7, "before\n") == 0);
-  CHECK(folder.read("log").find("---- pktmalloc") != std::string::npos);
 }
 
 TEST_CASE("a report that cannot be written leaves the old one, and no signal ends the program") {

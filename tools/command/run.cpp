@@ -256,7 +256,7 @@ void add_run(CLI::App& command, const UserCommand& words) {
   run->add_option("--library", o.library, "this libpktmalloc.so")->excludes(checked);
   run->add_flag("--force", o.force, "also where preloading is known not to work");
   run->add_flag("--dry-run", o.dry_run, "print the environment and command instead, for a shell");
-  run->footer("Example: pktmalloc run --stats=/tmp/redis.json -- redis-server --port 7000");
+  run->footer("Example: pktmalloc run --stats=redis.json -- redis-server --port 7000");
   run->callback([stats, &words] {
     o.stats = stats->count() > 0;
     pktmalloc::run(o, words);
