@@ -109,6 +109,9 @@ bool ReportFile::name(const char* pattern, unsigned number) {
     return true;
   };
   bool fits = true;
+  if (*pattern != '/' && *start_folder() != '\0') {
+    fits = append(start_folder(), strlen(start_folder())) && append("/", 1);
+  }
   for (const char* p = pattern; *p != '\0' && fits; ++p) {
     char digits[16];
     const char letter = p[0] == '%' ? p[1] : '\0';

@@ -23,8 +23,8 @@ namespace pktmalloc {
 struct ReportFile {
   char path[PATH_MAX];
 
-  // Puts the process id, the program's name and the number of the report into the pattern. False if
-  // that is too long.
+  // Puts the process id, the program's name and the number of the report into the pattern, and the
+  // folder in which the process started before it. False if that is too long.
   bool name(const char* pattern, unsigned number);
 
   bool ends_with(const char* ending) const;

@@ -47,6 +47,25 @@ std::string refusal(const Written& written, const std::string& path, const std::
 
 }  // namespace
 
+TEST_CASE("a relative path is in the folder where the program started") {
+  for (const Written& written : kWritten) {
+    TemporaryFolder folder;
+    fs::create_directory(folder / "50%p");  // a percent sign of the folder's own
+    fs::create_directory(folder / "elsewhere");
+    // It goes elsewhere, and loses the descriptor of the trace.
+    const Outcome outcome = Program({"/usr/bin/python3", "-c",
+                                     "import os; os.chdir('../elsewhere'); os.closerange(3, 5000)"})
+                                .preloaded()
+                                .in(folder / "50%p")
+                                .with(written.option, "%e.out")
+                                .run();
+    INFO(written.option << ": " << outcome);
+    CHECK(outcome.clean());
+    CHECK(fs::file_size(folder / "50%p/python3.out") > 500);
+    CHECK(fs::is_empty(folder / "elsewhere"));
+  }
+}
+
 TEST_CASE("a new file is its owner's alone, one that is replaced keeps its access rights") {
   for (const Written& written : kWritten) {
     INFO(written.option);

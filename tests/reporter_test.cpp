@@ -200,8 +200,8 @@ TEST_CASE("PKTMALLOC_TELL: that process says where its statistics are, and what 
   // ls closes its stderr before libraries end.
   const Outcome outcome = shell("PKTMALLOC_TELL=$$ PKTMALLOC_STATS=s.json exec ls", folder).run();
   INFO(outcome);
-  CHECK(outcome.err ==
-        "pktmalloc: statistics are in s.json; read them with: pktmalloc report s.json\n");
+  CHECK(outcome.err == "pktmalloc: statistics are in " + folder / "s.json" +
+                           "; read them with: pktmalloc report " + folder / "s.json" + "\n");
   const Outcome other = shell("PKTMALLOC_TELL=1 PKTMALLOC_STATS=s.json exec ls", folder).run();
   CHECK(other.err.empty());
 }
