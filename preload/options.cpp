@@ -247,21 +247,22 @@ void read_variable(const char* variable) {
   for (Option& option : table) {
     if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
     option.given = equals + 1;
+    const Excerpt value(option.given, strlen(option.given));
     if (option.parse(option.given)) {
       if (PKTMALLOC_CHECKED ? option.normal : option.checked) {
-        message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, option.given,
+        message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, value.text,
                 option.normal ? "libpktmalloc.so" : "libpktmalloc-checked.so");
       }
       return;
     }
-    message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, option.given,
+    message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, value.text,
             option.accepted, option.default_value);
     option.given = nullptr;
     option.parse(option.default_value);
     return;
   }
-  message("unknown option PKTMALLOC_%.*s is ignored; the options are%s", static_cast<int>(length),
-          variable, kNames);
+  message("unknown option PKTMALLOC_%s is ignored; the options are%s",
+          Excerpt(variable, length).text, kNames);
 }
 
 void print_options() {
