@@ -33,4 +33,8 @@ void open_window() {
   std::atomic_ref(w.magic).store(kWindowMagic, std::memory_order_release);
 }
 
+uint64_t count_deep_binding() {
+  return std::atomic_ref(pktmalloc_window.deep_bindings).fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace pktmalloc
