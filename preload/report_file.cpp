@@ -100,7 +100,7 @@ bool write_whole(ReportFile& file, const char* what, Print print) {
 
 }  // namespace
 
-bool ReportFile::name(const char* pattern, unsigned number) {
+bool ReportPath::name(const char* pattern, unsigned number) {
   size_t used = 0;
   const auto append = [&](const char* text, size_t length) {
     if (used + length >= sizeof path) return false;
@@ -130,7 +130,7 @@ bool ReportFile::name(const char* pattern, unsigned number) {
   return fits;
 }
 
-bool ReportFile::ends_with(const char* ending) const {
+bool ReportPath::ends_with(const char* ending) const {
   const size_t length = strlen(path);
   const size_t ending_length = strlen(ending);
   return length >= ending_length && strcmp(path + length - ending_length, ending) == 0;
@@ -152,14 +152,14 @@ bool ReportFile::write(const char* what, void (*print)(Writer& out)) {
   return write_whole(*this, what, print);
 }
 
-int ReportFile::open_growing() const {
+int ReportPath::open_growing() const {
   bool ignored;
   return open_place(path, path, ignored);
 }
 
-int ReportFile::open_again() const { return open_as_it_is(path, O_APPEND); }
+int ReportPath::open_again() const { return open_as_it_is(path, O_APPEND); }
 
-const char* ReportFile::why(int error) const {
+const char* ReportPath::why(int error) const {
   if (error == ELOOP) return "it is a symbolic link";
   if (error == ENXIO && !names_descriptor(path)) return "nobody reads it";
   if (error == EAGAIN) return "its reader takes nothing";

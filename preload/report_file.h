@@ -9,8 +9,6 @@
 // What is written tells of the program's inside, and who starts it may be root: a new file is its
 // owner's alone, one that takes another's place keeps that one's access rights, and a symbolic link
 // is not followed, but those by which the system names descriptors, such as /dev/stderr.
-//
-// 12 KB: not for the stack, which in a small thread has no room for it.
 #pragma once
 
 #include <climits>
@@ -20,7 +18,7 @@
 
 namespace pktmalloc {
 
-struct ReportFile {
+struct ReportPath {
   char path[PATH_MAX];
 
   // Puts the process id, the program's name and the number of the report into the pattern, and the
@@ -29,20 +27,24 @@ struct ReportFile {
 
   bool ends_with(const char* ending) const;
 
-  // In the format of the path's ending. What goes wrong is told in one line; then false.
-  bool write(const Snapshot& snapshot);
-
-  // As `print` prints it; `what` is for the line that says that it cannot be written.
-  bool write(const char* what, void (*print)(Writer& out));
-
-  // The same for a file that grows: its descriptor, -1 with errno. A file that was there is
-  // unlinked, not emptied.
+  // For a file that grows: its descriptor, -1 with errno. A file that was there is unlinked, not
+  // emptied.
   int open_growing() const;
   // What it opened, to go on at its end.
   int open_again() const;
 
   // Words for the errno of what failed.
   const char* why(int error) const;
+};
+
+// For a file that is written at once. 12 KB: not for the stack, which in a small thread has no
+// room.
+struct ReportFile : ReportPath {
+  // In the format of the path's ending. What goes wrong is told in one line; then false.
+  bool write(const Snapshot& snapshot);
+
+  // As `print` prints it; `what` is for the line that says that it cannot be written.
+  bool write(const char* what, void (*print)(Writer& out));
 
   char temporary[PATH_MAX + 32];  // the name that it has until it is whole
   char buffer[4096];              // for whoever writes

@@ -42,7 +42,7 @@ class TraceFile {
   Compressor::Frame plain(const void* bytes, size_t count) { return {nullptr, 0, bytes, count}; }
   bool write(const Compressor::Frame& frame);
 
-  ReportFile name_{};
+  ReportPath name_{};
   bool framed_ = false;  // .zst
   Compressor compressor_{};
   int descriptor_ = -1;
