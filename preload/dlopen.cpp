@@ -9,22 +9,26 @@
 //
 // The next dlopen is looked up by the first call: other libraries' constructors may come before
 // ours. Weak, because a program linked with the archive may have a dlopen of its own.
+//
+// Nobody loses the flag in silence: PKTMALLOC_VERBOSE tells the first time, the window counts.
 #include <dlfcn.h>
 
 #include <atomic>
 
 #include "preload/base/export.h"
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/reports/open_window.h"
 
 namespace {
 
+using namespace pktmalloc;
 using Open = void* (*)(const char*, int);
 
-[[gnu::used]] constinit std::atomic<Open> next_dlopen asm("pktmalloc_next_dlopen") = nullptr;
+constinit std::atomic<Open> next_dlopen = nullptr;
 
 // dlsym finds nothing in a program linked with -static. There every caller is the program itself.
 void* open_in_base(const char* file, int mode) { return dlmopen(LM_ID_BASE, file, mode); }
-
-[[gnu::used]] Open find_next_dlopen() asm("pktmalloc_find_next_dlopen");
 
 Open find_next_dlopen() {
   void* found = dlsym(RTLD_NEXT, "dlopen");
@@ -33,23 +37,36 @@ Open find_next_dlopen() {
   return next;
 }
 
+void lose_deep_binding(const char* file) {
+  if (count_deep_binding() > 0 || !options().verbose) return;
+  message("dlopen ignores RTLD_DEEPBIND, here for %s; README, Limits, says how to keep it", file);
+}
+
+[[gnu::used]] Open prepare(const char* file, int mode) asm("pktmalloc_prepare_dlopen");
+
+Open prepare(const char* file, int mode) {
+  // With RTLD_NOLOAD nothing is bound.
+  if ((mode & (RTLD_DEEPBIND | RTLD_NOLOAD)) == RTLD_DEEPBIND && file != nullptr) {
+    lose_deep_binding(file);
+  }
+  const Open next = next_dlopen.load(std::memory_order_relaxed);
+  return next != nullptr ? next : find_next_dlopen();
+}
+
 static_assert(RTLD_DEEPBIND == 8, "the number in dlopen");
 
 }  // namespace
 
 extern "C" [[gnu::naked, gnu::weak]] PKTMALLOC_EXPORT void* dlopen(const char*, int) noexcept {
-  asm("and $~8, %esi\n\t"
-      "mov pktmalloc_next_dlopen(%rip), %rax\n\t"
-      "test %rax, %rax\n\t"
-      "jnz 1f\n\t"
-      "push %rdi\n\t"
+  asm("push %rdi\n\t"
       "push %rsi\n\t"
-      "push %rax\n\t"  // aligns the stack
+      "sub $8, %rsp\n\t"  // aligns the stack
       ".cfi_adjust_cfa_offset 24\n\t"
-      "call pktmalloc_find_next_dlopen\n\t"
+      "call pktmalloc_prepare_dlopen\n\t"
       "add $8, %rsp\n\t"
       "pop %rsi\n\t"
       "pop %rdi\n\t"
-      ".cfi_adjust_cfa_offset -24\n"
-      "1:\tjmp *%rax");
+      ".cfi_adjust_cfa_offset -24\n\t"
+      "and $~8, %esi\n\t"
+      "jmp *%rax");
 }

@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "preload/base/export.h"
 #include "preload/base/mapping.h"
 #include "preload/contract/format.h"
 #include "preload/contract/pktmalloc.h"
-#include "preload/base/export.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
 #include "preload/reports/report.h"

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "preload/base/message.h"
 #include "preload/base/export.h"
+#include "preload/base/message.h"
 #include "preload/front.h"
 #include "preload/process/next_allocator.h"
 

@@ -7,9 +7,9 @@
 #include "preload/process/next_allocator.h"
 #include "preload/process/part.h"
 #include "preload/profile/profile.h"
+#include "preload/reports/open_window.h"
 #include "preload/reports/report.h"
 #include "preload/reports/reporter.h"
-#include "preload/reports/open_window.h"
 #include "preload/serving/route.h"
 
 namespace pktmalloc {

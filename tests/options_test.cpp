@@ -115,7 +115,8 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
       INFO(row.name << "=" << value << ": " << outcome);
       check_untouched(outcome);
       CHECK(lines(outcome.err) == 1);
-      CHECK(outcome.err.find("pktmalloc: " + row.name + "=" + value + " is not understood") == 0);
+      const std::string told = value.size() > 80 ? value.substr(0, 80) + "..." : value;
+      CHECK(outcome.err.find("pktmalloc: " + row.name + "=" + told + " is not understood") == 0);
       CHECK(outcome.err.find("accepted: " + option(row.name).accepted) != std::string::npos);
       CHECK(outcome.err.find("using " + option(row.name).default_value + "\n") !=
             std::string::npos);
@@ -123,11 +124,48 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
   }
 }
 
-TEST_CASE("a value that is as long as it can be is still told in one line") {
-  const Outcome outcome = hello_with("PKTMALLOC_AGE", std::string(100000, '7'));
+TEST_CASE("of a value or a name that is as long as it can be the beginning is told") {
+  const std::string sevens(100000, '7');
+  const Outcome value = hello_with("PKTMALLOC_AGE", sevens);
+  check_untouched(value);
+  CHECK(value.err == "pktmalloc: PKTMALLOC_AGE=" + sevens.substr(0, 80) +
+                         "... is not understood; accepted: " + option("PKTMALLOC_AGE").accepted +
+                         "; using 1s\n");
+  const Outcome name = hello_with("PKTMALLOC_" + sevens, "1");
+  check_untouched(name);
+  CHECK(lines(name.err) == 1);
+  CHECK(name.err.find("PKTMALLOC_" + sevens.substr(0, 80) + "... is ignored; the options are ") !=
+        std::string::npos);
+  CHECK(name.err.find(kOptions.back().name + "\n") != std::string::npos);
+}
+
+TEST_CASE("a terminal finds nothing to obey in what is told of a value") {
+  const Outcome outcome = hello_with("PKTMALLOC_AGE", "\033[2J\a\n\x7f");
   check_untouched(outcome);
+  CHECK(outcome.err.find("pktmalloc: PKTMALLOC_AGE=?[2J??? is not understood") == 0);
   CHECK(lines(outcome.err) == 1);
-  CHECK(outcome.err.size() <= 500);
+}
+
+TEST_CASE("a path that is as long as it can be is told whole") {
+  TemporaryFolder folder;
+  std::string path = folder.path();
+  while (path.size() < 3500) path += "/" + std::string(200, 'x');
+  for (const std::string& file : {path + "/report.json", path + "/report.trace"}) {
+    const bool traces = file.find(".trace") != std::string::npos;
+    const Outcome outcome = hello_with(traces ? "PKTMALLOC_TRACE" : "PKTMALLOC_STATS", file);
+    check_untouched(outcome);
+    CHECK(outcome.err == "pktmalloc: cannot write " +
+                             std::string(traces ? "the trace " : "statistics to ") + file +
+                             ": No such file or directory\n");
+  }
+  std::filesystem::create_directories(path);
+  const Outcome outcome = Program({"sh", "-c", "PKTMALLOC_TELL=$$ exec ls /dev/null"})
+                              .preloaded()
+                              .with("PKTMALLOC_STATS", path + "/report.json")
+                              .run();
+  CHECK(outcome.err == "pktmalloc: statistics are in " + path +
+                           "/report.json; read them with: pktmalloc report " + path +
+                           "/report.json\n");
 }
 
 TEST_CASE("a good value is taken without a word") {

@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/diagnosis.h"
 #include "tests/program.h"
+#include "tests/running.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -42,6 +44,56 @@ int main(void) {
   return 0;
 }
 )script";
+
+// Which of two functions of one name a plugin calls, and whose malloc it has.
+const char kPlugin[] = R"script(#include <stdlib.h>
+const char* whose(void) { return "the plugin's"; }
+const char* asked(void) { return whose(); }
+void* allocate(void) { return malloc(100); }
+)script";
+
+const char kOpener[] = R"script(#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+const char* whose(void) { return "the program's"; }
+int main(int count, char** words) {
+  const int flags = RTLD_NOW | RTLD_DEEPBIND;
+  void* plugin = NULL;
+  for (int i = 0; i < 2; ++i) {
+    plugin = strcmp(words[1], "dlopen") == 0 ? dlopen(words[2], flags) : dlmopen(LM_ID_BASE, words[2], flags);
+  }
+  if (!plugin) return puts(dlerror()), 1;
+  puts(((const char* (*)(void))dlsym(plugin, "asked"))());
+  free(((void* (*)(void))dlsym(plugin, "allocate"))());
+  fflush(stdout);
+  if (count > 3) pause();
+  return 0;
+}
+)script";
+
+struct Opener : TemporaryFolder {
+  Opener() {
+    write("plugin.c", kPlugin);
+    write("opener.c", kOpener);
+    build("opener.c -rdynamic -o opener");
+    build("plugin.c -shared -fPIC -o plain.so");
+  }
+  void build(const std::string& words) const {
+    const Outcome outcome = Program({"sh", "-c", "gcc -fno-builtin -O1 " + words}).in(path()).run();
+    INFO(outcome);
+    REQUIRE(outcome.clean());
+  }
+  Outcome open(const std::string& how, const std::string& plugin,
+               const std::string& verbose = "0") const {
+    return Program({*this / "opener", how, *this / plugin})
+        .preloaded()
+        .with("PKTMALLOC_VERBOSE", verbose)
+        .run();
+  }
+};
 
 Outcome extensions(const std::string& library, const std::string& zend_alloc) {
   const TemporaryFolder folder;
@@ -93,6 +145,50 @@ TEST_CASE("python and a library that ctypes binds deeply free each other's memor
             .run();
     INFO(library << ": " << outcome);
     CHECK(outcome.out == "done\n");
+    CHECK(outcome.err.empty());
+  }
+}
+
+TEST_CASE("PKTMALLOC_VERBOSE tells the first time that RTLD_DEEPBIND is ignored") {
+  const Opener opener;
+  const Outcome told = opener.open("dlopen", "plain.so", "1");
+  INFO(told);
+  CHECK(told.out == "the program's\n");
+  const std::string line = "pktmalloc: dlopen ignores RTLD_DEEPBIND, here for " +
+                           opener / "plain.so" + "; README, Limits, says how to keep it\n";
+  const size_t at = told.err.find(line);
+  CHECK(at != std::string::npos);
+  CHECK(told.err.find("DEEPBIND", at + line.size()) == std::string::npos);
+  CHECK(opener.open("dlopen", "plain.so").err.empty());
+}
+
+TEST_CASE("pktmalloc doctor tells that RTLD_DEEPBIND is, or would be, ignored") {
+  const Opener opener;
+  const Diagnosis before(doctor(opener / "opener"));
+  INFO(before);
+  CHECK(before.consistent());
+  CHECK(before.says("It may load libraries while it runs: dlopen then ignores RTLD_DEEPBIND"));
+  Running program({opener / "opener", "dlopen", opener / "plain.so", "wait"},
+                  {{"LD_PRELOAD", library_path()}});
+  program.line("the program's");
+  const Diagnosis running(doctor(std::to_string(program.pid())));
+  INFO(running);
+  CHECK(running.consistent());
+  CHECK(running.says("It asked dlopen for RTLD_DEEPBIND, which was ignored 2 times"));
+  CHECK(!Diagnosis(doctor("true")).says("DEEPBIND"));
+}
+
+TEST_CASE("a library calls its own functions by -Bsymbolic, or by dlmopen and our library") {
+  const Opener opener;
+  opener.build("plugin.c -shared -fPIC -Wl,-Bsymbolic -o symbolic.so");
+  opener.build("plugin.c -shared -fPIC -Wl,--no-as-needed -L" + build_path("") +
+               " -lpktmalloc -Wl,-rpath," + build_path("") + " -o linked.so");
+  for (const auto& [how, plugin] :
+       {std::pair<std::string, std::string>{"dlopen", "symbolic.so"}, {"dlmopen", "linked.so"}}) {
+    const Outcome outcome = opener.open(how, plugin);
+    INFO(how << " " << plugin << ": " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == "the plugin's\n");
     CHECK(outcome.err.empty());
   }
 }

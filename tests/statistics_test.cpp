@@ -167,18 +167,6 @@ TEST_CASE("an existing file is replaced") {
   CHECK(python(kJsonChecks, folder / "s.json").clean());
 }
 
-TEST_CASE("a relative path is in the folder where the program ends") {
-  TemporaryFolder folder;
-  const Outcome outcome = Program({program_path("hello")})
-                              .preloaded()
-                              .in(folder.path())
-                              .with("PKTMALLOC_STATS", "s.json")
-                              .run();
-  INFO(outcome);
-  CHECK(outcome.status == 7);
-  CHECK(folder.read("s.json").find("{\n") == 0);
-}
-
 TEST_CASE("%p, %e and %% in the path stand for process, program and percent sign") {
   TemporaryFolder folder;
   const Outcome outcome = exact_to(folder / "%e-%p-100%%-%x.json");

@@ -1,28 +1,78 @@
 // SPDX-License-Identifier: MIT
 #include "preload/base/message.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
+#include "preload/base/mapping.h"
 #include "preload/contract/quiet_write.h"
 
 namespace pktmalloc {
+namespace {
+
+constexpr char kPrefix[] = "pktmalloc: ";
+constexpr size_t kPrefixLength = sizeof kPrefix - 1;
+
+// The length of the whole line, also where it did not fit.
+size_t print(char* line, size_t bytes, const char* format, va_list arguments) {
+  memcpy(line, kPrefix, kPrefixLength);
+  const int length = vsnprintf(line + kPrefixLength, bytes - kPrefixLength, format, arguments);
+  return kPrefixLength + static_cast<size_t>(std::max(length, 0)) + 1;
+}
+
+// What is in it comes from the environment too, and a terminal obeys control characters.
+void write(int fd, char* line, size_t length) {
+  for (char* c = line; c < line + length; ++c) {
+    if (static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') *c = '?';
+  }
+  line[length - 1] = '\n';
+  quiet_write(fd, line, length);
+}
+
+void tell(int fd, const char* format, va_list arguments) {
+  const int saved_errno = errno;
+  va_list again;
+  va_copy(again, arguments);
+  char small[500];
+  const size_t length = print(small, sizeof small, format, arguments);
+  // Two paths do not fit, nor would they on the stack of a small thread.
+  char* const large = length > sizeof small ? static_cast<char*>(map_lazily(length + 1)) : nullptr;
+  if (large != nullptr) {
+    print(large, length + 1, format, again);
+    write(fd, large, length);
+    munmap(large, length + 1);
+  } else {
+    write(fd, small, std::min(length, sizeof small));
+  }
+  va_end(again);
+  errno = saved_errno;
+}
+
+}  // namespace
+
+Excerpt::Excerpt(const char* from, size_t length) {
+  const bool cut = length > kMost;
+  snprintf(text, sizeof text, "%.*s%s", static_cast<int>(cut ? kMost : length), from,
+           cut ? "..." : "");
+}
 
 void message(const char* format, ...) {
-  const int saved_errno = errno;
-  constexpr int kPrefix = 11;
-  char line[500] = "pktmalloc: ";
   va_list arguments;
   va_start(arguments, format);
-  const int room = static_cast<int>(sizeof line) - kPrefix;
-  int length = vsnprintf(line + kPrefix, static_cast<size_t>(room), format, arguments);
+  tell(STDERR_FILENO, format, arguments);
   va_end(arguments);
-  if (length < 0) length = 0;
-  if (length > room - 1) length = room - 1;
-  line[kPrefix + length] = '\n';
-  quiet_write(STDERR_FILENO, line, static_cast<size_t>(kPrefix) + static_cast<size_t>(length) + 1);
-  errno = saved_errno;
+}
+
+void message_to(int fd, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  tell(fd, format, arguments);
+  va_end(arguments);
 }
 
 }  // namespace pktmalloc

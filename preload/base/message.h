@@ -1,11 +1,25 @@
 // SPDX-License-Identifier: MIT
-// One line on stderr, prefixed "pktmalloc: ". Allocates nothing, takes no lock, keeps errno; longer
-// than 500 bytes it is cut. An error's text is that of strerrordesc_np: strerror may load a
+// One line on stderr, prefixed "pktmalloc: ", control characters shown as "?". Allocates nothing,
+// takes no lock, keeps errno, is written at once; cut to 500 bytes only where the system refuses
+// the memory for a longer one. An error's text is that of strerrordesc_np: strerror may load a
 // translation, and allocate.
 #pragma once
+
+#include <cstddef>
 
 namespace pktmalloc {
 
 void message(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// To where stderr went.
+void message_to(int fd, const char* format, ...) __attribute__((format(printf, 2, 3)));
+
+// As much of a text of any length as tells which one it is.
+struct Excerpt {
+  static constexpr size_t kMost = 80;
+  char text[kMost + 4];
+
+  Excerpt(const char* from, size_t length);
+};
 
 }  // namespace pktmalloc

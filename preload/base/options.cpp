@@ -2,6 +2,7 @@
 #include "preload/base/options.h"
 
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <signal.h>
@@ -70,6 +71,7 @@ char sizes_path[PATH_MAX];
 char next_path[PATH_MAX];
 char trace_path[PATH_MAX];
 char profile_path[PATH_MAX];
+char folder[PATH_MAX];  // programs go elsewhere before they end
 
 char name[NAME_MAX + 1];  // of the program; arguments are written over as well
 
@@ -79,9 +81,16 @@ const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
   return bytes > sizeof copy ? nullptr : static_cast<const char*>(memcpy(copy, value, bytes));
 }
 
+// Of libc's own function nobody knows when it allocates.
+void remember_folder() {
+  const bool known = syscall(SYS_getcwd, folder, sizeof folder) > 0 && *folder == '/';
+  if (!known) *folder = '\0';
+}
+
 // A mere word is more likely a mistaken switch, such as "off", than a file to write.
 bool parse_path(const char* value, char (&copy)[PATH_MAX], const char*& path) {
   path = equal(value, "0") ? nullptr : copy_path(value, copy);
+  if (path != nullptr && *path != '/') remember_folder();
   return equal(value, "0") || (strpbrk(value, "/.") != nullptr && path != nullptr);
 }
 
@@ -238,21 +247,22 @@ void read_variable(const char* variable) {
   for (Option& option : table) {
     if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
     option.given = equals + 1;
+    const Excerpt value(option.given, strlen(option.given));
     if (option.parse(option.given)) {
       if (PKTMALLOC_CHECKED ? option.normal : option.checked) {
-        message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, option.given,
+        message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, value.text,
                 option.normal ? "libpktmalloc.so" : "libpktmalloc-checked.so");
       }
       return;
     }
-    message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, option.given,
+    message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, value.text,
             option.accepted, option.default_value);
     option.given = nullptr;
     option.parse(option.default_value);
     return;
   }
-  message("unknown option PKTMALLOC_%.*s is ignored; the options are%s", static_cast<int>(length),
-          variable, kNames);
+  message("unknown option PKTMALLOC_%s is ignored; the options are%s",
+          Excerpt(variable, length).text, kNames);
 }
 
 void print_options() {
@@ -282,5 +292,7 @@ void read_options() {
 const Options& options() { return parsed; }
 
 const char* program_name() { return name; }
+
+const char* start_folder() { return folder; }
 
 }  // namespace pktmalloc

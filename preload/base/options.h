@@ -48,4 +48,8 @@ const Options& options();
 // The program's name without its folder, as it was at start.
 const char* program_name();
 
+// Where the process was at start, if an option names a file by a relative path; "" if not, or if
+// that folder is gone.
+const char* start_folder();
+
 }  // namespace pktmalloc

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // write(2) that never raises a signal: what we have to say must not end the program. Without it, a
-// report into a pipe that nobody reads any more, or beyond RLIMIT_FSIZE, would kill.
+// report into a pipe that nobody reads any more, or beyond RLIMIT_FSIZE, would kill. Nor must it
+// stop the program: a pipe of ours does not block (report_file.h), and its reader has some seconds.
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -10,6 +12,8 @@
 
 #include <cerrno>
 #include <cstddef>
+
+#include "sizeclass/clock.h"
 
 namespace pktmalloc {
 
@@ -34,6 +38,30 @@ inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
   return written;
+}
+
+// All of it. False with errno; EAGAIN: so long nothing was taken.
+inline bool write_all(int fd, const void* bytes, size_t count) {
+  constexpr uint64_t kPatienceMs = 5000;
+  const char* at = static_cast<const char*>(bytes);
+  uint64_t end = 0;
+  while (count > 0) {
+    const ssize_t written = quiet_write(fd, at, count);
+    if (written > 0) {
+      at += written;
+      count -= static_cast<size_t>(written);
+      end = 0;
+    } else if (written == 0 || (errno != EAGAIN && errno != EINTR)) {
+      return false;
+    } else if (errno == EAGAIN) {
+      const uint64_t now = clock_ms();
+      if (end == 0) end = now + kPatienceMs;
+      if (now >= end) return false;
+      pollfd room{fd, POLLOUT, 0};
+      syscall(SYS_poll, &room, size_t{1}, static_cast<int>(end - now));
+    }
+  }
+  return true;
 }
 
 }  // namespace pktmalloc

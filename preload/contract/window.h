@@ -6,8 +6,8 @@
 // process_vm_readv(2), looks at magic, schema and bytes, and follows the addresses in it, which
 // hold in that process. The process need not be stopped and does not notice.
 //
-// It is all zero until the library has started. Every change of these shapes or of those they name
-// raises kWindowSchema.
+// It is all zero until the library has started, but for deep_bindings. Every change of these shapes
+// or of those they name raises kWindowSchema.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,15 @@ inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in m
 struct Window {
   uint64_t magic;
   uint32_t schema;
-  uint32_t bytes;    // of this struct
-  char version[16];  // PKTMALLOC_VERSION
-  char program[64];  // the name at start, cut to fit
-  uint32_t checked;  // 1: the checked library
-  uint32_t pid;      // of the process that opened it; a forked child's has its parent's
-  uint64_t passed;   // uint64_t[kPassReasons][kSizeBands]: by threads without cache
-  uint64_t forks;    // one word
-  HeapWindow heap;   // heap.reserved_bytes == 0: nothing could be reserved, nothing is pooled
+  uint32_t bytes;          // of this struct
+  char version[16];        // PKTMALLOC_VERSION
+  char program[64];        // the name at start, cut to fit
+  uint32_t checked;        // 1: the checked library
+  uint32_t pid;            // of the process that opened it; a forked child's has its parent's
+  uint64_t passed;         // uint64_t[kPassReasons][kSizeBands]: by threads without cache
+  uint64_t forks;          // one word
+  uint64_t deep_bindings;  // calls of dlopen whose RTLD_DEEPBIND was ignored
+  HeapWindow heap;         // heap.reserved_bytes == 0: nothing could be reserved, nothing is pooled
 };
 
 }  // namespace pktmalloc

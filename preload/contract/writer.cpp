@@ -2,7 +2,6 @@
 #include "preload/contract/writer.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -35,17 +34,7 @@ void Writer::put(const char* bytes, size_t count) {
 }
 
 void Writer::flush() {
-  const char* from = text_;
-  while (used_ > 0 && !failed_) {
-    const ssize_t written = quiet_write(fd_, from, used_);
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      failed_ = true;
-      break;
-    }
-    from += written;
-    used_ -= static_cast<size_t>(written);
-  }
+  failed_ = failed_ || !write_all(fd_, text_, used_);
   used_ = 0;
 }
 

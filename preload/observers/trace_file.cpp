@@ -48,12 +48,10 @@ void TraceFile::load() {
 }
 
 bool TraceFile::open(int forked_from) {
-  struct stat found;
-  if (lstat(path(), &found) == 0 && S_ISREG(found.st_mode)) unlink(path());
-  const int low = ::open(path(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int low = name_.open_growing();
   descriptor_ = low < 0 ? low : move_up(low);
   if (descriptor_ < 0 || fstat(descriptor_, &identity_) != 0) {
-    message("cannot write the trace %s: %s", path(), strerrordesc_np(errno));
+    message("cannot write the trace %s: %s", path(), name_.why(errno));
     return false;
   }
   trace::Header header{};
@@ -84,7 +82,7 @@ bool TraceFile::append(trace::Block& block) {
 }
 
 bool TraceFile::reopen() {
-  descriptor_ = ::open(path(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  descriptor_ = name_.open_again();
   struct stat now;
   if (descriptor_ < 0) return false;
   descriptor_ = move_up(descriptor_);
@@ -95,34 +93,24 @@ bool TraceFile::reopen() {
 }
 
 bool TraceFile::write(const Compressor::Frame& frame) {
-  if (write_all(frame.head, frame.head_bytes) && write_all(frame.body, frame.body_bytes)) {
+  if (write_all(descriptor_, frame.head, frame.head_bytes) &&
+      write_all(descriptor_, frame.body, frame.body_bytes)) {
     length_ += static_cast<off_t>(frame.head_bytes + frame.body_bytes);
     return true;
   }
-  message("the trace %s ends early: %s", path(), strerrordesc_np(errno));
+  message("the trace %s ends early: %s", path(), name_.why(errno));
   // The rest of a block helps nobody; a pipe keeps it.
-  const int ignored = ftruncate(descriptor_, length_);
+  const int ignored = is_alone() ? ftruncate(descriptor_, length_) : 0;
   static_cast<void>(ignored);
   return false;
-}
-
-bool TraceFile::write_all(const void* bytes, size_t count) {
-  const char* at = static_cast<const char*>(bytes);
-  for (size_t left = count; left > 0;) {
-    const ssize_t written = quiet_write(descriptor_, at, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    at += written;
-    left -= static_cast<size_t>(written);
-  }
-  return true;
 }
 
 void TraceFile::close(trace::State state) {
   struct stat now;
   if (descriptor_ < 0 || fstat(descriptor_, &now) != 0 || !same_file(now, identity_)) return;
-  // A pipe cannot be written at an offset and does without.
-  if (S_ISREG(now.st_mode) && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
+  // A pipe cannot be written at an offset and does without, and so does what is not alone.
+  if (S_ISREG(now.st_mode) && is_alone() &&
+      fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
     const size_t header_at = framed_ ? Compressor::kStoredHeadBytes : 0;
     const ssize_t ignored = pwrite(descriptor_, &state, sizeof state,
                                    static_cast<off_t>(header_at + offsetof(trace::Header, state)));

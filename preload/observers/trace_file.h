@@ -2,7 +2,7 @@
 // TraceFile: the file of a trace, which grows block by block.
 //
 // Its name belongs to the process that opened it last: an old file is unlinked, not emptied, so two
-// processes never write into one. A pipe, a device, a symbolic link is written as it is. A program
+// processes never write into one. A pipe or a device is written as it is (report_file.h). A program
 // may close our descriptor, or put a file of its own there: each block looks first. One thread at a
 // time. A file whose name ends in .zst is one of zstd: header and blocks are a frame each, the
 // header's is not compressed, so that its `state` has a place there as well.
@@ -41,13 +41,14 @@ class TraceFile {
   bool reopen();
   Compressor::Frame plain(const void* bytes, size_t count) { return {nullptr, 0, bytes, count}; }
   bool write(const Compressor::Frame& frame);
-  bool write_all(const void* bytes, size_t count);
 
-  ReportFile name_{};
+  ReportPath name_{};
   bool framed_ = false;  // .zst
   Compressor compressor_{};
   int descriptor_ = -1;
-  struct stat identity_ {};  // of the open file
+  struct stat identity_ {};  // of the file when it was opened
+  // Nothing was there before the trace: not a log that it was added to.
+  bool is_alone() const { return identity_.st_size == 0; }
   uint32_t blocks_ = 0;
   off_t length_ = 0;  // of whole blocks, as they are in the file
 };

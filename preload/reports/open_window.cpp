@@ -40,4 +40,8 @@ void load() {
 
 constinit const Part window_part{.load = load};
 
+uint64_t count_deep_binding() {
+  return std::atomic_ref(pktmalloc_window.deep_bindings).fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace pktmalloc

@@ -165,13 +165,8 @@ void report_tell(const char* what, const char* path, const char* command) {
   if (!tells()) return;
   const int fd = find_stderr();
   if (fd < 0) return;
-  char buffer[500];
-  Writer out(fd, buffer, sizeof buffer);
-  out.print("pktmalloc: %s are in ", what);
-  out.print("%s", path);
-  if (command != nullptr) out.print("; read them with: pktmalloc %s %s", command, path);
-  out.print("\n");
-  out.finish();
+  if (command == nullptr) return message_to(fd, "%s are in %s", what, path);
+  message_to(fd, "%s are in %s; read them with: pktmalloc %s %s", what, path, command, path);
 }
 
 void report_now() {

@@ -29,13 +29,53 @@ bool write_to(int fd, ReportFile& file, Print print) {
   return written;
 }
 
-// A file of that name that was not there before; -1 with errno. One left by a process of the same
-// id that died in the middle is replaced.
+// Symbolic links of the system's own, and the only ones that are followed.
+bool names_descriptor(const char* path) {
+  const auto begins = [path](const char* with) { return strncmp(path, with, strlen(with)) == 0; };
+  return begins("/proc/") || begins("/dev/fd/") || strcmp(path, "/dev/stdout") == 0 ||
+         strcmp(path, "/dev/stderr") == 0;
+}
+
+// Does not wait for the reader of a pipe.
+int open_as_it_is(const char* path, int how) {
+  const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
+  return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow | how, 0600);
+}
+
+// A file of that name that was not there before; -1 with errno. One that is there is replaced: it
+// was left by a process of the same id that died in the middle, or is the one before.
 int create_new(const char* path) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const int fd = open(path, kFlags, 0666);
+  const int fd = open(path, kFlags, 0600);
   if (fd >= 0 || errno != EEXIST || unlink(path) != 0) return fd;
-  return open(path, kFlags, 0666);
+  return open(path, kFlags, 0600);
+}
+
+// Of what it replaces, where that has the same owner and group.
+void keep_access(int fd, const struct stat& replaced) {
+  struct stat made;
+  if (fstat(fd, &made) == 0 && made.st_uid == replaced.st_uid && made.st_gid == replaced.st_gid) {
+    fchmod(fd, replaced.st_mode & 0777);
+  }
+}
+
+// A new file under `name`, or what the path names, if that is no regular file or its folder takes
+// no new ones; -1 with errno.
+int open_place(const char* path, const char* name, bool& is_new) {
+  struct stat found;
+  const bool there = lstat(path, &found) == 0;
+  is_new = false;
+  if (!there || S_ISREG(found.st_mode)) {
+    const int fd = create_new(name);
+    if (fd >= 0) {
+      is_new = true;
+      if (there) keep_access(fd, found);
+      return fd;
+    }
+    if (errno == EEXIST || errno == EPERM) return -1;  // somebody else's, in a folder like /tmp
+  }
+  // /dev/stderr may be a log that is not ours to empty.
+  return open_as_it_is(path, O_CREAT | (names_descriptor(path) ? O_APPEND : O_TRUNC));
 }
 
 template <typename Print>
@@ -43,30 +83,24 @@ bool write_whole(ReportFile& file, const char* what, Print print) {
   const char* const path = file.path;
   const char* const temporary = file.temporary;
   snprintf(file.temporary, sizeof file.temporary, "%s.%d.tmp", path, getpid());
-  struct stat found;
-  const bool replaceable = lstat(path, &found) != 0 || S_ISREG(found.st_mode);
-  int fd = replaceable ? create_new(temporary) : -1;
-  bool written = false;
-  if (fd >= 0) {
-    written = write_to(fd, file, print) && rename(temporary, path) == 0;
+  bool is_new;
+  const int fd = open_place(path, temporary, is_new);
+  bool written = fd >= 0 && write_to(fd, file, print);
+  if (is_new) {
+    written = written && rename(temporary, path) == 0;
     if (!written) {
       const int saved_errno = errno;
       unlink(temporary);
       errno = saved_errno;
     }
-  } else {
-    // Also where the folder takes no new files. /dev/stderr may be a log that is not ours to empty.
-    const int how = strncmp(path, "/dev/", 5) == 0 ? O_APPEND : O_TRUNC;
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | how, 0666);
-    written = fd >= 0 && write_to(fd, file, print);
   }
-  if (!written) message("cannot write %s to %s: %s", what, path, strerrordesc_np(errno));
+  if (!written) message("cannot write %s to %s: %s", what, path, file.why(errno));
   return written;
 }
 
 }  // namespace
 
-bool ReportFile::name(const char* pattern, unsigned number) {
+bool ReportPath::name(const char* pattern, unsigned number) {
   size_t used = 0;
   const auto append = [&](const char* text, size_t length) {
     if (used + length >= sizeof path) return false;
@@ -75,6 +109,9 @@ bool ReportFile::name(const char* pattern, unsigned number) {
     return true;
   };
   bool fits = true;
+  if (*pattern != '/' && *start_folder() != '\0') {
+    fits = append(start_folder(), strlen(start_folder())) && append("/", 1);
+  }
   for (const char* p = pattern; *p != '\0' && fits; ++p) {
     char digits[16];
     const char letter = p[0] == '%' ? p[1] : '\0';
@@ -93,7 +130,7 @@ bool ReportFile::name(const char* pattern, unsigned number) {
   return fits;
 }
 
-bool ReportFile::ends_with(const char* ending) const {
+bool ReportPath::ends_with(const char* ending) const {
   const size_t length = strlen(path);
   const size_t ending_length = strlen(ending);
   return length >= ending_length && strcmp(path + length - ending_length, ending) == 0;
@@ -113,6 +150,20 @@ bool ReportFile::write(const Snapshot& snapshot) {
 
 bool ReportFile::write(const char* what, void (*print)(Writer& out)) {
   return write_whole(*this, what, print);
+}
+
+int ReportPath::open_growing() const {
+  bool ignored;
+  return open_place(path, path, ignored);
+}
+
+int ReportPath::open_again() const { return open_as_it_is(path, O_APPEND); }
+
+const char* ReportPath::why(int error) const {
+  if (error == ELOOP) return "it is a symbolic link";
+  if (error == ENXIO && !names_descriptor(path)) return "nobody reads it";
+  if (error == EAGAIN) return "its reader takes nothing";
+  return strerrordesc_np(error);
 }
 
 }  // namespace pktmalloc

@@ -68,9 +68,9 @@ void add_report(CLI::App& command) {
       "Heap profiles: pktmalloc report profile FILE is pktmalloc profile FILE;\n"
       "  a file of statistics by the name of profile is ./profile here.\n\n"
       "Example:\n"
-      "  PKTMALLOC_STATS=/tmp/app.%n.json PKTMALLOC_STATS_INTERVAL=10s \\\n"
+      "  PKTMALLOC_STATS=app.%n.json PKTMALLOC_STATS_INTERVAL=10s \\\n"
       "    pktmalloc run ./app\n"
-      "  pktmalloc report /tmp/app.*.json --html app.html");
+      "  pktmalloc report app.*.json --html app.html");
   sub->callback([] { report(options); });
 }
 

@@ -258,7 +258,7 @@ void add_run(CLI::App& command, const UserCommand& words) {
   run->add_flag("--force", options.force, "also where preloading is known not to work");
   run->add_flag("--dry-run", options.dry_run,
                 "print the environment and command instead, for a shell");
-  run->footer("Example: pktmalloc run --stats=/tmp/redis.json -- redis-server --port 7000");
+  run->footer("Example: pktmalloc run --stats=redis.json -- redis-server --port 7000");
   run->callback([stats, &words] {
     options.stats = stats->count() > 0;
     pktmalloc::run(options, words);

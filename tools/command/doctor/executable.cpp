@@ -153,6 +153,13 @@ Findings examine_executable(const std::string& file, const std::string& name,
                                machine_name(elf.machine())),
                    ""});
   }
+  if (elf.imports("dlopen")) {
+    all.push_back(
+        {Level::kOk, "dlopen",
+         "It may load libraries while it runs: dlopen then ignores RTLD_DEEPBIND (README, "
+         "\"Limits\").",
+         ""});
+  }
   append(all, examine_contents(elf, name, environment));
   return all;
 }

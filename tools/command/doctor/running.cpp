@@ -154,6 +154,14 @@ Findings examine_running(const Process& process, const Environment& environment)
   if (presence->unreadable.empty()) {
     all.push_back(owner(*presence, owner_of_malloc(process)));
   }
+  const Window& w = presence->window;
+  if (w.schema == kWindowSchema && w.deep_bindings > 0) {
+    all.push_back({Level::kOk, "dlopen",
+                   fmt::format("It asked dlopen for RTLD_DEEPBIND, which was ignored {} time{} "
+                               "(README, \"Limits\").",
+                               w.deep_bindings, w.deep_bindings == 1 ? "" : "s"),
+                   ""});
+  }
   const ElfFile program(process.executable());
   append(all, examine_contents(program, process.name(), environment));
   return all;
