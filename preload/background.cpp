@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "preload/futex.h"
+#include "preload/lock_rank.h"
 #include "preload/options.h"
 #include "preload/own_thread.h"
 #include "preload/process.h"
@@ -27,7 +28,7 @@ void wake() {
 }
 
 void* run(void*);
-constinit OwnThread thread{LockRank::kBackground, kStackBytes, run};
+constinit OwnThread thread{lock_rank(OuterRank::kBackground), kStackBytes, run};
 
 void* run(void*) {
   prctl(PR_SET_NAME, "pktmalloc");

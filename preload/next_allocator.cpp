@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "preload/lock_rank.h"
 #include "preload/message.h"
 #include "preload/options.h"
 #include "sizeclass/low_water.h"
@@ -15,7 +16,7 @@
 namespace pktmalloc {
 namespace {
 
-constinit Mutex mutex{LockRank::kNextAllocator};
+constinit Mutex mutex{lock_rank(OuterRank::kNextAllocator)};
 constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us

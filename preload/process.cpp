@@ -10,6 +10,7 @@
 #include "preload/background.h"
 #include "preload/checks.h"
 #include "preload/environment.h"
+#include "preload/lock_rank.h"
 #include "preload/message.h"
 #include "preload/next_allocator.h"
 #include "preload/options.h"
@@ -46,7 +47,7 @@ constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
 
 namespace {
 
-constinit Mutex start_mutex{LockRank::kStart};
+constinit Mutex start_mutex{lock_rank(OuterRank::kStart)};
 constinit std::atomic<bool> started = false;
 constinit std::atomic<uint64_t> forks = 0;
 constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever

@@ -10,13 +10,13 @@
 
 #include "preload/format.h"
 #include "preload/leaks.h"
+#include "preload/lock_rank.h"
 #include "preload/message.h"
 #include "preload/options.h"
 #include "preload/profile.h"
 #include "preload/report_file.h"
 #include "preload/sizes.h"
 #include "preload/snapshot.h"
-#include "sizeclass/mutex.h"
 
 namespace pktmalloc {
 
@@ -44,7 +44,7 @@ int find_stderr() {
 bool tells() { return options().tell != 0 && options().tell == getpid(); }
 
 // Whoever is writing a report; and what follows is guarded by it.
-constinit Mutex writing{LockRank::kReport};
+constinit Mutex writing{lock_rank(OuterRank::kReport)};
 unsigned reports = 0;
 bool ended = false;  // the one at exit was the last
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "preload/futex.h"
+#include "preload/lock_rank.h"
 #include "preload/message.h"
 #include "preload/options.h"
 #include "preload/own_thread.h"
@@ -32,7 +33,7 @@ void on_signal(int) {
 }
 
 void* run(void*);
-constinit OwnThread thread{LockRank::kReporter, kStackBytes, run};
+constinit OwnThread thread{lock_rank(OuterRank::kReporter), kStackBytes, run};
 
 // Until the signal, the end or, with an interval, until `due`.
 void sleep_until(uint64_t due) {

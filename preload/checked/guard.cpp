@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "preload/checked/finding.h"
+#include "preload/lock_rank.h"
 #include "preload/mapping.h"
 #include "preload/options.h"
 #include "preload/thread.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr uint32_t kSlots = 16384;
 constexpr size_t kAlignment = 16;
 
-constinit Mutex mutex{LockRank::kGuard};
+constinit Mutex mutex{lock_rank(OuterRank::kGuard)};
 size_t slot_bytes = 0;  // with the guard page
 size_t page = 0;
 ClassId guarded_class = kNoClass;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/large_objects.h"
 
+#include "preload/lock_rank.h"
 #include "preload/mapping.h"
 #include "preload/thread.h"
 
 namespace pktmalloc::checked {
 namespace {
 
-constinit Mutex mutex{LockRank::kLargeObjects};
+constinit Mutex mutex{lock_rank(OuterRank::kLargeObjects)};
 Header** table = nullptr;
 unsigned shift = 0;  // 1 << shift entries
 size_t count = 0;

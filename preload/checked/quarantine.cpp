@@ -6,12 +6,13 @@
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 #include "preload/entry.h"
+#include "preload/lock_rank.h"
 #include "preload/mapping.h"
 
 namespace pktmalloc::checked {
 namespace {
 
-constinit Mutex mutex{LockRank::kQuarantine};
+constinit Mutex mutex{lock_rank(OuterRank::kQuarantine)};
 struct Entry {
   Header* header;
   size_t bytes;

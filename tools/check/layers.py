@@ -60,7 +60,7 @@ PRELOAD = [
     "unwinder",
     "observer",
     "thread writer message statistics export environment bytes",
-    "growing_array mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write "
+    "growing_array lock_rank mapping call checks observer.h process.h reporter.h pktmalloc.h window.h futex quiet_write "
     "trace_format",
 ]
 # Folder -> what its files may include by path.
