@@ -15,14 +15,14 @@
 namespace pktmalloc {
 
 const Part* const parts[] = {
-    &route_part,  // the last to be unlocked: it frees
-    &next_allocator_part, &window_part,  &background_part,
+    &route_part,   // the last to be unlocked: it frees
     &report_part,  // at exit behind all that it reports
-    &reporter_part,       &profile_part,
+    &next_allocator_part, &window_part,  &background_part,
+    &reporter_part,       &profile_part, &sizes_part,
 #if PKTMALLOC_CHECKED
     &checks_part,
 #endif
-    &sizes_part,          &trace_part,
+    &trace_part,
 };
 const unsigned part_count = sizeof parts / sizeof *parts;
 

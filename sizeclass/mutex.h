@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Mutex and LockRank: every lock of the library and the one order in which they may nest.
+// Mutex and LockRank: a lock, and its place in the one order in which all may nest.
 //
 // A thread may take a lock only if its rank is higher than that of every lock it holds; the fork
 // handler takes all of them in this order. Checked in the debug variant. Nothing that runs under an
@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 
@@ -15,22 +16,8 @@
 
 namespace pktmalloc {
 
-inline constexpr unsigned kSizesShards = 16;
-
-enum class LockRank : uint8_t {
-  kReport,                              // writing statistics
-  kStart,                               // starting the process: options, reservation, fork handlers
-  kNextAllocator,                       // looking up the next allocator's functions
-  kBackground,                          // starting and ending the background thread
-  kReporter,                            // starting the thread that writes statistics
-  kProfile,                             // the heap profile: live samples and sums
-  kSizes,                               // kSizes + n: the sizes of live objects, shard n
-  kSizeRows = kSizes + kSizesShards,    // adding a row to the histogram of sizes
-  kLargeObjects,                        // checked: the table of objects outside the slabs
-  kQuarantine,                          // checked: the freed objects that wait
-  kGuard,                               // checked: objects before guard pages
-  kTraceShared,                         // the trace's buffer that all threads share
-  kTraceFile,                           // the trace's file, and which buffers are written to it
+// The engine's begin at 0; who uses the engine has ranks below for locks that are taken before.
+enum class LockRank : int16_t {
   kAgeing,                              // who gives memory back just now
   kCaches,                              // the list of thread caches
   kArea,                                // kArea + n: slabs of class n
@@ -38,7 +25,7 @@ enum class LockRank : uint8_t {
 };
 
 constexpr LockRank operator+(LockRank rank, unsigned n) {
-  return static_cast<LockRank>(static_cast<unsigned>(rank) + n);
+  return static_cast<LockRank>(static_cast<int>(rank) + static_cast<int>(n));
 }
 
 inline constexpr bool kCheckLockRanks = PKTMALLOC_DEBUG;
@@ -73,7 +60,7 @@ class Mutex {
   }
 
  private:
-  static constexpr int kNothingHeld = -1;
+  static constexpr int kNothingHeld = INT_MIN;
 
   void check_order() const {
     if (static_cast<int>(rank_) <= highest_held_) abort();

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/options.h"
 #include "preload/checked/finding.h"
@@ -22,7 +23,7 @@ namespace {
 constexpr uint32_t kSlots = 16384;
 constexpr size_t kAlignment = 16;
 
-constinit Mutex mutex{LockRank::kGuard};
+constinit Mutex mutex{lock_rank(OuterRank::kGuard)};
 size_t slot_bytes = 0;  // with the guard page
 size_t page = 0;
 ClassId guarded_class = kNoClass;

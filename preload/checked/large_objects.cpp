@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/large_objects.h"
 
+#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/checked/table_lock.h"
 #include "preload/process/thread.h"
@@ -8,7 +9,7 @@
 namespace pktmalloc::checked {
 namespace {
 
-constinit Mutex mutex{LockRank::kLargeObjects};
+constinit Mutex mutex{lock_rank(OuterRank::kLargeObjects)};
 constexpr unsigned kFirstShift = 9;
 Header** table = nullptr;
 unsigned shift = 0;  // 1 << shift entries

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
@@ -16,7 +17,7 @@
 namespace pktmalloc::checked {
 namespace {
 
-constinit Mutex mutex{LockRank::kQuarantine};
+constinit Mutex mutex{lock_rank(OuterRank::kQuarantine)};
 struct Entry {
   Header* header;
   size_t bytes;

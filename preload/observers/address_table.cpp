@@ -43,7 +43,7 @@ class ShardLock {
 
 void AddressTable::start() {
   for (unsigned i = 0; i < 1U << kShardBits; ++i) {
-    shards_[i].mutex.set_rank(LockRank::kSizes + i);
+    shards_[i].mutex.set_rank(lock_rank(OuterRank::kSizes) + i);
   }
 }
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/mutex.h"
+#include "preload/base/lock_rank.h"
 
 namespace pktmalloc {
 

@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/mutex.h"
+#include "preload/base/lock_rank.h"
 
 namespace pktmalloc {
 
@@ -71,7 +71,7 @@ class SizeHistogram {
   void put_by(Row& row);
   void keep_pinned(Row& row);
 
-  Mutex mutex_{LockRank::kSizeRows};
+  Mutex mutex_{lock_rank(OuterRank::kSizeRows)};
   Row* rows_ = nullptr;
   std::atomic<uint32_t>* slots_ = nullptr;  // a row's number, by hash of bytes and alignment
   std::atomic<uint32_t> count_ = 0;         // raised under mutex_

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/contract/trace_format.h"
@@ -23,7 +24,6 @@
 #include "preload/reports/report.h"
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
-#include "sizeclass/mutex.h"
 
 namespace pktmalloc {
 namespace {
@@ -57,10 +57,10 @@ class Undisturbed {
 
 constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all that were ever made
 constinit std::atomic<uint32_t> threads = 0;            // that got one
-constinit Mutex shared_mutex{LockRank::kTraceShared};
+constinit Mutex shared_mutex{lock_rank(OuterRank::kTraceShared)};
 constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
 
-constinit Mutex file_mutex{LockRank::kTraceFile};
+constinit Mutex file_mutex{lock_rank(OuterRank::kTraceFile)};
 constinit TraceFile file;      // guarded by file_mutex
 constinit trace::State end{};  // how the trace will have ended; guarded by file_mutex
 constinit bool ended = false;  // nothing is written any more; guarded by file_mutex

@@ -4,9 +4,11 @@
 #include <atomic>
 
 #include "preload/base/futex.h"
+#include "preload/base/lock_rank.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/process/heap.h"
+#include "preload/process/process.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
@@ -25,7 +27,7 @@ void wake() {
 }
 
 void run();
-constinit OwnThread thread{LockRank::kBackground, "pktmalloc", kStackBytes, run};
+constinit OwnThread thread{lock_rank(OuterRank::kBackground), "pktmalloc", kStackBytes, run};
 
 void run() {
   while (!thread.ending()) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/process/heap.h"
@@ -16,7 +17,7 @@
 namespace pktmalloc {
 namespace {
 
-constinit Mutex mutex{LockRank::kNextAllocator};
+constinit Mutex mutex{lock_rank(OuterRank::kNextAllocator)};
 constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us

@@ -11,6 +11,7 @@
 #include <cstdlib>
 
 #include "preload/base/environment.h"
+#include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
@@ -27,7 +28,7 @@ namespace pktmalloc {
 
 namespace {
 
-constinit Mutex start_mutex{LockRank::kStart};
+constinit Mutex start_mutex{lock_rank(OuterRank::kStart)};
 constinit std::atomic<bool> started = false;
 constinit std::atomic<uint64_t> forks = 0;
 constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever

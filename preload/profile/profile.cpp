@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "preload/base/growing_array.h"
+#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
@@ -27,7 +28,7 @@ constexpr size_t kStackBytes = size_t{128} << 20;
 constexpr size_t kSampleBytes = size_t{8} << 30;
 constexpr size_t kSumBytes = size_t{128} << 20;
 
-constinit Mutex mutex{LockRank::kProfile};  // guards what follows
+constinit Mutex mutex{lock_rank(OuterRank::kProfile)};  // guards what follows
 constinit SampleTable live;
 constinit GrowingArray<ProfileSums> sums;  // element 0 is none
 uint32_t* buckets = nullptr;

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstring>
 
+#include "preload/base/export.h"
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/window.h"
-#include "preload/base/export.h"
 #include "preload/process/heap.h"
 #include "preload/process/process.h"
 #include "preload/serving/route.h"

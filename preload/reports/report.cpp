@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
@@ -60,7 +61,7 @@ struct Room {
 };
 
 // Whoever is writing a report; and what follows is guarded by it.
-constinit Mutex writing{LockRank::kReport};
+constinit Mutex writing{lock_rank(OuterRank::kReport)};
 constinit Room room{};
 unsigned reports = 0;
 bool ended = false;  // the one at exit was the last

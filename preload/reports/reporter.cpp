@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "preload/base/futex.h"
+#include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
@@ -30,7 +31,7 @@ void on_signal(int) {
 }
 
 void run();
-constinit OwnThread thread{LockRank::kReporter, "pktmalloc stats", kStackBytes, run};
+constinit OwnThread thread{lock_rank(OuterRank::kReporter), "pktmalloc stats", kStackBytes, run};
 
 // Until the signal, the end or, with an interval, until `due`.
 void sleep_until(uint64_t due) {

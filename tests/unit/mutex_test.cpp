@@ -5,6 +5,7 @@
 #include <csignal>
 #include <thread>
 
+#include "preload/base/lock_rank.h"
 #include "tests/unit/child.h"
 
 using namespace pktmalloc;
@@ -59,15 +60,15 @@ TEST_CASE("a lock taken twice aborts, and so do two of one rank, in the debug bu
 
 TEST_CASE("the rank of a lock that was given back holds nobody up") {
   const auto ending = end_of_child([] {
-    static Mutex start{LockRank::kStart}, ageing{LockRank::kAgeing}, area{LockRank::kArea};
-    ageing.lock();
+    static Mutex ageing{LockRank::kAgeing}, caches{LockRank::kCaches}, area{LockRank::kArea};
+    caches.lock();
     area.lock();
     area.unlock();
-    ageing.unlock();
-    start.lock();
+    caches.unlock();
     ageing.lock();
+    caches.lock();
+    caches.unlock();
     ageing.unlock();
-    start.unlock();
     return 0;
   });
   CHECK(ending.status == 0);
@@ -96,7 +97,21 @@ TEST_CASE("a try for a lock that another thread holds fails at once") {
 }
 
 TEST_CASE("magazine areas rank above every class") {
-  CHECK(static_cast<unsigned>(LockRank::kMagazineArea) >
-        static_cast<unsigned>(LockRank::kArea + (kMaxClasses - 1)));
-  CHECK(static_cast<unsigned>(LockRank::kCaches) < static_cast<unsigned>(LockRank::kArea));
+  CHECK(LockRank::kMagazineArea > LockRank::kArea + (kMaxClasses - 1));
+  CHECK(LockRank::kCaches < LockRank::kArea);
+}
+
+TEST_CASE("the library's own locks are taken before the engine's") {
+  CHECK(lock_rank(OuterRank::kTraceFile) < LockRank::kAgeing);
+  CHECK(lock_rank(OuterRank::kReport) < lock_rank(OuterRank::kStart));
+  CHECK(lock_rank(OuterRank::kSizes) + (kSizesShards - 1) < lock_rank(OuterRank::kSizeRows));
+  const auto ending = end_of_child([] {
+    static Mutex start{lock_rank(OuterRank::kStart)}, ageing{LockRank::kAgeing};
+    start.lock();
+    ageing.lock();
+    ageing.unlock();
+    start.unlock();
+    return 0;
+  });
+  CHECK(ending.status == 0);
 }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// OuterRank: the library's own locks in the order in which they may nest. All come before those of
+// the engine (sizeclass/mutex.h).
+#pragma once
+
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc {
+
+inline constexpr unsigned kSizesShards = 16;
+
+enum class OuterRank : uint8_t {
+  kReport,                            // writing statistics
+  kStart,                             // starting the process: options, reservation, fork handlers
+  kNextAllocator,                     // looking up the next allocator's functions
+  kBackground,                        // starting and ending the background thread
+  kReporter,                          // starting the thread that writes statistics
+  kProfile,                           // the heap profile: live samples and sums
+  kSizes,                             // kSizes + n: the sizes of live objects, shard n
+  kSizeRows = kSizes + kSizesShards,  // adding a row to the histogram of sizes
+  kLargeObjects,                      // checked: the table of objects outside the slabs
+  kQuarantine,                        // checked: the freed objects that wait
+  kGuard,                             // checked: objects before guard pages
+  kTraceShared,                       // the trace's buffer that all threads share
+  kTraceFile,                         // the trace's file, and which buffers are written to it
+  kCount,
+};
+
+constexpr LockRank lock_rank(OuterRank rank) {
+  return static_cast<LockRank>(static_cast<int>(rank) - static_cast<int>(OuterRank::kCount));
+}
+
+}  // namespace pktmalloc
