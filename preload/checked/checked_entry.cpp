@@ -177,9 +177,7 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
   if (raw == nullptr || (!pooled && this_thread.forking)) return raw;
   const size_t room = pooled ? heap.classes()[static_cast<ClassId>(owner)].object_bytes : all;
   Header* header = dress(raw, room, alignment, bytes, family, capture(site));
-  if (pooled || add_large(header)) return header->user();
-  header->unseal();
-  return raw;
+  return pooled || add_large(header) ? header->user() : raw;
 }
 
 // nullptr: the request is for no guarded object.
