@@ -149,10 +149,6 @@ SITE void* wiped(void* p) {
   memset(bytes(p) - 32, 0, 32);
   return p;
 }
-SITE void* wiped_allocation() { return wiped(allocation()); }
-SITE void* wiped_large_allocation() { return wiped(large_allocation()); }
-SITE void* wiped_guarded() { return wiped(whole_guarded()); }
-SITE void* wiped_aligned_allocation() { return wiped(aligned_allocation()); }
 SITE void wipes(void* p) { wiped(p); }
 SITE void changes_size(void* p) { bytes(p)[-32] = 'A'; }
 
@@ -280,11 +276,11 @@ const std::map<std::string, Fault> kFaults = {
     {"far_before_start", {allocation, writes_far_before}},
     {"far_before_start_large", {large_allocation, writes_far_before}},
     {"far_before_start_guarded", {whole_guarded, writes_far_before}},
-    {"header_wiped", {wiped_allocation, frees}},
-    {"header_wiped_large", {wiped_large_allocation, frees}},
-    {"header_wiped_guarded", {wiped_guarded, frees}},
-    {"header_wiped_aligned", {wiped_aligned_allocation, frees}},
-    {"header_wiped_realloc", {wiped_allocation, reallocs}},
+    {"header_wiped", {[] { return wiped(allocation()); }, frees}},
+    {"header_wiped_large", {[] { return wiped(large_allocation()); }, frees}},
+    {"header_wiped_guarded", {[] { return wiped(whole_guarded()); }, frees}},
+    {"header_wiped_aligned", {[] { return wiped(aligned_allocation()); }, frees}},
+    {"header_wiped_realloc", {[] { return wiped(allocation()); }, reallocs}},
     {"header_wiped_live", {allocation, wipes}},
     {"header_wiped_live_large", {large_allocation, wipes}},
     {"header_wiped_live_guarded", {whole_guarded, wipes}},
