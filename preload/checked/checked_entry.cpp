@@ -94,9 +94,10 @@ void tell_inside(const char* call, const void* p, const Header& header, StackId 
 }
 
 // True if the pointer, which no object of ours has, cannot have come from another allocator.
-bool tell_unknown(const char* call, const void* p, StackId now) {
-  if (header_destroyed(p)) {
-    tell(now, Facts{}, "%s of %p: the bytes in front of it are destroyed", call, p);
+bool tell_unknown(const char* call, void* p, StackId now) {
+  if (Header* header = find_overwritten(p)) {
+    tell_overwritten(call, *header, now);
+    header->unseal();  // so that it is not told again at exit
     return true;
   }
   if (Heap::is_class(heap.owner(p)) || in_guarded(p)) {
@@ -176,9 +177,7 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
   if (raw == nullptr || (!pooled && this_thread.forking)) return raw;
   const size_t room = pooled ? heap.classes()[static_cast<ClassId>(owner)].object_bytes : all;
   Header* header = dress(raw, room, alignment, bytes, family, capture(site));
-  if (pooled || add_large(header)) return header->user();
-  header->sum = 0;
-  return raw;
+  return pooled || add_large(header) ? header->user() : raw;
 }
 
 // nullptr: the request is for no guarded object.
@@ -210,8 +209,7 @@ void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
 bool resize_in_place(Header& header, size_t bytes) {
   const size_t room = header.bytes + header.back() - kLeastBack;
   if (in_guarded(&header) || bytes > room || bytes * 2 < room) return false;
-  header.sum = 0;  // a sweep at exit may be looking
-  std::atomic_thread_fence(std::memory_order_release);
+  header.unseal();
   const size_t back = std::min(header.bytes + header.back() - bytes, kMostBack);
   header.set_shape(header.family(), header.alignment(), back);
   header.bytes = bytes;
@@ -245,7 +243,11 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family fami
 void* allocate_zeroed_at(Site site, size_t bytes) {
   const size_t all = raw_bytes(0, bytes);
   if (all == 0) return no_memory();
-  if (void* p = hand_out_guarded(site, bytes, Family::kMalloc)) return memset(p, 0, bytes);
+  // In the pool the dress comes first: what is zeroed with its header looks like one overwritten.
+  if (heap.started() && bytes <= heap.classes().largest()) {
+    void* p = allocate_at(site, bytes, Family::kMalloc);
+    return p != nullptr ? memset(p, 0, bytes) : nullptr;
+  }
   return hand_out(site, pktmalloc::allocate_zeroed(1, all, all), all, 0, bytes, Family::kMalloc);
 }
 

@@ -110,10 +110,11 @@ void* take_guarded(size_t bytes) {
   if (heap.classes().find(bytes) != guarded_class) return nullptr;
   const uintptr_t slot = take_slot();
   if (slot == 0) return nullptr;
-  char* raw =
-      reinterpret_cast<char*>(guard_of(slot) - round_up(bytes, kAlignment)) - sizeof(Header);
-  header_in(slot) = reinterpret_cast<Header*>(raw);
-  return raw;
+  Header* const header =
+      reinterpret_cast<Header*>(guard_of(slot) - round_up(bytes, kAlignment)) - 1;
+  header->unseal();
+  header_in(slot) = header;
+  return header;
 }
 
 void release_guarded(const Header& header) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/inspection.h"
 
+#include <cstdio>
+
 #include "preload/checked/guard.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
@@ -38,11 +40,31 @@ bool live_and_damaged(const Header& header) {
          header.freed_at.load(std::memory_order_relaxed) == 0;
 }
 
+bool damaged(const Header& header) { return header.overwritten() || live_and_damaged(header); }
+
+constexpr const char* kBefore = "write before the start";
+
 void inspect_live(const Header& header) {
+  if (header.overwritten()) return tell_overwritten(kBefore, header, 0);
   if (live_and_damaged(header)) tell_damage(header, 0);
 }
 
+void inspect_slot(uintptr_t raw, size_t object_bytes) {
+  if (const Header* header = find_object(reinterpret_cast<void*>(raw))) {
+    inspect_live(*header);
+  } else if (const Header* remains = overwritten_in(raw, object_bytes)) {
+    tell_overwritten(kBefore, *remains, 0);
+  }
+}
+
 }  // namespace
+
+void tell_overwritten(const char* what, const Header& header, StackId now) {
+  const size_t bytes = bytes_by_canary(header);
+  char size[48] = "";
+  if (bytes != kUntold) snprintf(size, sizeof size, ", an object of %zu bytes", bytes);
+  tell(now, Facts{}, "%s of %p%s: its header is overwritten", what, header.user(), size);
+}
 
 void mend_edges(Header& header, StackId now) {
   tell_damage(header, now);
@@ -52,7 +74,8 @@ void mend_edges(Header& header, StackId now) {
 
 bool inspect_damaged(Header& header) {
   if (!header.sealed()) {
-    tell(0, Facts{}, "write after free: the header of %p is destroyed", header.user());
+    tell_overwritten("write after free, before the start", header, 0);
+    header.unseal();  // so that it is not told again at exit
     return false;
   }
   inspect_edges(header, 0);
@@ -67,13 +90,11 @@ bool inspect_damaged(Header& header) {
 
 void inspect_all() {
   for (unsigned i = 0; heap.started() && i < heap.classes().count(); ++i) {
-    heap.each_object(static_cast<ClassId>(i), [](uintptr_t raw) {
-      if (const Header* header = find_object(reinterpret_cast<void*>(raw))) inspect_live(*header);
-    });
+    const ClassId id = static_cast<ClassId>(i);
+    const size_t object_bytes = heap.classes()[id].object_bytes;
+    heap.each_object(id, [=](uintptr_t raw) { inspect_slot(raw, object_bytes); });
   }
-  for (size_t n = 0; const Header* header = next_large(n, live_and_damaged);) {
-    tell_damage(*header, 0);
-  }
+  for (size_t n = 0; const Header* header = next_large(n, damaged);) inspect_live(*header);
   for (size_t n = 0; const Header* header = next_guarded(n);) inspect_live(*header);
 }
 

@@ -14,8 +14,12 @@ inline void inspect_edges(Header& header, StackId now) {
     mend_edges(header, now);
 }
 
+// What is left of an object without seal: where it is, and its size as far as that can be known.
+// `what` happens to it.
+void tell_overwritten(const char* what, const Header& header, StackId now);
+
 // Seal, canaries and poison of an object that leaves the quarantine. False if the header is
-// destroyed, so that nobody knows where the memory belongs.
+// overwritten, so that nobody knows where the memory belongs.
 bool inspect_damaged(Header& header);
 inline bool inspect_freed(Header& header) {
   if (header.sealed() && edges_intact(header) && filled(header.user(), kFreedByte, header.bytes))

@@ -15,8 +15,7 @@ namespace pktmalloc::checked {
                                             size_t bytes, Family family, StackId allocated_at) {
   const size_t front = front_bytes(alignment);
   Header* header = header_of(static_cast<char*>(raw) + front);
-  header->sum = 0;  // before anything changes: a sweep at exit may be looking
-  std::atomic_thread_fence(std::memory_order_release);
+  header->unseal();
   if (front > sizeof(Header)) memset(raw, 0, sizeof(Header));  // of a former owner
   header->bytes = bytes;
   header->allocated_at = allocated_at;
@@ -30,8 +29,16 @@ namespace pktmalloc::checked {
 
 Header* find_object_slow(const void* p);
 
-// Of a pointer that no object has: was one handed out here, and its header overwritten since?
-bool header_destroyed(const void* p);
+// The header in front of p, which is no object's any more, if it was one's and is overwritten.
+Header* find_overwritten(void* p);
+
+// The same in a slot of the pool where find_object() finds none. Where no canary tells where the
+// header was, that is the usual place.
+Header* overwritten_in(uintptr_t raw, size_t object_bytes);
+
+// User bytes of an object whose header is overwritten, as its back canary tells; kUntold if it is
+// not known where that ends.
+size_t bytes_by_canary(const Header& header);
 
 // The object that begins at p or has p inside it; nullptr: neither. Any thread, any pointer.
 inline Header* find_object(const void* p) {

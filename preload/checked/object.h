@@ -60,12 +60,29 @@ struct alignas(16) Header {
   }
   uint32_t expected_sum() const { return sum_of(bytes, shape); }
   uint64_t expected_canary() const { return ~secret ^ address(); }
-  void seal() {
+  // Canary and no sum: what is here, if anything, is no object just now. Whoever changes a header
+  // unseals it first, because a sweep at exit may be looking.
+  void unseal() {
     canary = expected_canary();
+    std::atomic_thread_fence(std::memory_order_release);
+    sum = 0;
+    std::atomic_thread_fence(std::memory_order_release);
+  }
+  void seal() {
     std::atomic_thread_fence(std::memory_order_release);  // a sweep reads the sum first
     sum = expected_sum();
   }
   bool sealed() const { return sum == expected_sum(); }
+  // Somebody else wrote to a header that was here: it is neither sealed nor unsealed. Looks twice,
+  // because another thread may be changing it.
+  bool overwritten() const {
+    for (int look = 0; look < 2; ++look) {
+      const uint32_t seen = __atomic_load_n(&sum, __ATOMIC_ACQUIRE);
+      if (seen != 0 ? seen == expected_sum() : canary == expected_canary()) return false;
+      std::atomic_thread_fence(std::memory_order_acquire);
+    }
+    return true;
+  }
 };
 static_assert(sizeof(Header) == 32 && alignof(std::max_align_t) <= 16);
 

@@ -34,11 +34,12 @@ size_t raw_bytes(const Header& header) {
 }
 
 // The memory goes back to where it came from. The header stays readable as long as nobody gets it,
-// so that late double frees are still told; behind a pad the next owner would not overwrite it.
+// so that late double frees are still told; but behind a pad the next owner would not overwrite it,
+// and between fork handlers it is (Thread::set_aside).
 void give_back(Header& header) {
   void* raw = raw_of(header);
   if (Heap::is_class(heap.owner(raw))) [[likely]] {
-    if (raw != &header) header.sum = 0;
+    if (raw != &header || this_thread.forking) header.unseal();
   } else if (in_guarded(raw)) {
     release_guarded(header);
     return;

@@ -145,6 +145,13 @@ SITE void writes_after_free_and_works(void* p) {
 SITE void writes_into_guard(void* p) { bytes(p)[1472] = 'A'; }
 SITE void reads_guard(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[1475]); }
 
+SITE void* wiped(void* p) {
+  memset(bytes(p) - 32, 0, 32);
+  return p;
+}
+SITE void wipes(void* p) { wiped(p); }
+SITE void changes_size(void* p) { bytes(p)[-32] = 'A'; }
+
 SITE void* nothing() { return nullptr; }
 SITE void frees_stack_of_thread(void*) {
   std::thread([] { frees(stack_data()); }).join();
@@ -269,6 +276,16 @@ const std::map<std::string, Fault> kFaults = {
     {"far_before_start", {allocation, writes_far_before}},
     {"far_before_start_large", {large_allocation, writes_far_before}},
     {"far_before_start_guarded", {whole_guarded, writes_far_before}},
+    {"header_wiped", {[] { return wiped(allocation()); }, frees}},
+    {"header_wiped_large", {[] { return wiped(large_allocation()); }, frees}},
+    {"header_wiped_guarded", {[] { return wiped(whole_guarded()); }, frees}},
+    {"header_wiped_aligned", {[] { return wiped(aligned_allocation()); }, frees}},
+    {"header_wiped_realloc", {[] { return wiped(allocation()); }, reallocs}},
+    {"header_wiped_live", {allocation, wipes}},
+    {"header_wiped_live_large", {large_allocation, wipes}},
+    {"header_wiped_live_guarded", {whole_guarded, wipes}},
+    {"header_wiped_freed", {freed_allocation, wipes}},
+    {"header_changed_live", {allocation, changes_size}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
     {"after_free_large_far", {large_freed_allocation, writes_far_after_free}},
