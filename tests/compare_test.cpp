@@ -10,6 +10,7 @@
 
 #include "tests/command_page.h"
 #include "tests/compare.h"
+#include "tests/skip.h"
 
 TEST_CASE("every allocator runs once in a round, in any order; glibc once more before the first") {
   Workplace place;
@@ -111,10 +112,7 @@ TEST_CASE("a command that brings an allocator along is not said to run under gli
                                  "gcc " + (place / "a.c") + " -o " + (place / "a") +
                                      " -Wl,--no-as-needed -l:libjemalloc.so.2"})
                             .run();
-  if (built.status != 0) {
-    WARN("libjemalloc2 is not installed");
-    return;
-  }
+  if (built.status != 0) skip("libjemalloc2 is not installed");
   const Outcome outcome = place.program({"-n", "1"}, {place / "a"}).run();
   INFO(outcome);
   CHECK(outcome.status == 0);

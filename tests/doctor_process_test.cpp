@@ -14,6 +14,7 @@
 #include "tests/diagnosis.h"
 #include "tests/running.h"
 
+#include "tests/skip.h"
 namespace {
 
 using Words = std::vector<std::string>;
@@ -35,7 +36,7 @@ TEST_CASE("a running program with the library is well") {
   const std::string run = build_path("pktmalloc");
   std::vector<Words> programs = {{run, "run", "sleep", "600"},
                                  {run, "run", "--checked", "sleep", "600"}};
-  if (installed("redis-server")) {
+  if (at_hand("redis-server")) {
     programs.push_back({run, "run", "redis-server", "--port", "0", "--save", "", "--unixsocket",
                         folder / "socket"});
   }
@@ -144,23 +145,25 @@ TEST_CASE("what cannot be looked at is told in one line") {
     CHECK(outcome.err.find("pktmalloc: there is no ") == 0);
     CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
   }
-  if (geteuid() != 0 || !installed("setpriv")) return;
+}
+
+TEST_CASE("a process that belongs to another user is said to") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv"});
   Running process({"sleep", "600"});
   const Outcome other =
       Program({"sh", "-c",
                kNobody + build_path("pktmalloc") + " doctor " + std::to_string(process.pid())})
           .run();
   INFO(other);
-  if (other.status == 126 || other.status == 127) return;
+  if (other.status == 126 || other.status == 127) skip("others cannot read the build");
   CHECK(other.status == 2);
   CHECK(other.err.find("belongs to another user") != std::string::npos);
 }
 
 TEST_CASE("a process of one's own that is protected is not called another user's") {
-  if (geteuid() != 0 || !installed("setpriv") || access("/usr/bin/python3", X_OK) != 0) {
-    WARN("needs root, setpriv and /usr/bin/python3");
-    return;
-  }
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv", "/usr/bin/python3"});
   const std::string protect =
       "import ctypes,os; ctypes.CDLL(None).prctl(4, 0); "
       "os.spawnlp(os.P_WAIT, '" +
@@ -169,6 +172,6 @@ TEST_CASE("a process of one's own that is protected is not called another user's
                                    "/usr/bin/python3", "-c", protect})
                               .run();
   INFO(outcome);
-  if (outcome.err.empty()) return;  // others cannot read the build
+  if (outcome.err.empty()) skip("others cannot read the build");
   CHECK(outcome.err.find("is protected (not dumpable") != std::string::npos);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/heap_profile.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 TEST_CASE("programs behave under a profile of every allocation as without") {
@@ -56,10 +57,7 @@ TEST_CASE("real programs behave under a profile as without") {
 }
 
 TEST_CASE("redis is profiled while it works") {
-  if (!installed("redis-server") || !installed("redis-cli")) {
-    WARN("redis is not installed");
-    return;
-  }
+  skip_without({"redis-server", "redis-cli"});
   TemporaryFolder folder;
   const std::string script =
       "redis-server --port 0 --unixsocket s --save '' > log & "

@@ -54,5 +54,5 @@ std::string library_path();
 // One of tests/programs in one of the ways it was built: plain, shared or static.
 std::string program_path(const std::string& name, const std::string& way = "plain");
 
-// Is there a program of that name in PATH?
+// Is there a program of that name, in PATH if it has no slash?
 bool installed(const std::string& name);

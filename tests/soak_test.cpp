@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 
 namespace {
 
@@ -41,10 +42,7 @@ TEST_CASE("a program and a server that do the same with the library pass") {
 }
 
 TEST_CASE("a server that refuses root runs as its own user") {
-  if (!installed("pgbench")) {
-    WARN("postgres is not installed");
-    return;
-  }
+  skip_without({"pgbench"});
   const Outcome outcome = soak(library_path(), {"postgres"});
   INFO(outcome);
   CHECK(outcome.status == 0);

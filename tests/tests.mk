@@ -112,7 +112,7 @@ tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRA
 # ALSO names targets that run, and count, as one test each.
 ALSO ?=
 .PHONY: test
-test: deps  ## build and run all tests; closes with "N passed, N failed" (ALSO=fuzz: that too)
+test: deps  ## build and run all tests; closes with "N passed, N failed, N skipped" (ALSO=fuzz: that too)
 	$(MAKE) --no-print-directory tests
 	$(MAKE) --no-print-directory tests VARIANT=debug
 	$(MAKE) --no-print-directory $(addprefix build/asan/tests/,unit model fault) VARIANT=asan

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <thread>
 
+#include "tests/skip.h"
 #include "tests/unit/child.h"
 
 using namespace pktmalloc;
@@ -25,10 +26,7 @@ TEST_CASE("locks taken in the order of their ranks are taken") {
 }
 
 TEST_CASE("a lock of a lower rank than one held aborts, in the debug build") {
-  if (!kCheckLockRanks) {
-    WARN("lock ranks are not checked in this variant");
-    return;
-  }
+  if (!kCheckLockRanks) skip("this variant does not check lock ranks");
   const auto ending = end_of_child([] {
     static Mutex caches{LockRank::kCaches}, area{LockRank::kArea};
     area.lock();
@@ -39,10 +37,7 @@ TEST_CASE("a lock of a lower rank than one held aborts, in the debug build") {
 }
 
 TEST_CASE("a lock taken twice aborts, and so do two of one rank, in the debug build") {
-  if (!kCheckLockRanks) {
-    WARN("lock ranks are not checked in this variant");
-    return;
-  }
+  if (!kCheckLockRanks) skip("this variant does not check lock ranks");
   CHECK(end_of_child([] {
           static Mutex mutex{LockRank::kCaches};
           mutex.lock();
