@@ -159,7 +159,7 @@ TEST_CASE("an interruption prints what there is, and nothing goes on running") {
 
 TEST_CASE("a descendant that keeps the output open is not waited for") {
   Workplace place;
-  const Outcome outcome = place.run({"-n", "1"}, "sleep 100 & echo $! >> $1/children; echo done");
+  const Outcome outcome = place.run({"-n", "1"}, "sleep 1000 & echo $! >> $1/children; echo done");
   INFO(outcome);
   CHECK(outcome.status == 0);
   for (const std::string& child : lines(place.read("children"))) kill(std::stoi(child), SIGKILL);

@@ -12,16 +12,17 @@
 #include <vector>
 
 #include "tests/diagnosis.h"
+#include "tests/patience.h"
 #include "tests/running.h"
-
 #include "tests/skip.h"
+
 namespace {
 
 using Words = std::vector<std::string>;
 
-// Looks again until it is well or the time is over: the process may be about to start.
+// Looks again until it is well: the process may be about to start.
 Diagnosis settled(const Running& process) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto end = end_of_patience();
   for (;;) {
     Diagnosis report(doctor(std::to_string(process.pid())));
     if (report.outcome.status == 0 || std::chrono::steady_clock::now() > end) return report;

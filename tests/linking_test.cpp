@@ -18,7 +18,6 @@ const std::string kVariant = std::string(PKTMALLOC_BUILD) == "build" ? "release"
 
 Outcome make(const std::string& target, const std::string& prefix) {
   return Program({"make", "-s", target, "DESTDIR=", "PREFIX=" + prefix, "VARIANT=" + kVariant})
-      .timeout(120)
       .run();
 }
 

@@ -167,7 +167,7 @@ TEST_CASE("redis-server is read while it serves") {
   server.line(server.pid() > 0 ? std::to_string(server.pid()) + ":M" : "");
   const std::string pid = std::to_string(server.pid());
   const char* const fill = R"(
-for _ in $(seq 600); do [ -S "$1" ] && break; sleep 0.1; done
+until [ -S "$1" ]; do sleep 0.1; done
 redis-cli -s "$1" eval "for i = 1, 100000 do redis.call('set', i, string.rep('x', 100)) end" 0
 )";
   const auto allocated = [&] {

@@ -182,7 +182,7 @@ redis-server --port 0 --unixsocket "$PWD/socket" --dir "$PWD" --save "" --io-thr
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 cli="redis-cli -s socket"
-for i in $(seq 200); do [ "$($cli ping 2>/dev/null)" = PONG ] && break; sleep 0.05; done
+until [ "$($cli ping 2>/dev/null)" = PONG ]; do sleep 0.05; done
 redis-benchmark -s socket -q -n 5000 -c 20 -P 5 -t set,get,lpush,lrange_100,hset > benchmark.log
 tr '\r' '\n' < benchmark.log | grep -c 'requests per second'
 $cli flushall
@@ -191,10 +191,7 @@ $cli dbsize
 $cli debug digest
 $cli save
 $cli bgsave > saving
-for i in $(seq 200); do
-  $cli info persistence | grep 'bgsave_in_progress:0' > saved && break
-  sleep 0.05
-done
+until $cli info persistence | grep 'bgsave_in_progress:0' > saved; do sleep 0.05; done
 $cli info persistence | grep 'rdb_last_bgsave_status'
 $cli debug reload
 $cli debug digest

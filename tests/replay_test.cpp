@@ -24,7 +24,7 @@ namespace {
 
 Program replay(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {build_path("pktmalloc"), "replay"});
-  return Program(arguments).timeout(300);
+  return Program(arguments);
 }
 
 Outcome record(std::vector<std::string> argv, const std::string& path,

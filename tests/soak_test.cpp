@@ -19,7 +19,7 @@ Outcome soak(const std::string& library, const std::vector<std::string>& program
     command.push_back("--only");
     command.push_back(program);
   }
-  return Program(command).timeout(300).run();
+  return Program(command).run();
 }
 
 bool says(const std::string& text, const std::string& what) {
