@@ -125,9 +125,8 @@ TEST_CASE("the checked library says that it makes no profile") {
 }
 
 TEST_CASE("memory goes back under a profile at the default rate") {
-  for (const std::string name :
-       {"trim_returns_memory", "malloc_trim_tells_whether_it_gave_back", "thread_churn_is_bounded",
-        "thousand_threads_hold_little", "memory_goes_back_under_light_work"}) {
+  for (const std::string name : {"trim_returns_memory", "malloc_trim_tells_whether_it_gave_back",
+                                 "thread_churn_is_bounded", "memory_goes_back_under_light_work"}) {
     const Outcome outcome = profiled({program_path(name)}, "/dev/null", "512KiB").run();
     INFO(name << ": " << outcome);
     CHECK(outcome.clean());
