@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 // It needs nothing else, its pictures are well-formed and say what they show, and every colour
@@ -55,7 +56,7 @@ for theme in themes:
 // Nothing but its tables is wider than the window. Needs Chromium.
 inline void check_widths(const std::string& path) {
   if (!installed("chromium")) {
-    WARN("chromium is not installed: the width of pages is not tested");
+    leave_out("the width of pages, for chromium is not installed");
     return;
   }
   for (const std::string width : {"420", "1200"}) {

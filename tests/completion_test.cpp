@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -100,10 +101,7 @@ TEST_CASE("every option has its line in the man page of its subcommand") {
 }
 
 TEST_CASE("man finds nothing wrong with the man pages") {
-  if (!installed("groff")) {
-    WARN("groff is not installed");
-    return;
-  }
+  skip_without({"groff"});
   for (const auto& entry : std::filesystem::directory_iterator("docs/man")) {
     const Outcome outcome =
         Program({"groff", "-man", "-mdoc", "-ww", "-z", "-Tutf8", "-Kutf8", entry.path()}).run();

@@ -12,15 +12,17 @@
 #include <vector>
 
 #include "tests/diagnosis.h"
+#include "tests/patience.h"
 #include "tests/running.h"
+#include "tests/skip.h"
 
 namespace {
 
 using Words = std::vector<std::string>;
 
-// Looks again until it is well or the time is over: the process may be about to start.
+// Looks again until it is well: the process may be about to start.
 Diagnosis settled(const Running& process) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto end = end_of_patience();
   for (;;) {
     Diagnosis report(doctor(std::to_string(process.pid())));
     if (report.outcome.status == 0 || std::chrono::steady_clock::now() > end) return report;
@@ -35,7 +37,7 @@ TEST_CASE("a running program with the library is well") {
   const std::string run = build_path("pktmalloc");
   std::vector<Words> programs = {{run, "run", "sleep", "600"},
                                  {run, "run", "--checked", "sleep", "600"}};
-  if (installed("redis-server")) {
+  if (at_hand("redis-server")) {
     programs.push_back({run, "run", "redis-server", "--port", "0", "--save", "", "--unixsocket",
                         folder / "socket"});
   }
@@ -144,23 +146,25 @@ TEST_CASE("what cannot be looked at is told in one line") {
     CHECK(outcome.err.find("pktmalloc: there is no ") == 0);
     CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
   }
-  if (geteuid() != 0 || !installed("setpriv")) return;
+}
+
+TEST_CASE("a process that belongs to another user is said to") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv"});
   Running process({"sleep", "600"});
   const Outcome other =
       Program({"sh", "-c",
                kNobody + build_path("pktmalloc") + " doctor " + std::to_string(process.pid())})
           .run();
   INFO(other);
-  if (other.status == 126 || other.status == 127) return;
+  if (other.status == 126 || other.status == 127) skip("others cannot read the build");
   CHECK(other.status == 2);
   CHECK(other.err.find("belongs to another user") != std::string::npos);
 }
 
 TEST_CASE("a process of one's own that is protected is not called another user's") {
-  if (geteuid() != 0 || !installed("setpriv") || access("/usr/bin/python3", X_OK) != 0) {
-    WARN("needs root, setpriv and /usr/bin/python3");
-    return;
-  }
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv", "/usr/bin/python3"});
   const std::string protect =
       "import ctypes,os; ctypes.CDLL(None).prctl(4, 0); "
       "os.spawnlp(os.P_WAIT, '" +
@@ -169,6 +173,6 @@ TEST_CASE("a process of one's own that is protected is not called another user's
                                    "/usr/bin/python3", "-c", protect})
                               .run();
   INFO(outcome);
-  if (outcome.err.empty()) return;  // others cannot read the build
+  if (outcome.err.empty()) skip("others cannot read the build");
   CHECK(outcome.err.find("is protected (not dumpable") != std::string::npos);
 }

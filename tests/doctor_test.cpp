@@ -11,10 +11,11 @@
 
 #include "tests/diagnosis.h"
 #include "tests/setuid.h"
+#include "tests/skip.h"
 
 TEST_CASE("an ordinary program is well") {
   for (const std::string name : {"sleep", "redis-server"}) {
-    if (!installed(name)) continue;
+    if (!at_hand(name)) continue;
     const Diagnosis report(doctor(name));
     INFO(report);
     CHECK(report.consistent());
@@ -131,14 +132,11 @@ TEST_CASE("a script is judged by its interpreter") {
 TEST_CASE("setuid programs, for another than their owner") {
   TemporaryFolder folder;
   const std::string copy = setuid_copy(program_path("hello"), folder);
-  if (copy.empty()) return;
   CHECK(Diagnosis(doctor(copy)).level("privilege").empty());
   const Diagnosis report(
       Program({"sh", "-c", kNobody + build_path("pktmalloc") + " doctor --json " + copy}));
-  if (report.outcome.status == 126 || report.outcome.status == 127) {
-    WARN("others cannot read the build");
-    return;
-  }
+  if (report.outcome.status == 126 || report.outcome.status == 127)
+    skip("others cannot read the build");
   INFO(report);
   CHECK(report.level("privilege") == "problem");
   CHECK(report.consistent());

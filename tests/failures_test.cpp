@@ -10,6 +10,7 @@
 
 #include "tests/memory_group.h"
 #include "tests/program.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -76,10 +77,7 @@ TEST_CASE("real programs work in limits of address space") {
   const std::vector<std::vector<std::string>> commands = {{"sqlite3", ":memory:", sql},
                                                           {"perl", "-e", perl}};
   for (const auto& command : commands) {
-    if (!installed(command[0])) {
-      WARN(command[0] << " is not installed");
-      continue;
-    }
+    if (!at_hand(command[0])) continue;
     const Outcome alone = Program(command).run();
     for (const rlim_t limit : {256 * kMiB, 2 * kGiB, 8 * kGiB, 64 * kGiB, 1024 * kGiB}) {
       const Outcome outcome = Program(command).preloaded().limit(RLIMIT_AS, limit).run();
@@ -102,10 +100,7 @@ TEST_CASE("programs work in a limit of data") {
 
 TEST_CASE("programs work in a group with a limit of memory") {
   MemoryGroup group;
-  if (!group) {
-    WARN("no cgroup with a limit of memory can be made here");
-    return;
-  }
+  if (!group) skip("no cgroup with a limit of memory can be made here");
   for (const uint64_t limit : {32 * kMiB, 64 * kMiB, 256 * kMiB}) {
     REQUIRE(group.limit(limit));
     const Outcome outcome =
@@ -134,10 +129,7 @@ TEST_CASE("overcommit that is refused is survived") {
   std::ifstream file("/proc/sys/vm/overcommit_memory");
   int mode = -1;
   file >> mode;
-  if (mode != 2) {
-    WARN("vm.overcommit_memory is not 2 on this machine");
-    return;
-  }
+  if (mode != 2) skip("vm.overcommit_memory is not 2 on this machine");
   const Outcome outcome = preloaded("work_under_limits").run();
   INFO(outcome);
   CHECK(outcome.status == 0);

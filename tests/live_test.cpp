@@ -13,6 +13,7 @@
 #include "tests/program.h"
 #include "tests/refused.h"
 #include "tests/running.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -157,10 +158,7 @@ TEST_CASE("a process that works is read again and again without nonsense") {
 }
 
 TEST_CASE("redis-server is read while it serves") {
-  if (!installed("redis-server") || !installed("redis-cli")) {
-    WARN("redis-server is not installed");
-    return;
-  }
+  skip_without({"redis-server", "redis-cli"});
   TemporaryFolder folder;
   const std::string socket = folder / "socket";
   Running server(
@@ -169,7 +167,7 @@ TEST_CASE("redis-server is read while it serves") {
   server.line(server.pid() > 0 ? std::to_string(server.pid()) + ":M" : "");
   const std::string pid = std::to_string(server.pid());
   const char* const fill = R"(
-for _ in $(seq 600); do [ -S "$1" ] && break; sleep 0.1; done
+until [ -S "$1" ]; do sleep 0.1; done
 redis-cli -s "$1" eval "for i = 1, 100000 do redis.call('set', i, string.rep('x', 100)) end" 0
 )";
   const auto allocated = [&] {
@@ -247,10 +245,8 @@ TEST_CASE("processes that cannot be read are told in one line") {
 }
 
 TEST_CASE("a process of another user is refused") {
-  if (geteuid() != 0 || !installed("setpriv")) {
-    WARN("needs root and setpriv");
-    return;
-  }
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv"});
   TemporaryFolder folder;
   const std::string copy = folder / "pktmalloc";
   std::filesystem::copy_file(build_path("pktmalloc"), copy);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/bench.h"
+#include "tests/skip.h"
 
 namespace {
 
@@ -15,16 +16,14 @@ Outcome page(const Words& arguments) {
   return Program(words).run();
 }
 
-bool can_draw() {
-  if (python("import matplotlib").status == 0) return true;
-  WARN("needs matplotlib");
-  return false;
+void need_matplotlib() {
+  if (python("import matplotlib").status != 0) skip("matplotlib is not installed");
 }
 
 }  // namespace
 
 TEST_CASE("the page needs nothing else, names every id once; there are two pictures") {
-  if (!can_draw()) return;
+  need_matplotlib();
   ScriptedBuild build("echo '{\"ms\": 2}'");
   const std::string record = build / "record.json";
   REQUIRE(bench(build.path(), record).status == 0);
@@ -51,7 +50,7 @@ for picture in pictures:
 }
 
 TEST_CASE("a page of what is no record is refused in one line") {
-  if (!can_draw()) return;
+  need_matplotlib();
   TemporaryFolder folder;
   folder.write("text.json", "hello\n");
   folder.write("bytes.json", "\xff\xfe");

@@ -8,6 +8,7 @@
 #include "tests/diagnosis.h"
 #include "tests/program.h"
 #include "tests/running.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -106,10 +107,8 @@ Outcome extensions(const std::string& library, const std::string& zend_alloc) {
 }  // namespace
 
 TEST_CASE("php computes the same with its shared extensions") {
-  if (Program({"php", "-r", kExtensions}).run().status != 0) {
-    WARN("php, or one of its extensions, is not installed");
-    return;
-  }
+  if (Program({"php", "-r", kExtensions}).run().status != 0)
+    skip("php, or one of its extensions, is not installed");
   // 1: its own heap before malloc; 0: malloc for everything.
   for (const std::string zend_alloc : {"1", "0"}) {
     const Outcome expected = extensions("", zend_alloc);
@@ -127,10 +126,7 @@ TEST_CASE("php computes the same with its shared extensions") {
 }
 
 TEST_CASE("pktmalloc run starts php") {
-  if (!installed("php")) {
-    WARN("php is not installed");
-    return;
-  }
+  skip_without({"php"});
   const Outcome outcome = Program({build_path("pktmalloc"), "run", "php", "-r", "echo 7;"}).run();
   INFO(outcome);
   CHECK(outcome.out == "7");
@@ -207,10 +203,8 @@ TEST_CASE("a program linked with -static and the archive loads libraries as with
   const std::string build = "gcc -static -O1 -fno-builtin " + (folder / "program.c") + " -o ";
   const std::string archive = build_path("libpktmalloc.a");
   const std::string alone = folder / "alone";
-  if (Program({"sh", "-c", build + alone + " 2>/dev/null"}).run().status != 0) {
-    WARN("there is no static libc");
-    return;
-  }
+  if (Program({"sh", "-c", build + alone + " 2>/dev/null"}).run().status != 0)
+    skip("there is no static libc");
   const Outcome expected = Program({alone}).run();
   REQUIRE(expected.status == 0);
   const std::string ways[] = {archive,

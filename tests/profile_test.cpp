@@ -14,6 +14,7 @@
 
 #include "tests/heap_profile.h"
 #include "tests/refused.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -175,10 +176,7 @@ TEST_CASE("google-pprof and pprof read the same numbers") {
       {"google-pprof", "--text", "--show_bytes", program, folder / "heap"},
       {"pprof", "-top", "-unit=B", "-nodecount=100", "-nodefraction=0", folder / "heap"}};
   for (const auto& reader : readers) {
-    if (!installed(reader[0])) {
-      WARN(reader[0] << " is not installed");
-      continue;
-    }
+    if (!at_hand(reader[0])) continue;
     const Outcome outcome = Program(reader).with("HOME", folder.path()).run();
     INFO(outcome);
     CHECK(outcome.status == 0);

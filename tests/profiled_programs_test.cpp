@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/heap_profile.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 TEST_CASE("programs behave under a profile of every allocation as without") {
@@ -56,10 +57,7 @@ TEST_CASE("real programs behave under a profile as without") {
 }
 
 TEST_CASE("redis is profiled while it works") {
-  if (!installed("redis-server") || !installed("redis-cli")) {
-    WARN("redis is not installed");
-    return;
-  }
+  skip_without({"redis-server", "redis-cli"});
   TemporaryFolder folder;
   const std::string script =
       "redis-server --port 0 --unixsocket s --save '' > log & "
@@ -127,9 +125,8 @@ TEST_CASE("the checked library says that it makes no profile") {
 }
 
 TEST_CASE("memory goes back under a profile at the default rate") {
-  for (const std::string name :
-       {"trim_returns_memory", "malloc_trim_tells_whether_it_gave_back", "thread_churn_is_bounded",
-        "thousand_threads_hold_little", "memory_goes_back_under_light_work"}) {
+  for (const std::string name : {"trim_returns_memory", "malloc_trim_tells_whether_it_gave_back",
+                                 "thread_churn_is_bounded", "memory_goes_back_under_light_work"}) {
     const Outcome outcome = profiled({program_path(name)}, "/dev/null", "512KiB").run();
     INFO(name << ": " << outcome);
     CHECK(outcome.clean());

@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/patience.h"
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -86,11 +88,6 @@ Program& Program::in(const std::string& folder) {
   return *this;
 }
 
-Program& Program::timeout(int seconds) {
-  timeout_seconds_ = seconds;
-  return *this;
-}
-
 // In the child of a process with one thread, so it may allocate.
 void Program::become(int out, int err) const {
   setpgid(0, 0);
@@ -134,7 +131,7 @@ Outcome Program::run() const {
   if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
     throw std::runtime_error("no pipes");
   }
-  const auto end = Clock::now() + std::chrono::seconds(timeout_seconds_);
+  const auto end = end_of_patience();
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot fork");
   if (child == 0) become(out[1], err[1]);
@@ -167,6 +164,7 @@ std::string program_path(const std::string& name, const std::string& way) {
 }
 
 bool installed(const std::string& name) {
+  if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0;
   const char* path = getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {

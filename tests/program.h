@@ -3,7 +3,7 @@
 //
 // The child gets this process's environment without LD_PRELOAD and without options of the library,
 // then what with() and preloaded() add; limits are set in the child, so they hold for it alone.
-// stdin is /dev/null. A program that does not end in time is killed with all its descendants.
+// stdin is /dev/null. A program that hangs is killed with all its descendants.
 #pragma once
 
 #include <sys/resource.h>
@@ -34,7 +34,6 @@ class Program {
   Program& preloaded(const std::string& others = "");
   Program& limit(int resource, rlim_t bytes);
   Program& in(const std::string& folder);
-  Program& timeout(int seconds);
 
   Outcome run() const;
 
@@ -45,7 +44,6 @@ class Program {
   std::map<std::string, std::string> environment_;
   std::map<int, rlim_t> limits_;
   std::string folder_;
-  int timeout_seconds_ = 60;
 };
 
 // Where things are, as absolute paths: also for programs that run in another folder.
@@ -54,5 +52,5 @@ std::string library_path();
 // One of tests/programs in one of the ways it was built: plain, shared or static.
 std::string program_path(const std::string& name, const std::string& way = "plain");
 
-// Is there a program of that name in PATH?
+// Is there a program of that name, in PATH if it has no slash?
 bool installed(const std::string& name);

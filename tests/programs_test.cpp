@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 
 namespace {
 
@@ -203,10 +204,7 @@ TEST_CASE("another allocator preloaded behind us serves what is not pooled") {
                                "usable_size_is_writable"};
   for (const std::string& allocator : allocators) {
     DYNAMIC_SECTION(allocator) {
-      if (!loadable(allocator)) {
-        WARN(allocator << " is not installed");
-        return;
-      }
+      if (!loadable(allocator)) skip(allocator + " is not installed");
       for (const std::string& name : names) {
         const Outcome outcome = Program({program_path(name)}).preloaded(allocator).run();
         INFO(name << ": " << outcome);
@@ -230,10 +228,7 @@ TEST_CASE("programs work under a library that audits the loader") {
 }
 
 TEST_CASE("PKTMALLOC_NEXT=mimalloc serves what is not pooled") {
-  if (!loadable("libmimalloc.so.2")) {
-    WARN("libmimalloc.so.2 is not installed");
-    return;
-  }
+  if (!loadable("libmimalloc.so.2")) skip("libmimalloc.so.2 is not installed");
   const std::string names[] = {
       "large_blocks_come_from_mimalloc",    "aligned_blocks_are_aligned",
       "allocation_in_exit_handlers",        "every_operator_new_and_delete",

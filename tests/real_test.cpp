@@ -9,18 +9,10 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
-
-bool missing(const std::vector<std::string>& programs) {
-  for (const std::string& program : programs) {
-    if (program[0] == '/' ? access(program.c_str(), X_OK) == 0 : installed(program)) continue;
-    WARN(program << " is not installed");
-    return true;
-  }
-  return false;
-}
 
 // Runs the command twice, each in a new folder.
 void check_same(const std::vector<std::string>& command,
@@ -190,7 +182,7 @@ redis-server --port 0 --unixsocket "$PWD/socket" --dir "$PWD" --save "" --io-thr
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 cli="redis-cli -s socket"
-for i in $(seq 200); do [ "$($cli ping 2>/dev/null)" = PONG ] && break; sleep 0.05; done
+until [ "$($cli ping 2>/dev/null)" = PONG ]; do sleep 0.05; done
 redis-benchmark -s socket -q -n 5000 -c 20 -P 5 -t set,get,lpush,lrange_100,hset > benchmark.log
 tr '\r' '\n' < benchmark.log | grep -c 'requests per second'
 $cli flushall
@@ -199,10 +191,7 @@ $cli dbsize
 $cli debug digest
 $cli save
 $cli bgsave > saving
-for i in $(seq 200); do
-  $cli info persistence | grep 'bgsave_in_progress:0' > saved && break
-  sleep 0.05
-done
+until $cli info persistence | grep 'bgsave_in_progress:0' > saved; do sleep 0.05; done
 $cli info persistence | grep 'rdb_last_bgsave_status'
 $cli debug reload
 $cli debug digest
@@ -235,25 +224,23 @@ sed -n 's/line \([0-9]*\)7$/\1/p' lines | md5sum
 }  // namespace
 
 TEST_CASE("python computes the same") {
-  if (missing({kPython})) return;
+  skip_without({kPython});
   for (const char* script : {kObjects, kCompression, kThreads, kProcesses}) {
     check_same({kPython, "-c", script});
   }
 }
 
 TEST_CASE("python computes the same when all its objects come from malloc") {
-  if (missing({kPython})) return;
+  skip_without({kPython});
   for (const char* script : {kObjects, kCompression, kThreads, kProcesses}) {
     check_same({kPython, "-c", script}, {{"PYTHONMALLOC", "malloc"}});
   }
 }
 
 TEST_CASE("python passes its own tests") {
-  if (missing({kPython})) return;
-  if (Program({kPython, "-c", "import test.test_json, test.libregrtest"}).run().status != 0) {
-    WARN("the package python3 test is not installed");
-    return;
-  }
+  skip_without({kPython});
+  if (Program({kPython, "-c", "import test.test_json, test.libregrtest"}).run().status != 0)
+    skip("the package python3 test is not installed");
   for (const std::string how : {"default", "malloc"}) {
     TemporaryFolder folder;
     const Outcome outcome = Program({kPython, "-m", "test", "test_json", "test_dict", "test_list",
@@ -268,18 +255,18 @@ TEST_CASE("python passes its own tests") {
 }
 
 TEST_CASE("sqlite3 answers the same") {
-  if (missing({"sqlite3"})) return;
+  skip_without({"sqlite3"});
   check_same({"sqlite3", "file.db", kSql});
   check_same({"sqlite3", ":memory:", kSql});
 }
 
 TEST_CASE("git makes the same repository") {
-  if (missing({"git"})) return;
+  skip_without({"git"});
   check_same_script(kGit);
 }
 
 TEST_CASE("compilers write identical object files") {
-  if (missing({"gcc", "g++"})) return;
+  skip_without({"gcc", "g++"});
   TemporaryFolder folder;
   folder.write("stl.cpp", kStl);
   folder.write("c.c", kC);
@@ -290,16 +277,16 @@ TEST_CASE("compilers write identical object files") {
 }
 
 TEST_CASE("perl computes the same") {
-  if (missing({"perl"})) return;
+  skip_without({"perl"});
   check_same({"perl", "-e", kPerl});
 }
 
 TEST_CASE("redis-server answers on a socket and shuts down cleanly") {
-  if (missing({"redis-server", "redis-cli", "redis-benchmark"})) return;
+  skip_without({"redis-server", "redis-cli", "redis-benchmark"});
   check_same_script(kRedis);
 }
 
 TEST_CASE("make, tar, gzip, sort and bash pipelines give the same") {
-  if (missing({"make", "tar", "gzip", "sort", "awk"})) return;
+  skip_without({"make", "tar", "gzip", "sort", "awk"});
   check_same_script(kPipelines);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 #include "tools/command/replay/trace.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 Program replay(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {build_path("pktmalloc"), "replay"});
-  return Program(arguments).timeout(300);
+  return Program(arguments);
 }
 
 Outcome record(std::vector<std::string> argv, const std::string& path,
@@ -107,7 +108,7 @@ TEST_CASE("python3 and sqlite3 are played whole") {
       "for t in threads: t.join()";
   for (const auto& argv : std::vector<std::vector<std::string>>{{"/usr/bin/python3", "-c", python},
                                                                 {"sqlite3", ":memory:", sql}}) {
-    if (!installed(argv[0])) continue;
+    if (!at_hand(argv[0])) continue;
     TemporaryFolder folder;
     INFO(argv[0]);
     CHECK(record(argv, folder / "t", folder.path()).status == 0);
@@ -151,7 +152,7 @@ TEST_CASE("an object that grows in place is not counted twice") {
 }
 
 TEST_CASE("redis-server under redis-benchmark is played whole") {
-  if (!installed("redis-server") || !installed("redis-benchmark")) return;
+  skip_without({"redis-server", "redis-benchmark"});
   TemporaryFolder folder;
   const std::string script =
       "LD_PRELOAD=" + library_path() +

@@ -113,7 +113,8 @@ TEST_CASE("a reader finds a whole report at any time") {
   });
   size_t torn = 0;
   size_t whole = 0;
-  while (!done) {
+  for (bool last = false; !last;) {
+    last = done;
     if (!std::filesystem::exists(folder / "s.json")) continue;
     ++(whole_json(folder.read("s.json")) ? whole : torn);
   }

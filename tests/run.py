@@ -1,48 +1,57 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs Catch2 executables and closes with one line, "N passed, N failed".
+"""Runs Catch2 executables and closes with one line, "N passed, N failed, N skipped".
 
 Each executable given is run once; its test cases are counted from its JUnit report. A failed case is
-told with its assertions; an executable that dies or reports nothing counts as one failure.
+told with its assertions; an executable that dies or reports nothing counts as one failure. What a
+case skipped or left out for want of something on this machine (tests/skip.h) is told with its reason.
 --target NAME, before the executables and as often as one likes, runs `make NAME` as one test more.
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 
+UNTRIED = re.compile(r"^\s*(skipped|left out): (.*)", re.M)
+
 
 def run(executable):
-    """Returns (passed, failed) and prints what failed."""
+    """Returns (passed, failed, skipped) and prints what failed and what was skipped."""
     with tempfile.NamedTemporaryFile(suffix=".xml") as report:
         command = [os.path.abspath(executable), "-r", "junit", "-o", report.name]
         if not os.access(executable, os.X_OK):
             print(f"FAILED {executable}: was not built")
-            return 0, 1
+            return 0, 1, 0
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace")
         try:
             cases = list(ElementTree.parse(report.name).iter("testcase"))
         except ElementTree.ParseError:
             cases = []
-    passed, failed = 0, 0
+    passed, failed, skipped = 0, 0, 0
     for case in cases:
         faults = [f for f in case if f.tag in ("failure", "error")]
-        if not faults:
+        untried = UNTRIED.findall(case.findtext("system-out") or "")
+        for how, why in untried:
+            print(f"{how} {executable}: {case.get('name')}: {why}")
+        if faults:
+            failed += 1
+            print(f"FAILED {executable}: {case.get('name')}")
+            for fault in faults:
+                print("   ", (fault.get("message") or ""), (fault.text or "").strip())
+        elif "skipped" in dict(untried):
+            skipped += 1
+        else:
             passed += 1
-            continue
-        failed += 1
-        print(f"FAILED {executable}: {case.get('name')}")
-        for fault in faults:
-            print("   ", (fault.get("message") or ""), (fault.text or "").strip())
     if not cases or (done.returncode != 0 and failed == 0):
         failed += 1
         print(f"FAILED {executable}: exit status {done.returncode}")
         print(done.stdout[-4000:])
-    return passed, failed
+    return passed, failed, skipped
 
 
 def run_target(name):
@@ -54,7 +63,7 @@ def run_target(name):
                             env={**os.environ, "MAKEFLAGS": " ".join(flags)}).returncode != 0
     if failed:
         print(f"FAILED make {name}")
-    return int(not failed), int(failed)
+    return int(not failed), int(failed), 0
 
 
 def main():
@@ -65,13 +74,14 @@ def main():
     options = parser.parse_args()
     tests = [(f"make {name}", run_target, name) for name in options.targets]
     tests += [(executable, run, executable) for executable in options.executables]
-    passed, failed = 0, 0
+    passed, failed, skipped = 0, 0, 0
     for title, how, what in tests:
         start = time.monotonic()
-        p, f = how(what)
-        passed, failed = passed + p, failed + f
-        print(f"{title}: {p} passed, {f} failed, {time.monotonic() - start:.1f} s", flush=True)
-    print(f"{passed} passed, {failed} failed")
+        p, f, s = how(what)
+        passed, failed, skipped = passed + p, failed + f, skipped + s
+        print(f"{title}: {p} passed, {f} failed, {s} skipped, {time.monotonic() - start:.1f} s",
+              flush=True)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0
 
 

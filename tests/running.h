@@ -10,12 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "tests/patience.h"
 
 class Running {
  public:
@@ -55,7 +56,7 @@ class Running {
 
   // The rest of the line that begins with `start`; waits for it.
   std::string line(const std::string& start) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto end = end_of_patience();
     while (std::chrono::steady_clock::now() < end) {
       for (size_t at = 0, next; (next = text_.find('\n', at)) != std::string::npos; at = next + 1) {
         if (text_.compare(at, start.size(), start) == 0) {

@@ -11,16 +11,16 @@
 #include <string>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
-// Its path, in the folder, which everybody may enter; empty, after a warning, where that cannot be.
+// Its path, in the folder, which everybody may enter.
 inline std::string setuid_copy(const std::string& program, const TemporaryFolder& folder) {
   struct statvfs mount {};
   statvfs(folder.path().c_str(), &mount);
-  if (geteuid() != 0 || !installed("setpriv") || (mount.f_flag & ST_NOSUID) != 0) {
-    WARN("needs root, setpriv and a folder where setuid holds");
-    return "";
-  }
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv"});
+  if ((mount.f_flag & ST_NOSUID) != 0) skip("setuid does not hold in " + folder.path());
   const std::string copy = folder / "setuid";
   std::filesystem::copy_file(program, copy);
   REQUIRE(chmod(folder.path().c_str(), 0755) == 0);

@@ -205,7 +205,6 @@ TEST_CASE("programs with threads, forks and signals end as ever under a storm of
     const Outcome outcome = recorded({"bash", "-c", script}, folder / "%p.json")
                                 .with("PKTMALLOC_STATS_SIGNAL", "WINCH")
                                 .with("PKTMALLOC_STATS_INTERVAL", "100ms")
-                                .timeout(300)
                                 .run();
     INFO(name << ": " << outcome);
     CHECK(outcome.clean());

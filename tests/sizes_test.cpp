@@ -14,6 +14,7 @@
 #include "tests/program.h"
 #include "tests/setuid.h"
 #include "tests/size_record.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -137,7 +138,7 @@ TEST_CASE("real programs do the same with their sizes recorded") {
        "all = [t.Thread(target=work, args=(n,)) for n in range(4)]\n"
        "[x.start() for x in all]; [x.join() for x in all]; print(sum(out))"}};
   for (const std::vector<std::string>& argv : programs) {
-    if (!installed(argv[0])) continue;
+    if (!at_hand(argv[0])) continue;
     TemporaryFolder folder;
     const auto set = [](Program program) -> Program {
       return program.with("PYTHONMALLOC", "malloc").with("PERL_HASH_SEED", "0");
@@ -153,7 +154,7 @@ TEST_CASE("real programs do the same with their sizes recorded") {
 }
 
 TEST_CASE("a server's sizes are recorded") {
-  if (!installed("redis-server") || !installed("redis-cli")) return;
+  skip_without({"redis-server", "redis-cli"});
   TemporaryFolder folder;
   const std::string script =
       "LD_PRELOAD=" + library_path() +
@@ -251,7 +252,6 @@ TEST_CASE("the checked library says that it records no sizes, a setuid program d
                            " does nothing here: it is for libpktmalloc.so\n");
   CHECK_FALSE(std::filesystem::exists(folder / "s.json"));
   const std::string copy = setuid_copy(program_path("hello", "static"), folder);
-  if (copy.empty()) return;
   REQUIRE(chmod(folder.path().c_str(), 0777) == 0);
   const Outcome setuid = Program({"setpriv", "--reuid=65534", "--clear-groups", copy})
                              .with("PKTMALLOC_SIZES", folder / "s.json")

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 
 namespace {
 
@@ -18,7 +19,7 @@ Outcome soak(const std::string& library, const std::vector<std::string>& program
     command.push_back("--only");
     command.push_back(program);
   }
-  return Program(command).timeout(300).run();
+  return Program(command).run();
 }
 
 bool says(const std::string& text, const std::string& what) {
@@ -41,10 +42,7 @@ TEST_CASE("a program and a server that do the same with the library pass") {
 }
 
 TEST_CASE("a server that refuses root runs as its own user") {
-  if (!installed("pgbench")) {
-    WARN("postgres is not installed");
-    return;
-  }
+  skip_without({"pgbench"});
   const Outcome outcome = soak(library_path(), {"postgres"});
   INFO(outcome);
   CHECK(outcome.status == 0);

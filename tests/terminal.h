@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Terminal: one with a shell in it, by tmux; keys go in, the screen comes out. Whoever waits for
-// something on the screen fails, with what is there, after a minute.
+// something on the screen fails, with what is there, when it does not come.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/patience.h"
 #include "tests/program.h"
 #include "tests/temporary_folder.h"
 
@@ -37,7 +38,7 @@ class Terminal {
 
   // The screen once it is as wanted.
   std::string until(const std::function<bool(const std::string&)>& wanted) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto end = end_of_patience();
     std::string text = screen();
     while (!wanted(text)) {
       if (std::chrono::steady_clock::now() > end) throw std::runtime_error("stays at\n" + text);

@@ -8,6 +8,7 @@
 #include "tests/program.h"
 #include "tests/refused.h"
 #include "tests/running.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 #include "tests/terminal.h"
 
@@ -48,11 +49,6 @@ struct Target {
   std::string pid;
 };
 
-bool no_tmux() {
-  if (!installed("tmux")) WARN("tmux is not installed");
-  return !installed("tmux");
-}
-
 // As it was before: the shell answers, its input is echoed, and the old lines are there again.
 void check_restored(Terminal& terminal) {
   terminal.command("stty -a | grep -c ' echo '; echo over");
@@ -66,7 +62,7 @@ void check_restored(Terminal& terminal) {
 }  // namespace
 
 TEST_CASE("top fits 80 columns and 24 rows, shows rates, and q ends it") {
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   const Target target("works");
   Terminal terminal(80, 24);
   terminal.command("echo before");
@@ -93,7 +89,7 @@ TEST_CASE("top fits 80 columns and 24 rows, shows rates, and q ends it") {
 }
 
 TEST_CASE("keys sort, turn and scroll the table") {
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   const Target target("holds");
   Terminal terminal(80, 24);
   terminal.command(target.top());
@@ -122,7 +118,7 @@ TEST_CASE("keys sort, turn and scroll the table") {
 }
 
 TEST_CASE("top follows the size of its terminal") {
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   const Target target("holds");
   Terminal terminal(80, 24);
   terminal.command(target.top() + "; echo status=$?");
@@ -146,7 +142,7 @@ TEST_CASE("top follows the size of its terminal") {
 }
 
 TEST_CASE("a process that ends is reported in the view, with its last values") {
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   Target target("holds");
   Terminal terminal(80, 24);
   terminal.command(target.top() + "; echo status=$?");
@@ -164,7 +160,7 @@ TEST_CASE("a process that ends is reported in the view, with its last values") {
 }
 
 TEST_CASE("a process that becomes another program is followed") {
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   TemporaryFolder folder;
   // A shell, then on a key press, under the same process id, the program.
   REQUIRE(Program({"mkfifo", folder / "go"}).run().clean());
@@ -182,7 +178,7 @@ TEST_CASE("a process that becomes another program is followed") {
 }
 
 TEST_CASE("without a process id the user chooses one") {
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   const Target target("holds");
   const Target other("holds");
   Terminal terminal(80, 24);
@@ -213,7 +209,7 @@ TEST_CASE("without a process id the user chooses one") {
 }
 
 TEST_CASE("the terminal is restored when a signal ends top") {
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   const Target target("holds");
   for (const auto& [signal, status] : {std::pair{"INT", "130"}, {"TERM", "143"}, {"HUP", "129"}}) {
     Terminal terminal(80, 24);
@@ -285,7 +281,7 @@ TEST_CASE("what top cannot do is told in one line") {
   refused({"redis"}, "redis is not a process id");
   refused({"--sort", "x", target.pid}, "--sort x");
   refused({"--delay", "abc", target.pid}, "--delay: abc is not a number from 0.1 to 3600");
-  if (no_tmux()) return;
+  skip_without({"tmux"});
   for (const auto& [name, fault] : {std::pair<std::string, std::string>{"nothing", "is not known"},
                                     {"dumb", "cannot move its cursor"}}) {
     Terminal terminal(100, 24);

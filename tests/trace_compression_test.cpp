@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/program.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 #include "tools/command/replay/trace.h"
 
@@ -95,7 +96,7 @@ TEST_CASE("what zstd makes of the file is the trace, of real programs and of thr
 }
 
 TEST_CASE("redis-server is recorded compressed and played") {
-  if (!installed("redis-server") || !installed("redis-benchmark")) return;
+  skip_without({"redis-server", "redis-benchmark"});
   TemporaryFolder folder;
   const std::string script =
       "LD_PRELOAD=" + library_path() +

@@ -139,7 +139,6 @@ TEST_CASE("the checked library records nothing and says so in one line") {
 TEST_CASE("a setuid program is not traced") {
   TemporaryFolder folder;
   const std::string copy = setuid_copy(program_path("hello", "static"), folder);
-  if (copy.empty()) return;
   REQUIRE(chmod(folder.path().c_str(), 0777) == 0);
   Program({"setpriv", "--reuid=65534", "--clear-groups", copy})
       .with("PKTMALLOC_TRACE", folder / "t")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc tune: programs that are recorded, tuned and run with their table.
+#include "tests/skip.h"
 #include "tests/tune.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ TEST_CASE("sizes that are recorded and tuned need the memory that was predicted"
 }
 
 TEST_CASE("in a real program slack and resident memory fall as predicted") {
-  if (!installed("sqlite3")) return;
+  skip_without({"sqlite3"});
   TemporaryFolder folder;
   // Its process at the moment when it holds the whole table, as seen from outside.
   const auto look = [&](const std::string& option, const std::string& value) {
@@ -80,7 +81,7 @@ TEST_CASE("real programs do the same with the table that was tuned to them") {
       {"/usr/bin/python3", "-c",
        "import json\nprint(sum(len(json.dumps({str(i): [i] * (i % 99)})) for i in range(9000)))"}};
   for (const std::vector<std::string>& argv : programs) {
-    if (!installed(argv[0])) continue;
+    if (!at_hand(argv[0])) continue;
     TemporaryFolder folder;
     const auto run = [&](const std::string& option, const std::string& value) {
       return Program(argv)

@@ -23,6 +23,6 @@ fuzz:  ## the heap under libFuzzer and the address sanitizer (SECONDS=60)
 	$(MAKE) --no-print-directory $(FUZZ)/heap_fuzz
 	@mkdir -p $(FUZZ)/corpus
 	$(FUZZ)/heap_fuzz -verbosity=0 -max_total_time=$(SECONDS) -max_len=1000 -len_control=0 -use_cmp=0 \
-	  -timeout=20 -rss_limit_mb=4096 -artifact_prefix=$(FUZZ)/ $(FUZZ)/corpus || \
+	  -rss_limit_mb=4096 -artifact_prefix=$(FUZZ)/ $(FUZZ)/corpus || \
 	  { echo "fuzz: found a fault; see $(FUZZ)/crash-*; $(FUZZ)/heap_fuzz FILE repeats it," \
 	    "with -minimize_crash=1 -runs=20000 it is made smaller"; exit 1; }

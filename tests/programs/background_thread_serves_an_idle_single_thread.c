@@ -8,6 +8,6 @@ int main(void) {
   peak_part(0, kPeakObjects);
   CHECK(resident_mib() > 140);
   end_peak_part(0, kPeakObjects);
-  expect_little_memory_within(4, idle);
+  wait_for_little_memory(idle);
   return 0;
 }

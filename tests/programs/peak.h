@@ -22,14 +22,7 @@ static inline void end_peak_part(int from, int to) {
   for (int i = from; i < to; ++i) free(peak_objects[i]);
 }
 
-// Tells the memory that is still there if it does not become little in time.
-static inline void expect_little_memory_within(double seconds, void (*meanwhile)(void)) {
-  const double start = now_seconds();
-  double resident = resident_mib();
-  while (resident > 16 && now_seconds() < start + seconds) {
-    meanwhile();
-    resident = resident_mib();
-  }
-  if (resident > 16) dprintf(2, "%.1f MiB resident after %.1f s\n", resident, seconds);
-  CHECK(resident <= 16);
+// Where it does not become little, whoever started the program loses patience.
+static inline void wait_for_little_memory(void (*meanwhile)(void)) {
+  while (resident_mib() > 16) meanwhile();
 }

@@ -22,9 +22,3 @@ static inline void sleep_ms(long ms) {
   while (nanosleep(&left, &left) != 0) {
   }
 }
-
-static inline double now_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}

@@ -9,16 +9,16 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "plugin.h"
 #include "random.h"
+#include "resident.h"
 #include "threads.h"
 
 enum { kRounds = 300 };
 
-static atomic_int interrupted;
+static atomic_int interrupted, running;
 
 static void on_signal(int number) {
   (void)number;
@@ -47,6 +47,13 @@ static void* deep(void* number) {
     *slot = at_depth(next_random(&random), (int)(next_random(&random) % 24));
   }
   for (int i = 0; i < 64; ++i) free(held[i]);
+  return NULL;
+}
+
+static void* deep_and_interrupted(void* number) {
+  do {
+    deep(number);
+  } while (atomic_load(&interrupted) == 0);
   return NULL;
 }
 
@@ -93,19 +100,35 @@ static void* fork_often(void* unused) {
   return NULL;
 }
 
+static void* (*const kWork[])(void*) = {deep_and_interrupted, deep_and_interrupted, walk_loader,
+                                        load_and_unload,      come_and_go,          fork_often};
+enum { kThreads = sizeof kWork / sizeof kWork[0] };
+
+static void* run(void* number) {
+  kWork[(size_t)number](number);
+  atomic_fetch_sub(&running, 1);
+  return NULL;
+}
+
+// A signal to whichever thread the system chooses, but this one; the next when it has come.
+static void interrupt_others(void) {
+  sigset_t signals;
+  CHECK(sigemptyset(&signals) == 0 && sigaddset(&signals, SIGUSR1) == 0);
+  CHECK(pthread_sigmask(SIG_BLOCK, &signals, NULL) == 0);
+  for (int sent = 0; atomic_load(&running) > 0; sleep_ms(1)) {
+    if (atomic_load(&interrupted) < sent) continue;
+    CHECK(kill(getpid(), SIGUSR1) == 0);
+    ++sent;
+  }
+}
+
 int main(void) {
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-  CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-  const struct itimerval each = {{0, 1000}, {0, 1000}};
-  CHECK(setitimer(ITIMER_REAL, &each, NULL) == 0);
-  void* (*const work[])(void*) = {deep,        deep,      walk_loader, load_and_unload,
-                                  come_and_go, fork_often};
-  enum { kThreads = sizeof work / sizeof work[0] };
+  CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
   pthread_t threads[kThreads];
-  for (size_t i = 0; i < kThreads; ++i) {
-    CHECK(pthread_create(&threads[i], NULL, work[i], (void*)(i + 1)) == 0);
-  }
+  atomic_store(&running, kThreads);
+  start_threads(threads, kThreads, run);
+  interrupt_others();
   join_threads(threads, kThreads);
-  CHECK(atomic_load(&interrupted) > 0);
   return 0;
 }

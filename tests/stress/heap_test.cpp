@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned kWorkers = 3;
 constexpr unsigned kBoard = 256;
 
-// Workers that swap parcels of several classes while `other` runs on the test's own thread, again
+// Workers that swap parcels of several classes while `other` runs on the test's own thread, once
 // and again until they are done.
 class Workshop {
  public:
@@ -34,7 +34,9 @@ class Workshop {
       work(number, rounds);
       --running;
     });
-    while (running > 0) other();
+    do {
+      other();
+    } while (running > 0);
     crew.join();
   }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/patience.h"
 #include "tests/unit/started_heap.h"
 
 using namespace pktmalloc;
@@ -44,10 +45,10 @@ void age(StartedHeap& heap, unsigned ticks) {
   for (unsigned n = 0; n < ticks; ++n) heap->age();
 }
 
-// Repeats `light` until `done`, for as long as a slow machine may need.
+// Repeats `light` until `done`.
 template <typename Light, typename Done>
 bool eventually(Light&& light, Done&& done) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto end = end_of_patience();
   while (!done()) {
     if (std::chrono::steady_clock::now() > end) return false;
     light();

@@ -6,10 +6,25 @@
 #include <thread>
 
 #include "preload/base/lock_rank.h"
+#include "tests/skip.h"
 #include "tests/unit/child.h"
 
 using namespace pktmalloc;
 using pktmalloc::test::end_of_child;
+
+namespace {
+
+// Asked by another thread.
+bool is_free(Mutex& mutex) {
+  bool got = false;
+  std::thread([&] {
+    got = mutex.try_lock();
+    if (got) mutex.unlock();
+  }).join();
+  return got;
+}
+
+}  // namespace
 
 // Mutexes here are static because a Mutex has no destructor: on the stack a second one would lie
 // where the first did, and the thread sanitizer would take them for one.
@@ -20,16 +35,18 @@ TEST_CASE("locks taken in the order of their ranks are taken") {
     const Lock first(ageing);
     const Lock second(caches);
     const Lock third(area);
+    CHECK(!is_free(ageing));
+    CHECK(!is_free(caches));
+    CHECK(!is_free(area));
   }
   const Lock alone(area);
-  SUCCEED();
+  CHECK(is_free(ageing));
+  CHECK(is_free(caches));
+  CHECK(!is_free(area));
 }
 
 TEST_CASE("a lock of a lower rank than one held aborts, in the debug build") {
-  if (!kCheckLockRanks) {
-    WARN("lock ranks are not checked in this variant");
-    return;
-  }
+  if (!kCheckLockRanks) skip("this variant does not check lock ranks");
   const auto ending = end_of_child([] {
     static Mutex caches{LockRank::kCaches}, area{LockRank::kArea};
     area.lock();
@@ -40,10 +57,7 @@ TEST_CASE("a lock of a lower rank than one held aborts, in the debug build") {
 }
 
 TEST_CASE("a lock taken twice aborts, and so do two of one rank, in the debug build") {
-  if (!kCheckLockRanks) {
-    WARN("lock ranks are not checked in this variant");
-    return;
-  }
+  if (!kCheckLockRanks) skip("this variant does not check lock ranks");
   CHECK(end_of_child([] {
           static Mutex mutex{LockRank::kCaches};
           mutex.lock();
@@ -77,23 +91,21 @@ TEST_CASE("the rank of a lock that was given back holds nobody up") {
 TEST_CASE("ranks are counted by thread") {
   static Mutex area{LockRank::kArea}, caches{LockRank::kCaches};
   const Lock lock(area);
-  std::thread([&] { const Lock other(caches); }).join();
-  SUCCEED();
+  bool is_taken = false;
+  std::thread([&] {
+    const Lock other(caches);
+    is_taken = !is_free(caches);
+  }).join();
+  CHECK(is_taken);
 }
 
 TEST_CASE("a try for a lock that another thread holds fails at once") {
   static Mutex mutex{LockRank::kAgeing};
-  bool got = true;
   {
     const Lock lock(mutex);
-    std::thread([&] { got = mutex.try_lock(); }).join();
-    CHECK_FALSE(got);
+    CHECK(!is_free(mutex));
   }
-  std::thread([&] {
-    got = mutex.try_lock();
-    if (got) mutex.unlock();
-  }).join();
-  CHECK(got);
+  CHECK(is_free(mutex));
 }
 
 TEST_CASE("magazine areas rank above every class") {
