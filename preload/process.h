@@ -32,6 +32,9 @@ Cache* enter_thread();
 // was made for it now.
 bool past_destructors();
 
+// Not in the child of vfork, which works in its parent's memory.
+bool in_own_memory();
+
 // Forks that this process descends from, counted from where the library was loaded.
 const std::atomic<uint64_t>& fork_count();
 

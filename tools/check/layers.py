@@ -12,6 +12,7 @@ import sys
 
 # Top to bottom; files of one line are on one level and do not include each other.
 SIZECLASS = [
+    "heap_addresses",
     "heap",
     "ageing window",
     "cache",
@@ -25,7 +26,7 @@ SIZECLASS = [
     "keep_errno",
 ]
 PRELOAD = [
-    "malloc new introspection dlopen",
+    "malloc new introspection dlopen address_limit",
     "front",
     "checked_entry life",
     "quarantine",
