@@ -95,16 +95,18 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
     late_at += SlabArea::late_bytes(c, place.slabs());
   }
   piece_shift_ = objects.piece_shift;
-  bytes_ = objects.bytes();
+  quick_bytes_ = bytes_ = objects.bytes();
   base_ = objects.base;
   return true;
 }
 
 void Heap::stop() {
   if (!started_) return;
-  memory::release(reinterpret_cast<void*>(base_), bytes_);
-  memory::release(bookkeeping_, bookkeeping_bytes_);
-  bytes_ = 0;
+  if (quick_bytes_ > 0) {  // else not all that lies there is ours
+    memory::release(reinterpret_cast<void*>(base_), bytes_);
+    memory::release(bookkeeping_, bookkeeping_bytes_);
+  }
+  quick_bytes_ = bytes_ = 0;
   started_ = false;
 }
 
@@ -113,8 +115,9 @@ Cache* Heap::new_cache() {
   if (end > cache_committed_bytes_) {
     // Steps of 256 KiB: about forty threads.
     const size_t target = std::min(round_up(end, size_t{256} << 10), cache_region_bytes_);
+    const auto commit = quick_bytes_ > 0 ? memory::commit : memory::map;
     if (end > target ||
-        !memory::commit(cache_region_ + cache_committed_bytes_, target - cache_committed_bytes_)) {
+        !commit(cache_region_ + cache_committed_bytes_, target - cache_committed_bytes_)) {
       return nullptr;
     }
     cache_committed_bytes_ = target;
@@ -211,12 +214,6 @@ uint64_t Heap::trim(Cache* cache, Cache* second) {
   return ageing_.trim(supply_);
 }
 
-// Not the slabs of magazines: whoever comes late to a depot's head may still read one.
-void Heap::decommit(Cache* cache) {
-  trim(cache);
-  for (unsigned i = 0; i < classes_.count() && started_; ++i) areas_[i].decommit_purged();
-}
-
 // The depots are frozen as well: the system copies a forking process page by page while its other
 // threads run, so a stack that changes meanwhile could show the child one magazine in two places.
 void Heap::lock_all() {
@@ -251,6 +248,7 @@ void Heap::statistics(HeapStatistics& out) {
   out = HeapStatistics{};
   if (!started_) return;
   out.classes = classes_.count();
+  uint64_t committed = 0;
   const Lock ageing_lock(ageing_.mutex());
   const Lock caches_lock(caches_mutex_);
   for (unsigned i = 0; i < classes_.count(); ++i) {
@@ -264,6 +262,7 @@ void Heap::statistics(HeapStatistics& out) {
     out.of[i] = class_statistics(classes_[id].object_bytes, areas_[i].slab_bytes(), area, sum,
                                  ageing_.aged(id));
     out.metadata_bytes += area.record_bytes;
+    committed += out.of[i].committed_bytes;
   }
   for (const Cache* cache = caches_; cache != nullptr; cache = cache->next) {
     for (unsigned i = 0; i < kTallies; ++i) out.tallies[i] += cache->tallied(i);
@@ -274,7 +273,7 @@ void Heap::statistics(HeapStatistics& out) {
   }
   out.metadata_bytes += early_committed_bytes_ + cache_committed_bytes_;
   out.area_bytes = area_bytes();
-  out.reserved_bytes = reserved_bytes();
+  out.reserved_bytes = quick_bytes_ > 0 ? reserved_bytes() : committed + out.metadata_bytes;
   out.waiting_bytes = ageing_.waiting_bytes();
   out.threads_seen = threads_seen_;
   out.threads_alive = threads_alive();

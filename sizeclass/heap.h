@@ -5,7 +5,7 @@
 //     p - base =  | stripe | class | slab in piece | offset in slab |
 //
 // The address is the index: owner() is a subtraction, a comparison and a shift. Before start() it
-// says of every pointer that it is not ours.
+// says of every pointer that it is not ours. When addresses were given back, it looks closer.
 //
 // The program's threads reach their Cache in their own way (preload/process/thread.h); the heap
 // only keeps the list of them. allocate() and release() accept no cache and then work on the slabs
@@ -57,6 +57,14 @@ class Heap {
   uintptr_t owner(const void* p) const {
     const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
     if (distance >= bytes_) return kMaxClasses;
+    const uintptr_t owner = (distance >> piece_shift_) % kMaxClasses;
+    const bool all_ours = quick_bytes_ > 0;
+    return all_ours || areas_[owner].holds(base_ + distance) ? owner : kMaxClasses;
+  }
+  // The same for the fast path, which passes on what is not ours: then that is everything.
+  uintptr_t quick_owner(const void* p) const {
+    const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
+    if (distance >= quick_bytes_) return kMaxClasses;
     return (distance >> piece_shift_) % kMaxClasses;
   }
   static constexpr bool is_class(uintptr_t owner) { return owner < kMaxClasses; }
@@ -99,6 +107,10 @@ class Heap {
   // system refuses memory: every slab that was purged is committed anew, one by one, from then on.
   void decommit(Cache* cache);
 
+  // Gives back all addresses but those of used slabs: for when they are to be few. From then
+  // on they are had again as they are needed, where nobody else got them meanwhile.
+  void give_back_addresses();
+
   // For a background thread, see Ageing.
   uint64_t age() { return ageing_.run(supply_); }
   uint64_t waiting_bytes() const { return Ageing::waiting_in_all(supply_); }
@@ -128,7 +140,6 @@ class Heap {
   static constexpr size_t kCacheRegionMost = size_t{512} << 20;
 
   bool reserve(const HeapConfig& config, unsigned area_shift);
-  bool commit_caches(size_t bytes);
   Cache* new_cache();
   Cache* take_cache();
 
@@ -136,6 +147,7 @@ class Heap {
   // table is: loads with acquire would cost free two instructions. The creation of a thread orders
   // them, because start() comes before (docs/concurrency.md, after the atomics).
   uintptr_t base_ = 0;
+  uintptr_t quick_bytes_ = 0;  // as bytes_; 0: addresses were given back, not all are ours
   uintptr_t bytes_ = 0;
   unsigned piece_shift_ = 0;
   bool started_ = false;

@@ -38,9 +38,22 @@ void* reserve(size_t bytes, size_t alignment) {
   return reinterpret_cast<void*>(aligned);
 }
 
-void release(void* start, size_t bytes) {
+bool release(void* start, size_t bytes) {
   const KeepErrno keep;
-  munmap(start, bytes);
+  return munmap(start, bytes) == 0;
+}
+
+bool map(void* start, size_t bytes) {
+  const KeepErrno keep;
+  void* const p = mmap(start, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (p == MAP_FAILED) return false;
+  if (p != start) {  // Linux before 4.17 takes the address for a hint
+    munmap(p, bytes);
+    return false;
+  }
+  committed.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
 }
 
 bool commit(void* start, size_t bytes) {

@@ -17,8 +17,12 @@ size_t page_bytes();
 // nullptr when the system refuses.
 void* reserve(size_t bytes, size_t alignment);
 
-// Gives a whole reservation back.
-void release(void* start, size_t bytes);
+// Gives a reservation back, or pages of one. False when the system refuses (too many mappings).
+bool release(void* start, size_t bytes);
+
+// Has these pages again that were given back, as by commit(). False also when they are somebody
+// else's by now.
+bool map(void* start, size_t bytes);
 
 // Makes reserved pages readable and writable, zero at first touch. False when the system refuses;
 // then nothing has changed. Page-aligned, within one reservation.

@@ -135,20 +135,25 @@ uint32_t SlabArea::slab_to_fill() {
       const uint32_t slab = kept_.lowest();
       kept_.erase(slab);
       empty_.insert(slab);
-    } else if (const uint32_t slab = purged_.lowest(); slab != SlabSet::kNone) {
-      if (purges_decommitted_ > 0 && !memory::commit(start_of(slab), slab_bytes())) {
-        return SlabSet::kNone;
-      }
-      purged_.erase(slab);
-      counts_.purged_slabs = purged_.count();
-      empty_.insert(slab);
-      counts_.free_objects += class_.objects_per_slab;
-      if (growth_ != nullptr) growth_->opened_again(slab_bytes());
-    } else if (!open_fresh_slab()) {
+    } else if (!reopen_purged_slab() && !open_fresh_slab()) {
       return SlabSet::kNone;
     }
   }
   return empty_.lowest();
+}
+
+// The lowest; false also when its addresses are somebody else's by now.
+bool SlabArea::reopen_purged_slab() {
+  const uint32_t slab = purged_.lowest();
+  if (slab == SlabSet::kNone) return false;
+  const bool usable = !unmaps_purged_ && purges_decommitted_ == 0;
+  if (!usable && !make_usable(start_of(slab), slab_bytes())) return false;
+  purged_.erase(slab);
+  counts_.purged_slabs = purged_.count();
+  empty_.insert(slab);
+  counts_.free_objects += class_.objects_per_slab;
+  if (growth_ != nullptr) growth_->opened_again(slab_bytes());
+  return true;
 }
 
 bool SlabArea::open_fresh_slab() {
@@ -177,7 +182,7 @@ bool SlabArea::commit_slab(uint32_t slab) {
   // Under a tight limit a single slab may still be had where a step is refused.
   for (const uint32_t slabs : {std::min(generous, place_.piece_end(slab) - slab), uint32_t{1}}) {
     const size_t bytes = size_t{slabs} << class_.slab_shift;
-    if (memory::commit(start_of(slab), bytes)) {
+    if (make_usable(start_of(slab), bytes)) {
       counts_.committed_bytes += bytes;
       ++counts_.commits;
       return true;
@@ -194,7 +199,7 @@ bool SlabArea::commit_record(uint32_t slab) {
   const size_t end = round_up(need + std::min(counts_.record_bytes, kCommitLeast), page);
   const size_t all = round_up(late_sets_bytes_ + size_t{place_.slabs()} * record_bytes_, page);
   const size_t target = std::min(end, all);
-  if (!memory::commit(late_sets_ + counts_.record_bytes, target - counts_.record_bytes)) {
+  if (!make_usable(late_sets_ + counts_.record_bytes, target - counts_.record_bytes)) {
     return false;
   }
   counts_.record_bytes = target;
@@ -207,36 +212,46 @@ uint32_t SlabArea::tick() {
 }
 
 uint32_t SlabArea::purge_some(uint32_t most) {
-  mutex_.lock();
-  uint32_t low = empty_.highest();
-  uint32_t count = 0;
-  if (low != SlabSet::kNone && most > 0) {
-    const uint32_t begin = place_.piece_begin(low);
-    for (count = 1; count < most && low > begin && empty_.contains(low - 1); ++count) --low;
-    for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
-    counts_.free_objects -= uint64_t{count} * class_.objects_per_slab;
-    empty_low_.remove(count);
-    count_empty();
-  }
-  mutex_.unlock();
-  if (count == 0) return 0;
-
-  const size_t bytes = size_t{count} << class_.slab_shift;
-  const bool gone = memory::purge(start_of(low), bytes);
-
   const Lock lock(mutex_);
-  SlabSet& now_in = gone ? purged_ : kept_;
-  for (uint32_t i = 0; i < count; ++i) now_in.insert(low + i);
-  if (!gone) {
-    counts_.free_objects += uint64_t{count} * class_.objects_per_slab;
-    count_empty();
-    return count;
+  uint32_t low = empty_.highest();
+  if (low == SlabSet::kNone || most == 0) return 0;
+  const uint32_t begin = place_.piece_begin(low);
+  uint32_t count = 1;
+  for (; count < most && low > begin && empty_.contains(low - 1); ++count) --low;
+  const uint64_t objects = uint64_t{count} * class_.objects_per_slab;
+  for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
+  counts_.free_objects -= objects;
+  empty_low_.remove(count);
+  if (purge_run(low, count)) {
+    const size_t bytes = size_t{count} << class_.slab_shift;
+    ++counts_.purges;
+    counts_.purged_total_bytes += bytes;
+    if (growth_ != nullptr) growth_->purged(bytes);
+  } else {
+    for (uint32_t i = 0; i < count; ++i) kept_.insert(low + i);
+    counts_.free_objects += objects;
   }
   counts_.purged_slabs = purged_.count();
-  ++counts_.purges;
-  counts_.purged_total_bytes += bytes;
-  if (growth_ != nullptr) growth_->purged(bytes);
+  count_empty();
   return count;
+}
+
+// Of slabs that are in no set. The lock is open meanwhile, unless the addresses go as well: then
+// holds() must know before they can be somebody else's.
+bool SlabArea::purge_run(uint32_t low, uint32_t count) {
+  const size_t bytes = size_t{count} << class_.slab_shift;
+  if (unmaps_purged_) {
+    for (uint32_t i = 0; i < count; ++i) purged_.insert(low + i);
+    if (memory::release(start_of(low), bytes)) return true;
+    for (uint32_t i = 0; i < count; ++i) purged_.erase(low + i);
+    return false;
+  }
+  count_empty();
+  mutex_.unlock();
+  const bool gone = memory::purge(start_of(low), bytes);
+  mutex_.lock();
+  for (uint32_t i = 0; i < count && gone; ++i) purged_.insert(low + i);
+  return gone;
 }
 
 void SlabArea::forget_kept() {
@@ -251,12 +266,11 @@ void SlabArea::forget_kept() {
 void SlabArea::decommit_purged() {
   const Lock lock(mutex_);
   const uint32_t fresh = fresh_.load(std::memory_order_relaxed);
-  const size_t used_bytes = size_t{fresh} << class_.slab_shift;
-  if (counts_.committed_bytes > used_bytes &&
-      memory::decommit(start_of(fresh), counts_.committed_bytes - used_bytes)) {
-    counts_.committed_bytes = used_bytes;
-  }
-  if (counts_.purges == purges_decommitted_) return;  // nothing was purged since
+  const size_t ahead = counts_.committed_bytes - (size_t{fresh} << class_.slab_shift);
+  const auto give = maps_ ? memory::release : memory::decommit;
+  if (ahead > 0 && give(start_of(fresh), ahead)) counts_.committed_bytes -= ahead;
+  // Nothing was purged since, or the addresses went as well.
+  if (counts_.purges == purges_decommitted_ || unmaps_purged_) return;
   purges_decommitted_ = counts_.purges;
   for (uint32_t slab = 0, end; slab < fresh; slab = std::max(end, slab + 1)) {
     const uint32_t piece_end = std::min(fresh, place_.piece_end(slab));
@@ -275,6 +289,8 @@ uint64_t SlabArea::resident_bytes() {
   uint64_t bytes = 0;
   for (uint32_t slab = 0, end; slab < committed; slab = end) {
     end = std::min(committed, place_.piece_end(slab));
+    if (unmaps_purged_) end = slab + 1;
+    if (slab < fresh_.load(std::memory_order_relaxed) && is_purged(slab)) continue;
     bytes += memory::resident_bytes(start_of(slab), size_t{end - slab} << class_.slab_shift);
   }
   return bytes;

@@ -27,6 +27,7 @@
 #include "sizeclass/class_table.h"
 #include "sizeclass/growth.h"
 #include "sizeclass/low_water.h"
+#include "sizeclass/memory.h"
 #include "sizeclass/mutex.h"
 #include "sizeclass/slab_set.h"
 #include "sizeclass/statistics.h"
@@ -55,6 +56,13 @@ class SlabArea {
   // Takes back slots[0..count). Reports and aborts on an object that is free already or is none.
   void drain(const uintptr_t* slots, uint32_t count);
 
+  // Does the address lie in a slab that may have objects with the program? Takes no lock: for a
+  // live object the answer does not change.
+  bool holds(uintptr_t address) const {
+    const uint64_t slab = place_.find(address).slab;
+    return slab < fresh_.load(std::memory_order_relaxed) && !is_purged(static_cast<uint32_t>(slab));
+  }
+
   // Where the object begins that the address lies in; 0: in no object of a slab that was ever used.
   // Takes no lock.
   uintptr_t object_at(uintptr_t address) const {
@@ -66,11 +74,11 @@ class SlabArea {
     return address - at.offset + uintptr_t{object} * class_.object_bytes;
   }
 
-  // Calls visit(start) for every object of the slabs that were ever used, free ones too. Takes no
-  // lock.
+  // Calls visit(start) for every object of the slabs in use, free ones too. Takes no lock.
   template <typename Visit>
   void each_object(Visit visit) const {
     for (uint32_t slab = 0; slab < fresh_.load(std::memory_order_relaxed); ++slab) {
+      if (is_purged(slab)) continue;
       const uintptr_t start = place_.start_of(slab);
       for (uint32_t i = 0; i < class_.objects_per_slab; ++i) {
         visit(start + uintptr_t{i} * class_.object_bytes);
@@ -92,6 +100,20 @@ class SlabArea {
 
   // Decommits the purged slabs, and what is committed ahead: for when the system refuses memory.
   void decommit_purged();
+
+  // Under the lock: from now on nothing is reserved but what was used, and with `purged` not
+  // what is purged either; the caller gives it back. next_mapped() tells which slabs stay: it moves
+  // on to the next one; false when there is none.
+  void map_as_needed(bool purged) {
+    maps_ = true;
+    unmaps_purged_ = purged;
+    counts_.committed_bytes = counts_.used_slabs << class_.slab_shift;
+  }
+  bool next_mapped(uint32_t& slab) const {
+    while (slab < counts_.used_slabs && unmaps_purged_ && is_purged(slab)) ++slab;
+    return slab < counts_.used_slabs;
+  }
+  const void* late() const { return late_sets_; }  // bookkeeping, as start() was given it
 
   // Not those that are kept: these will not go.
   uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }
@@ -116,7 +138,14 @@ class SlabArea {
 
   Record& record(uint32_t slab);
   void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }
+  // Below fresh_.
+  bool is_purged(uint32_t slab) const { return purged_.contains(slab); }
+  bool make_usable(void* start, size_t bytes) {
+    return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
+  }
+  bool purge_run(uint32_t low, uint32_t count);
   uint32_t slab_to_fill();
+  bool reopen_purged_slab();
   bool open_fresh_slab();
   bool commit_slab(uint32_t slab);
   bool commit_record(uint32_t slab);
@@ -142,6 +171,8 @@ class SlabArea {
   std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
   AreaStatistics counts_{};                // record_bytes from late_sets_
   uint64_t purges_decommitted_ = 0;        // purges at the latest decommit_purged(); 0: none yet
+  bool maps_ = false;           // nothing is reserved; what is needed is mapped, not committed
+  bool unmaps_purged_ = false;  // and what is purged is unmapped
 };
 
 }  // namespace pktmalloc

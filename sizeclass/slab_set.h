@@ -42,7 +42,10 @@ class SlabSet {
     while (word(high_) == 0) --high_;
     return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero(word(high_)));
   }
-  bool contains(uint32_t slab) { return (word(slab / 64) & bit(slab)) != 0; }
+  bool contains(uint32_t slab) const {
+    const uint32_t w = slab / 64;
+    return ((w == 0 ? first_ : rest_[w - 1]) & bit(slab)) != 0;
+  }
   uint32_t count() const { return count_; }
 
  private:

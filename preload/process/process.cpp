@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -31,6 +32,7 @@ namespace {
 constinit Mutex start_mutex{lock_rank(OuterRank::kStart)};
 constinit std::atomic<bool> started = false;
 constinit std::atomic<uint64_t> forks = 0;
+constinit pid_t process = 0;
 constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever
 pthread_key_t exit_key;
 constinit bool have_exit_key = false;
@@ -91,6 +93,7 @@ void after_fork_in_parent() {
 void after_fork_in_child() {
   unlock_after_fork();  // the lock of all FILEs was made anew by fork
   forks.fetch_add(1, std::memory_order_relaxed);
+  process = getpid();
   heap.forget_other_threads(this_thread.cache);
   each_part(&Part::forked);
 }
@@ -116,6 +119,7 @@ void start_process() {
   if (started.load(std::memory_order_relaxed)) return;
   read_options();
   set_misuse_handler(on_misuse);
+  process = getpid();
   HeapConfig config;
   config.address_limit = address_limit();
   config.interval_ms = options().age_ms;
@@ -179,6 +183,8 @@ bool past_destructors() {
   return pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
          sigismember(&blocked, __SIGRTMIN) == 1;
 }
+
+bool in_own_memory() { return getpid() == process; }
 
 const std::atomic<uint64_t>& fork_count() { return forks; }
 

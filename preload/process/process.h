@@ -8,6 +8,9 @@
 
 namespace pktmalloc {
 
+// Not in the child of vfork, which works in its parent's memory.
+bool in_own_memory();
+
 // Forks that this process descends from, counted from where the library was loaded.
 const std::atomic<uint64_t>& fork_count();
 

@@ -47,7 +47,7 @@ inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
 }
 
 inline void release(void* p, Told = {}) {
-  const uintptr_t owner = heap.owner(p);
+  const uintptr_t owner = heap.quick_owner(p);
   if (Heap::is_class(owner) && this_thread.releases_to->release(static_cast<ClassId>(owner), p))
       [[likely]] {
     return;
@@ -57,11 +57,11 @@ inline void release(void* p, Told = {}) {
 
 // p is not null, 0 < bytes <= PTRDIFF_MAX. On failure p is untouched.
 inline void* reallocate(void* p, size_t bytes) {
-  const uintptr_t owner = heap.owner(p);
+  const uintptr_t owner = heap.quick_owner(p);
   if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
   if (resizes_in_place(owner, bytes)) return p;
   if (observing) [[unlikely]]
-    return reallocate_observed(p, bytes);
+    return reallocate_pooled(p, bytes);
   const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   void* moved = allocate<allocate_slow>(bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;

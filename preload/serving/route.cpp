@@ -237,6 +237,9 @@ void* reallocate_foreign_sampled(Site site, void* p, size_t bytes) {
 }  // namespace
 
 void* reallocate_foreign(void* p, size_t bytes) {
+  const uintptr_t owner = heap.owner(p);
+  if (Heap::is_class(owner))
+    return resizes_in_place(owner, bytes) ? p : reallocate_pooled(p, bytes);
   if (sampling && !this_thread.forking) [[unlikely]]
     return reallocate_foreign_sampled(this_site(), p, bytes);
   const size_t old_bytes = next_allocator().usable_size(p);
@@ -252,9 +255,9 @@ void* reallocate_foreign(void* p, size_t bytes) {
   return reallocate_into_pool(p, old_bytes, bytes);
 }
 
-void* reallocate_observed(void* p, size_t bytes) {
+void* reallocate_pooled(void* p, size_t bytes) {
   const size_t old_bytes = usable_size(p);
-  void* const moved = move_observed(p, old_bytes, bytes);
+  void* const moved = reallocate_into_pool(p, old_bytes, bytes);
   return moved == nullptr && bytes <= old_bytes ? p : moved;
 }
 

@@ -22,10 +22,10 @@ void* allocate_slow(size_t bytes);
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes);
 // `alignment` is a power of two.
 void* allocate_aligned(size_t alignment, size_t bytes);
-// p is not null and not ours, bytes not 0. On failure p is untouched.
+// p is not null and no quick_owner() knows it, bytes not 0. On failure p is untouched.
 void* reallocate_foreign(void* p, size_t bytes);
-// p is ours, and there are observers.
-void* reallocate_observed(void* p, size_t bytes);
+// p is ours and cannot stay where it is, or there are observers.
+void* reallocate_pooled(void* p, size_t bytes);
 
 // Keeps errno. p may be null or foreign.
 void release_slow(void* p);

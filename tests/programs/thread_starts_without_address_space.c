@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The thread has a stack; the system refuses all new mappings.
+// The thread has a stack, and there was one like it before; the system refuses all new mappings.
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -18,13 +18,14 @@ static void* run(void* unused) {
 }
 
 int main(void) {
-  free(malloc(100));
   pthread_attr_t attributes;
   CHECK(pthread_attr_init(&attributes) == 0);
   CHECK(pthread_attr_setstack(&attributes, stack, sizeof stack) == 0);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, &attributes, run, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
   const struct rlimit none = {0, RLIM_INFINITY};
   CHECK(setrlimit(RLIMIT_AS, &none) == 0);
-  pthread_t thread;
   CHECK(pthread_create(&thread, &attributes, run, NULL) == 0);
   CHECK(pthread_join(thread, NULL) == 0);
   return 0;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// setrlimit and prlimit as libc's, which are one system call. But when a program lowers its own
+// limit of address space (RLIMIT_AS) below what is reserved, it could map nothing any more, and
+// without us it could: so the heap gives back what it does not use.
+//
+// Weak, because a program linked with the archive may have its own.
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/base/export.h"
+#include "preload/process/process.h"
+#include "preload/process/thread.h"
+#include "sizeclass/keep_errno.h"
+
+namespace {
+
+using namespace pktmalloc;
+
+int set_limit(pid_t process, int resource, const void* limit, void* old) {
+  const long result = syscall(SYS_prlimit64, process, resource, limit, old);
+  if (result == 0 && resource == RLIMIT_AS && limit != nullptr && !this_thread.forking) {
+    const KeepErrno keep;
+    rlimit ours{};  // whichever process it was set for
+    if (getrlimit(RLIMIT_AS, &ours) == 0 && ours.rlim_cur < heap.reserved_bytes() &&
+        in_own_memory()) {
+      heap.give_back_addresses();
+    }
+  }
+  return static_cast<int>(result);
+}
+
+}  // namespace
+
+extern "C" {
+
+[[gnu::weak]] PKTMALLOC_EXPORT int setrlimit(int resource, const rlimit* limit) noexcept {
+  return set_limit(0, resource, limit, nullptr);
+}
+
+[[gnu::weak]] PKTMALLOC_EXPORT int setrlimit64(int resource, const rlimit64* limit) noexcept {
+  return set_limit(0, resource, limit, nullptr);
+}
+
+[[gnu::weak]] PKTMALLOC_EXPORT int prlimit(pid_t process, __rlimit_resource resource,
+                                           const rlimit* limit, rlimit* old) noexcept {
+  return set_limit(process, resource, limit, old);
+}
+
+[[gnu::weak]] PKTMALLOC_EXPORT int prlimit64(pid_t process, __rlimit_resource resource,
+                                             const rlimit64* limit, rlimit64* old) noexcept {
+  return set_limit(process, resource, limit, old);
+}
+
+}  // extern "C"

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// How a heap does with little where the system gives little: Heap::decommit, where that is memory,
+// and give_back_addresses.
+#include "sizeclass/heap.h"
+#include "sizeclass/memory.h"
+
+namespace pktmalloc {
+namespace {
+
+// A reservation of which some stretches stay, told in ascending order.
+class Reservation {
+ public:
+  explicit Reservation(const void* start) : at_(reinterpret_cast<uintptr_t>(start)) {}
+
+  void keep(const void* start, size_t bytes) {
+    if (bytes == 0) return;
+    end(start);
+    at_ += bytes;
+  }
+
+  void keep_slabs(const SlabArea* areas, unsigned count) {
+    uint32_t next[kMaxClasses]{};  // of each area, the slab to look at
+    for (;;) {
+      unsigned lowest = count;
+      uintptr_t start = ~uintptr_t{0};
+      for (unsigned i = 0; i < count; ++i) {
+        if (!areas[i].next_mapped(next[i])) continue;
+        const uintptr_t its = areas[i].place().start_of(next[i]);
+        if (its < start) {
+          start = its;
+          lowest = i;
+        }
+      }
+      if (lowest == count) return;
+      keep(reinterpret_cast<void*>(start), areas[lowest].slab_bytes());
+      ++next[lowest];
+    }
+  }
+
+  void end(const void* end) {
+    const uintptr_t to = reinterpret_cast<uintptr_t>(end);
+    if (to > at_) memory::release(reinterpret_cast<void*>(at_), to - at_);
+    at_ = to;
+  }
+
+ private:
+  uintptr_t at_;  // up to here it is done
+};
+
+}  // namespace
+
+// Not the slabs of magazines: whoever comes late to a depot's head may still read one.
+void Heap::decommit(Cache* cache) {
+  trim(cache);
+  for (unsigned i = 0; i < classes_.count() && started_; ++i) areas_[i].decommit_purged();
+}
+
+void Heap::give_back_addresses() {
+  if (!started_) return;
+  lock_all();
+  if (quick_bytes_ > 0) {
+    quick_bytes_ = 0;  // before the first address can be somebody else's
+    for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].map_as_needed(true);
+    // Whoever comes late to a depot's head may still read a purged magazine.
+    for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).map_as_needed(false);
+
+    Reservation objects(reinterpret_cast<void*>(base_));
+    objects.keep_slabs(areas_, classes_.count());
+    objects.end(reinterpret_cast<void*>(base_ + bytes_));
+
+    char* const start = static_cast<char*>(bookkeeping_);
+    Reservation bookkeeping(start);
+    bookkeeping.keep(start + memory::page_bytes(), early_committed_bytes_);
+    bookkeeping.keep(cache_region_, cache_committed_bytes_);
+    const auto keep_records = [&](const SlabArea& area) {
+      bookkeeping.keep(area.late(), area.counts().record_bytes);
+    };
+    for (unsigned i = 0; i < kMagazineSizes; ++i) keep_records(store_.area(i));
+    for (unsigned i = 0; i < classes_.count(); ++i) keep_records(areas_[i]);
+    bookkeeping.keep_slabs(&store_.area(0), kMagazineSizes);
+    bookkeeping.end(start + bookkeeping_bytes_);
+  }
+  unlock_all();
+}
+
+}  // namespace pktmalloc

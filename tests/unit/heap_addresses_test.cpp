@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// A heap that gave back the addresses it does not use.
+#include <sys/mman.h>
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tests/unit/started_heap.h"
+
+using namespace pktmalloc;
+using namespace pktmalloc::test;
+
+namespace {
+
+constexpr ClassId kId{5};
+constexpr size_t kPage = 4096;
+
+// Somebody else's page at that address; nullptr if the system does not give it.
+void* take_page(void* at) {
+  void* const p = mmap(at, kPage, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  return p == MAP_FAILED ? nullptr : p;
+}
+
+char* slab_of(void* object, uintptr_t further) {
+  const uintptr_t start = reinterpret_cast<uintptr_t>(object) / kPage * kPage;
+  return reinterpret_cast<char*>(start + further * kPage);
+}
+
+bool is_ours(StartedHeap& heap, const void* p) { return Heap::is_class(heap->owner(p)); }
+
+std::vector<uint64_t*> take(StartedHeap& heap, Cache* cache, size_t most = ~size_t{0}) {
+  std::vector<uint64_t*> objects;
+  while (objects.size() < most) {
+    void* const p = heap->allocate(cache, kId);
+    if (p == nullptr) break;
+    objects.push_back(static_cast<uint64_t*>(p));
+    *objects.back() = objects.size();
+  }
+  return objects;
+}
+
+}  // namespace
+
+TEST_CASE("addresses that were given back can be somebody else's, and are had again otherwise") {
+  StartedHeap heap(tiny());
+  Cache* cache = heap->attach();
+  auto* live = static_cast<uint64_t*>(heap->allocate(cache, kId));
+  *live = 1;
+  CHECK(heap->quick_owner(live) == index(kId));
+  CHECK(is_ours(heap, slab_of(live, 100)));
+  CHECK(take_page(slab_of(live, 100)) == nullptr);
+
+  heap->give_back_addresses();
+  CHECK(*live == 1);
+  CHECK(heap->owner(live) == index(kId));
+  CHECK_FALSE(Heap::is_class(heap->quick_owner(live)));
+  CHECK(heap.statistics().reserved_bytes < 2 << 20);
+  void* const page = take_page(slab_of(live, 100));
+  REQUIRE(page != nullptr);
+  CHECK_FALSE(is_ours(heap, page));
+
+  // Up to that page.
+  const std::vector<uint64_t*> objects = take(heap, cache);
+  const uint32_t in_slab = heap->classes()[kId].objects_per_slab;
+  CHECK(objects.size() + 1 == 100 * in_slab);
+  uint64_t wrong = 0;
+  for (size_t i = 0; i < objects.size(); ++i) {
+    wrong += *objects[i] != i + 1 || heap->owner(objects[i]) != index(kId);
+  }
+  CHECK(wrong == 0);
+  munmap(page, kPage);
+  CHECK(take(heap, cache).size() > 50 * in_slab);
+  // Never a second time: what lies in between is not the heap's.
+  void* const other = take_page(slab_of(live, 0) - kPage);
+  heap->give_back_addresses();
+  if (other != nullptr) *static_cast<char*>(other) = 1;
+  CHECK(*live == 1);
+}
+
+TEST_CASE("slabs that are purged after addresses were given back are nobody's") {
+  StartedHeap heap(tiny());
+  Cache* cache = heap->attach();
+  heap->give_back_addresses();
+  const size_t count = capacity(heap.heap, kId) / 3;
+  const std::vector<uint64_t*> objects = take(heap, cache, count);
+  REQUIRE(objects.size() == count);
+  for (uint64_t* object : objects) heap->release(cache, kId, object);
+  CHECK(heap->trim(cache) > 0);
+  CHECK(heap->resident_bytes() == 0);
+  CHECK_FALSE(is_ours(heap, objects.front()));
+  void* const page = take_page(slab_of(objects[0], 0));
+  REQUIRE(page != nullptr);
+  heap->decommit(cache);
+  *static_cast<char*>(page) = 1;
+  CHECK(take(heap, cache, count).size() == count);
+}
