@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "preload/base/kept_stderr.h"
 #include "preload/base/options.h"
 #include "preload/contract/writer.h"
-#include "preload/reports/report.h"
 #include "preload/stacks/symbols.h"
 
 namespace pktmalloc::checked {
@@ -56,7 +56,8 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   va_end(arguments);
 
   char buffer[1000];
-  Writer out(report_descriptor(), buffer, sizeof buffer);
+  const int fd = kept_stderr();
+  Writer out(fd >= 0 ? fd : STDERR_FILENO, buffer, sizeof buffer);
   const Demangler demangler(!options().check_reports);
   uintptr_t frames[kStackFrames];
   unsigned first;

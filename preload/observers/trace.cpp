@@ -13,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
@@ -21,7 +22,6 @@
 #include "preload/observers/trace_buffer.h"
 #include "preload/observers/trace_file.h"
 #include "preload/process/thread.h"
-#include "preload/reports/report.h"
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
 
@@ -243,7 +243,7 @@ void on_process_exit() {
   if (!file.append(last)) end = trace::State::kStopped;
   file.close(end);
   ended = true;
-  report_tell("calls", file.path(), "replay");
+  tell_file("calls", file.path(), "replay");
 }
 
 void look_for_fork() {

@@ -12,9 +12,9 @@
 
 #include <climits>
 
+#include "preload/base/report_file.h"
 #include "preload/contract/trace_format.h"
 #include "preload/observers/compressor.h"
-#include "preload/reports/report_file.h"
 
 namespace pktmalloc {
 

@@ -11,8 +11,8 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/window.h"
 #include "preload/process/heap.h"
+#include "preload/process/passes.h"
 #include "preload/process/process.h"
-#include "preload/serving/route.h"
 
 extern "C" {
 PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};

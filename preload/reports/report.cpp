@@ -8,43 +8,23 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/base/report_file.h"
 #include "preload/contract/format.h"
 #include "preload/observers/sizes.h"
 #include "preload/profile/format_profile.h"
 #include "preload/profile/leaks.h"
 #include "preload/profile/profile.h"
-#include "preload/reports/report_file.h"
 #include "preload/reports/snapshot.h"
 #include "sizeclass/mutex.h"
 
 namespace pktmalloc {
 
 namespace {
-
-// A copy of stderr, far from the numbers that programs count on; some, such as GNU coreutils, close
-// theirs in an exit handler, before library destructors run.
-constexpr int kFarDescriptor = 500;
-int stderr_copy = -1;
-struct stat stderr_identity;
-
-bool is_our_stderr(int fd) {
-  struct stat now;
-  return fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == stderr_identity.st_dev &&
-         now.st_ino == stderr_identity.st_ino;
-}
-
-// Descriptors may have been closed and reused for the program's own files: only what still is the
-// stderr of the start is written to. -1 if it is gone.
-int find_stderr() {
-  if (is_our_stderr(STDERR_FILENO)) return STDERR_FILENO;
-  return is_our_stderr(stderr_copy) ? stderr_copy : -1;
-}
-
-bool tells() { return options().tell != 0 && options().tell == getpid(); }
 
 // What a report needs and the stack of a small thread has no room for.
 struct Room {
@@ -66,10 +46,21 @@ constinit Room room{};
 unsigned reports = 0;
 bool ended = false;  // the one at exit was the last
 
+// In the format of the path's ending.
+void write_statistics(Writer& out) {
+  if (room.file.ends_with(".json")) {
+    write_json(out, this_process(), room.snapshot);
+  } else if (room.file.ends_with(".prom")) {
+    write_prometheus(out, room.snapshot);
+  } else {
+    write_text(out, this_process(), room.snapshot);
+  }
+}
+
 void report_statistics(bool at_exit) {
   const char* pattern = options().stats_path;
   if (*pattern == '\0') {
-    const int fd = find_stderr();
+    const int fd = kept_stderr();
     if (fd >= 0) room.write_to(fd);
     return;
   }
@@ -78,8 +69,8 @@ void report_statistics(bool at_exit) {
   ReportFile& file = room.file;
   if (!file.name(pattern, reports)) {
     message("PKTMALLOC_STATS=%s: %s", pattern, strerrordesc_np(ENAMETOOLONG));
-  } else if (file.write(room.snapshot) && at_exit) {
-    report_tell("statistics", file.path, file.ends_with(".json") ? "report" : nullptr);
+  } else if (file.write("statistics", write_statistics) && at_exit) {
+    tell_file("statistics", file.path, file.ends_with(".json") ? "report" : nullptr);
   }
 }
 
@@ -100,12 +91,12 @@ void report_content(const Content& content, const char* pattern, bool at_exit) {
   if (!file.name(pattern, reports)) {
     message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerrordesc_np(ENAMETOOLONG));
   } else if (file.write(content.what, content.print) && at_exit) {
-    report_tell(content.told, file.path, content.reader);
+    tell_file(content.told, file.path, content.reader);
   }
 }
 
 void report_leaks() {
-  const int fd = find_stderr();
+  const int fd = kept_stderr();
   if (fd < 0) return;
   Writer out(fd, room.file.buffer, sizeof room.file.buffer);
   write_leaks(out);
@@ -128,13 +119,9 @@ void report(bool at_exit) {
 
 void load() {
   const char* path = options().stats_path;
-  const bool to_stderr = (path != nullptr && *path == '\0') || options().profile_leaks || tells();
-  if (!to_stderr) return;
-  const int saved_errno = errno;
-  if (fstat(STDERR_FILENO, &stderr_identity) == 0) {
-    stderr_copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
-  }
-  errno = saved_errno;
+  const bool to_stderr =
+      (path != nullptr && *path == '\0') || options().profile_leaks || tells_files();
+  if (to_stderr) keep_stderr();
 }
 
 void at_exit() {
@@ -156,19 +143,6 @@ void forked() {
 constinit const Part report_part{.load = load, .exit = at_exit, .forked = forked};
 
 void report_meanwhile() { report(false); }
-
-int report_descriptor() {
-  const int fd = find_stderr();
-  return fd >= 0 ? fd : STDERR_FILENO;
-}
-
-void report_tell(const char* what, const char* path, const char* command) {
-  if (!tells()) return;
-  const int fd = find_stderr();
-  if (fd < 0) return;
-  if (command == nullptr) return message_to(fd, "%s are in %s", what, path);
-  message_to(fd, "%s are in %s; read them with: pktmalloc %s %s", what, path, command, path);
-}
 
 void report_now() {
   const Mapped<Room> own;

@@ -15,14 +15,6 @@ extern const Part report_part;
 // While the program runs; from one thread (reporter.h).
 void report_meanwhile();
 
-// The descriptor that was stderr at load and still is, else 2; where nothing is to be written to
-// stderr at exit, always 2.
-int report_descriptor();
-
-// In the process that PKTMALLOC_TELL names: where a file is and, unless nullptr, the command that
-// reads it.
-void report_tell(const char* what, const char* path, const char* command);
-
 // As text on stderr, now.
 void report_now();
 

@@ -6,9 +6,9 @@
 
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
+#include "preload/process/passes.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
-#include "preload/serving/route.h"
 
 namespace pktmalloc {
 

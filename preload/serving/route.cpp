@@ -7,6 +7,7 @@
 #include "preload/observers/observer.h"
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
+#include "preload/process/passes.h"
 #include "preload/process/thread.h"
 #include "preload/profile/sampler.h"
 #include "preload/reports/reporter.h"
@@ -16,19 +17,6 @@
 
 namespace pktmalloc {
 namespace {
-
-constinit PassCounts passes{};
-
-void count_pass(PassReason reason, size_t bytes) {
-  const auto row = static_cast<unsigned>(reason);
-  const auto band = static_cast<unsigned>(
-      std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes) - kSizeBandEnd);
-  if (this_thread.cache != nullptr) {
-    this_thread.cache->tally(pass_tally(row, band));
-  } else {
-    passes[row][band].fetch_add(1, std::memory_order_relaxed);
-  }
-}
 
 void* allocate_pooled(ClassId id) {
   Cache* cache = cache_of_this_thread();
@@ -260,8 +248,6 @@ void* reallocate_pooled(void* p, size_t bytes) {
   void* const moved = reallocate_into_pool(p, old_bytes, bytes);
   return moved == nullptr && bytes <= old_bytes ? p : moved;
 }
-
-const PassCounts& passed_counts() { return passes; }
 
 namespace {
 

@@ -6,11 +6,8 @@
 // no class has, has a size whose class is off (PKTMALLOC_CLASSES), or whose class is exhausted.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 
-#include "preload/contract/statistics.h"
 #include "preload/process/part.h"
 
 namespace pktmalloc {
@@ -32,10 +29,5 @@ void release_slow(void* p);
 
 // 0 for null; the next allocator's answer for foreign pointers.
 size_t usable_size(void* p);
-
-// Requests passed on since start by threads without a cache, by PassReason and size band; those
-// with one tally them there (statistics.h).
-using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
-const PassCounts& passed_counts();
 
 }  // namespace pktmalloc

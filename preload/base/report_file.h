@@ -13,7 +13,6 @@
 
 #include <climits>
 
-#include "preload/contract/statistics.h"
 #include "preload/contract/writer.h"
 
 namespace pktmalloc {
@@ -40,10 +39,8 @@ struct ReportPath {
 // For a file that is written at once. 12 KB: not for the stack, which in a small thread has no
 // room.
 struct ReportFile : ReportPath {
-  // In the format of the path's ending. What goes wrong is told in one line; then false.
-  bool write(const Snapshot& snapshot);
-
-  // As `print` prints it; `what` is for the line that says that it cannot be written.
+  // As `print` prints it. What goes wrong is told in one line, in which it is called `what`; then
+  // false.
   bool write(const char* what, void (*print)(Writer& out));
 
   char temporary[PATH_MAX + 32];  // the name that it has until it is whole

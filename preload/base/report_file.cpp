@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/reports/report_file.h"
+#include "preload/base/report_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,23 +11,10 @@
 
 #include "preload/base/message.h"
 #include "preload/base/options.h"
-#include "preload/contract/format.h"
-#include "preload/reports/snapshot.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
-
-// False with errno if any of it failed.
-template <typename Print>
-bool write_to(int fd, ReportFile& file, Print print) {
-  Writer out(fd, file.buffer, sizeof file.buffer);
-  print(out);
-  const bool written = out.finish();
-  const int saved_errno = errno;
-  close(fd);
-  errno = saved_errno;
-  return written;
-}
 
 // Symbolic links of the system's own, and the only ones that are followed.
 bool names_descriptor(const char* path) {
@@ -78,26 +65,6 @@ int open_place(const char* path, const char* name, bool& is_new) {
   return open_as_it_is(path, O_CREAT | (names_descriptor(path) ? O_APPEND : O_TRUNC));
 }
 
-template <typename Print>
-bool write_whole(ReportFile& file, const char* what, Print print) {
-  const char* const path = file.path;
-  const char* const temporary = file.temporary;
-  snprintf(file.temporary, sizeof file.temporary, "%s.%d.tmp", path, getpid());
-  bool is_new;
-  const int fd = open_place(path, temporary, is_new);
-  bool written = fd >= 0 && write_to(fd, file, print);
-  if (is_new) {
-    written = written && rename(temporary, path) == 0;
-    if (!written) {
-      const int saved_errno = errno;
-      unlink(temporary);
-      errno = saved_errno;
-    }
-  }
-  if (!written) message("cannot write %s to %s: %s", what, path, file.why(errno));
-  return written;
-}
-
 }  // namespace
 
 bool ReportPath::name(const char* pattern, unsigned number) {
@@ -136,20 +103,25 @@ bool ReportPath::ends_with(const char* ending) const {
   return length >= ending_length && strcmp(path + length - ending_length, ending) == 0;
 }
 
-bool ReportFile::write(const Snapshot& snapshot) {
-  return write_whole(*this, "statistics", [&](Writer& out) {
-    if (ends_with(".json")) {
-      write_json(out, this_process(), snapshot);
-    } else if (ends_with(".prom")) {
-      write_prometheus(out, snapshot);
-    } else {
-      write_text(out, this_process(), snapshot);
-    }
-  });
-}
-
 bool ReportFile::write(const char* what, void (*print)(Writer& out)) {
-  return write_whole(*this, what, print);
+  snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, getpid());
+  bool is_new;
+  const int fd = open_place(path, temporary, is_new);
+  bool written = fd >= 0;
+  if (written) {
+    Writer out(fd, buffer, sizeof buffer);
+    print(out);
+    written = out.finish();
+    const KeepErrno keep;
+    close(fd);
+  }
+  if (is_new) {
+    written = written && rename(temporary, path) == 0;
+    const KeepErrno keep;
+    if (!written) unlink(temporary);
+  }
+  if (!written) message("cannot write %s to %s: %s", what, path, why(errno));
+  return written;
 }
 
 int ReportPath::open_growing() const {

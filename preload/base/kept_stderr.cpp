@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "preload/base/kept_stderr.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "sizeclass/keep_errno.h"
+
+namespace pktmalloc {
+namespace {
+
+// Far from the numbers that programs count on.
+constexpr int kFarDescriptor = 500;
+int copy = -1;
+struct stat identity;
+
+bool is_ours(int fd) {
+  struct stat now;
+  return fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == identity.st_dev &&
+         now.st_ino == identity.st_ino;
+}
+
+}  // namespace
+
+void keep_stderr() {
+  const KeepErrno keep;
+  if (fstat(STDERR_FILENO, &identity) != 0) return;
+  copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
+}
+
+int kept_stderr() {
+  if (is_ours(STDERR_FILENO)) return STDERR_FILENO;
+  return is_ours(copy) ? copy : -1;
+}
+
+bool tells_files() { return options().tell != 0 && options().tell == getpid(); }
+
+void tell_file(const char* what, const char* path, const char* command) {
+  if (!tells_files()) return;
+  const int fd = kept_stderr();
+  if (fd < 0) return;
+  if (command == nullptr) return message_to(fd, "%s are in %s", what, path);
+  message_to(fd, "%s are in %s; read them with: pktmalloc %s %s", what, path, command, path);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "preload/process/passes.h"
+
+#include <algorithm>
+
+#include "preload/process/thread.h"
+
+namespace pktmalloc {
+namespace {
+
+constinit PassCounts passes{};
+
+}  // namespace
+
+void count_pass(PassReason reason, size_t bytes) {
+  const auto row = static_cast<unsigned>(reason);
+  const auto band = static_cast<unsigned>(
+      std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes) - kSizeBandEnd);
+  if (this_thread.cache != nullptr) {
+    this_thread.cache->tally(pass_tally(row, band));
+  } else {
+    passes[row][band].fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+const PassCounts& passed_counts() { return passes; }
+
+}  // namespace pktmalloc
