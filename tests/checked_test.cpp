@@ -108,6 +108,7 @@ TEST_CASE("the programs of tests/programs run under the checked library") {
       "realloc_shrinks_in_place",                         // writes to the size before the last
       "realloc_at_the_border_of_the_pool",                // asks for the class of a request
       "peak_of_random_sizes",                             // prints
+      "ends_on_the_smallest_stack",                       // prints
       "objects_lie_somewhere",                            // prints
       "system_calls",                                     // a launcher, needs arguments
       "is_read_from_outside",                             // needs arguments

@@ -78,6 +78,7 @@ bool ReportPath::name(const char* pattern, unsigned number) {
   bool fits = true;
   if (*pattern != '/' && *start_folder() != '\0') {
     fits = append(start_folder(), strlen(start_folder())) && append("/", 1);
+    while (strncmp(pattern, "./", 2) == 0) pattern += 2;
   }
   for (const char* p = pattern; *p != '\0' && fits; ++p) {
     char digits[16];
