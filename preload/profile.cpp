@@ -226,13 +226,13 @@ unsigned profile_frames(StackId stack, uintptr_t* frames) {
   return count - own;
 }
 
-void profile_lock() {
+void profile_lock() AROUND_FORK {
   if (!active) return;
   stop_unwinding();
   mutex.lock();
 }
 
-void profile_unlock() {
+void profile_unlock() AROUND_FORK {
   if (!active) return;
   mutex.unlock();
   allow_unwinding();

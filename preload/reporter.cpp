@@ -106,8 +106,8 @@ void reporter_end() {
   asked.store(0, std::memory_order_relaxed);
 }
 
-void reporter_lock() { thread.mutex().lock(); }
-void reporter_unlock() { thread.mutex().unlock(); }
+void reporter_lock() AROUND_FORK { thread.mutex().lock(); }
+void reporter_unlock() AROUND_FORK { thread.mutex().unlock(); }
 
 void reporter_forget() {
   asked.store(0, std::memory_order_relaxed);

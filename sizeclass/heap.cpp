@@ -127,7 +127,6 @@ Cache* Heap::new_cache() {
   return cache;
 }
 
-// Under caches_mutex_.
 Cache* Heap::take_cache() {
   Cache* cache = free_caches_;
   if (cache != nullptr) {

@@ -97,7 +97,7 @@ class SlabArea {
   uint64_t resident_bytes();
   // Where they lie, for a reader outside of the process (window.h).
   const AreaStatistics& counts() const { return counts_; }
-  Mutex& mutex() { return mutex_; }
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
  private:
   struct Record {
@@ -107,14 +107,14 @@ class SlabArea {
   static size_t record_bytes(const SizeClass& size_class);
   static size_t set_bytes(uint32_t slabs);
 
-  Record& record(uint32_t slab);
+  Record& record(uint32_t slab) UNDER(mutex_);
   void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }
-  uint32_t slab_to_fill();
-  bool open_fresh_slab();
-  bool commit_slab(uint32_t slab);
-  bool commit_record(uint32_t slab);
-  void change_free(uint32_t slab, Record& r, uint64_t free);
-  void count_empty() {
+  uint32_t slab_to_fill() UNDER(mutex_);
+  bool open_fresh_slab() UNDER(mutex_);
+  bool commit_slab(uint32_t slab) UNDER(mutex_);
+  bool commit_record(uint32_t slab) UNDER(mutex_);
+  void change_free(uint32_t slab, Record& r, uint64_t free) UNDER(mutex_);
+  void count_empty() UNDER(mutex_) {
     counts_.empty_slabs = empty_.count();
     empty_count_.store(empty_.count(), std::memory_order_relaxed);
   }
@@ -124,17 +124,17 @@ class SlabArea {
   size_t record_bytes_ = 0;
   Growth* growth_ = nullptr;
   AreaPlace place_;
-  std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_, which
-                                     // guards all below
-  char* early_records_ = nullptr;    // of slabs below SlabSet::kInlineSlabs
-  char* late_sets_ = nullptr;        // bits of the three sets
-  char* late_records_ = nullptr;     // of the other slabs
+  char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs
+  char* late_sets_ = nullptr;      // bits of the three sets
+  char* late_records_ = nullptr;   // of the other slabs
   size_t late_sets_bytes_ = 0;
-  SlabSet partial_, empty_, purged_;
-  LowWater empty_low_;
-  std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
-  AreaStatistics counts_{};                // record_bytes from late_sets_
-  uint64_t purges_decommitted_ = 0;        // purges at the latest decommit_purged(); 0: none yet
+  std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_
+  SlabSet partial_ GUARDED_BY(mutex_), empty_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
+  LowWater empty_low_ GUARDED_BY(mutex_);
+  std::atomic<uint32_t> empty_count_ = 0;       // = empty_.count(), to be read without the lock
+  AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes from late_sets_
+  // Purges at the latest decommit_purged(); 0: none yet.
+  uint64_t purges_decommitted_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace pktmalloc

@@ -22,7 +22,7 @@ SIZECLASS = [
     "class_table growth low_water slab_set mutex stripes",
     "statistics",
     "allowance area_place budget class_id classes clock memory misuse owned rounding",
-    "keep_errno",
+    "keep_errno thread_safety",
 ]
 PRELOAD = [
     "malloc new introspection dlopen",
