@@ -44,7 +44,7 @@ class SlabArea {
              void* late);
 
   // Who is told of each slab that is opened, fresh or purged; nobody until then.
-  void tell(Growth& growth) { growth_ = &growth; }
+  void set_growth(Growth& growth) { growth_ = &growth; }
 
   // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many;
   // fewer only when the area is exhausted or the system refuses memory.
