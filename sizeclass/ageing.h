@@ -82,9 +82,9 @@ class Ageing {
   const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
 
   // Objects of the class that went from the depot to slabs since start; guarded by mutex().
-  uint64_t aged(ClassId id) const { return aged_[index(id)]; }
+  uint64_t aged(ClassId id) const UNDER(mutex_) { return aged_[index(id)]; }
   const uint64_t* aged_counts() const { return aged_; }  // by class
-  Mutex& mutex() { return mutex_; }
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
   Growth& growth() { return growth_; }
 
  private:
@@ -96,13 +96,13 @@ class Ageing {
   };
 
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
-  uint64_t collect(const Supply& supply);
-  void end_tick(const Supply& supply, uint64_t now);
-  bool end_growth_tick(const Supply& supply, uint64_t now, bool with_hook);
-  void end_ticks(const Supply& supply, uint64_t now);
-  void work(const Supply& supply, uint64_t until_us);
-  bool step(const Supply& supply, unsigned line);
-  bool drain_one(const Supply& supply, unsigned line);
+  uint64_t collect(const Supply& supply) UNDER(mutex_);
+  void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
+  bool end_growth_tick(const Supply& supply, uint64_t now, bool with_hook) UNDER(mutex_);
+  void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
+  void work(const Supply& supply, uint64_t until_us) UNDER(mutex_);
+  bool step(const Supply& supply, unsigned line) UNDER(mutex_);
+  bool drain_one(const Supply& supply, unsigned line) UNDER(mutex_);
   static SlabArea& area(const Supply& supply, unsigned line);
   static uint32_t rounds_in(const Supply& supply, unsigned line);
   static uint64_t waiting_with(const Supply& supply, unsigned line, uint64_t stacked);
@@ -120,9 +120,9 @@ class Ageing {
   std::atomic<void (*)()> wake_ = nullptr;
   void (*tick_hook_)() = nullptr;
   Growth growth_;
-  Line lines_[kLines];   // guarded by mutex_, as all below
-  unsigned cursor_ = 0;  // the line that is worked on
-  uint64_t aged_[kMaxClasses]{};
+  Line lines_[kLines] GUARDED_BY(mutex_);
+  unsigned cursor_ GUARDED_BY(mutex_) = 0;  // the line that is worked on
+  uint64_t aged_[kMaxClasses] GUARDED_BY(mutex_){};
 };
 
 }  // namespace pktmalloc

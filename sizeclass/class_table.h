@@ -5,7 +5,7 @@
 // list; never written again, so every thread may read it without a lock. A lookup is one byte load:
 // sizes up to 32 KiB in steps of 16 bytes, above that up to 1 MiB in steps of 4 KiB.
 // Everything derived from a class's size (slab size, objects per slab, the division constant, the
-// rounds of its magazines) is computed in add_class(): change a rule there and nowhere else.
+// rounds of its magazines) is computed in describe(): change a rule there and nowhere else.
 #pragma once
 
 #include <cstddef>

@@ -84,13 +84,13 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   store_.start(magazines, config.slab_shift, early_at, late_at);
   early_at += MagazineStore::early_bytes(config.slab_shift);
   late_at += MagazineStore::late_bytes(magazines, config.slab_shift);
-  for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).tell(ageing_.growth());
+  for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).set_growth(ageing_.growth());
   objects.base = reinterpret_cast<uintptr_t>(start);
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
     const AreaPlace place = objects.place(i, c.slab_shift, c.alignment());
     areas_[i].start(c, LockRank::kArea + i, place, early_at, late_at);
-    areas_[i].tell(ageing_.growth());
+    areas_[i].set_growth(ageing_.growth());
     early_at += SlabArea::early_bytes(c);
     late_at += SlabArea::late_bytes(c, place.slabs());
   }
@@ -113,7 +113,7 @@ void Heap::stop() {
 Cache* Heap::new_cache() {
   const size_t end = (caches_made_ + size_t{1}) * sizeof(Cache);
   if (end > cache_committed_bytes_) {
-    // Steps of 256 KiB: about forty threads.
+    // Steps of 256 KiB: 48 threads.
     const size_t target = std::min(round_up(end, size_t{256} << 10), cache_region_bytes_);
     const auto commit = quick_bytes_ > 0 ? memory::commit : memory::map;
     if (end > target ||
@@ -130,7 +130,6 @@ Cache* Heap::new_cache() {
   return cache;
 }
 
-// Under caches_mutex_.
 Cache* Heap::take_cache() {
   Cache* cache = free_caches_;
   if (cache != nullptr) {

@@ -109,7 +109,7 @@ class Heap {
 
   // Gives back all addresses but those of used slabs: for when they are to be few. From then
   // on they are had again as they are needed, where nobody else got them meanwhile.
-  void give_back_addresses();
+  void give_back_addresses() NOT_FOLLOWED;
 
   // For a background thread, see Ageing.
   uint64_t age() { return ageing_.run(supply_); }
@@ -118,8 +118,8 @@ class Heap {
 
   // Around fork: all locks in rank order, and no exchange through the depots. Other threads may go
   // on inside their own magazines.
-  void lock_all();
-  void unlock_all();
+  void lock_all() AROUND_FORK;
+  void unlock_all() AROUND_FORK;
   // In the child: its other threads are gone. What their magazines held stays counted as cached in
   // threads and is not used again: they may have been changing at the moment of the fork.
   void forget_other_threads(const Cache* mine);
@@ -140,8 +140,8 @@ class Heap {
   static constexpr size_t kCacheRegionMost = size_t{512} << 20;
 
   bool reserve(const HeapConfig& config, unsigned area_shift);
-  Cache* new_cache();
-  Cache* take_cache();
+  Cache* new_cache() UNDER(caches_mutex_);
+  Cache* take_cache() UNDER(caches_mutex_);
 
   // No pointer is ours until start(). These three are plain and read without order, as the class
   // table is: loads with acquire would cost free two instructions. The creation of a thread orders
@@ -165,11 +165,11 @@ class Heap {
   size_t cache_region_bytes_ = 0;
 
   Mutex caches_mutex_{LockRank::kCaches};
-  Cache* caches_ = nullptr;  // all that ever were; guarded by caches_mutex_, as all below
-  Cache* free_caches_ = nullptr;
-  size_t cache_committed_bytes_ = 0;
-  unsigned caches_made_ = 0;
-  uint64_t threads_seen_ = 0;
+  Cache* caches_ GUARDED_BY(caches_mutex_) = nullptr;  // all that ever were
+  Cache* free_caches_ GUARDED_BY(caches_mutex_) = nullptr;
+  size_t cache_committed_bytes_ GUARDED_BY(caches_mutex_) = 0;
+  unsigned caches_made_ GUARDED_BY(caches_mutex_) = 0;
+  uint64_t threads_seen_ GUARDED_BY(caches_mutex_) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
   std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that threads without cache took
 };

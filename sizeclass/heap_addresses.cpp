@@ -18,7 +18,7 @@ class Reservation {
     at_ += bytes;
   }
 
-  void keep_slabs(const SlabArea* areas, unsigned count) {
+  void keep_slabs(const SlabArea* areas, unsigned count) NOT_FOLLOWED {
     uint32_t next[kMaxClasses]{};  // of each area, the slab to look at
     for (;;) {
       unsigned lowest = count;

@@ -47,11 +47,11 @@ class MagazineStore {
   }
 
   // Around fork: every lock in rank order, and the stacks frozen.
-  void lock_all() {
+  void lock_all() AROUND_FORK {
     for (auto& area : areas_) area.mutex().lock();
     for (auto& stack : empties_) stack.freeze();
   }
-  void unlock_all() {
+  void unlock_all() AROUND_FORK {
     for (auto& stack : empties_) stack.thaw();
     for (unsigned n = kMagazineSizes; n-- > 0;) areas_[n].mutex().unlock();
   }

@@ -13,6 +13,7 @@
 #include <cstdlib>
 
 #include "sizeclass/class_id.h"
+#include "sizeclass/thread_safety.h"
 
 namespace pktmalloc {
 
@@ -30,7 +31,7 @@ constexpr LockRank operator+(LockRank rank, unsigned n) {
 
 inline constexpr bool kCheckLockRanks = PKTMALLOC_DEBUG;
 
-class Mutex {
+class LOCK_TYPE Mutex {
  public:
   constexpr explicit Mutex(LockRank rank = LockRank::kArea) : rank_(rank) {}
   Mutex(const Mutex&) = delete;
@@ -39,7 +40,7 @@ class Mutex {
   // Before the first lock(); for mutexes in arrays.
   void set_rank(LockRank rank) { rank_ = rank; }
 
-  void lock() {
+  void lock() LOCKS() {
     if constexpr (kCheckLockRanks) check_order();
     pthread_mutex_lock(&mutex_);
     if constexpr (kCheckLockRanks) highest_held_ = remember();
@@ -49,12 +50,12 @@ class Mutex {
     mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
     below_ = kNothingHeld;
   }
-  bool try_lock() {
+  bool try_lock() LOCKS_IF_TRUE {
     if (pthread_mutex_trylock(&mutex_) != 0) return false;
     if constexpr (kCheckLockRanks) highest_held_ = remember();
     return true;
   }
-  void unlock() {
+  void unlock() UNLOCKS() {
     if constexpr (kCheckLockRanks) highest_held_ = below_;
     pthread_mutex_unlock(&mutex_);
   }
@@ -79,10 +80,10 @@ class Mutex {
   static inline thread_local int highest_held_ = kNothingHeld;  // debug
 };
 
-class Lock {
+class SCOPED_LOCK_TYPE Lock {
  public:
-  explicit Lock(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~Lock() { mutex_.unlock(); }
+  explicit Lock(Mutex& mutex) LOCKS(mutex) : mutex_(mutex) { mutex_.lock(); }
+  ~Lock() UNLOCKS() { mutex_.unlock(); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 

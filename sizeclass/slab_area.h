@@ -47,7 +47,7 @@ class SlabArea {
              void* late);
 
   // Who is told of each slab that is opened, fresh or purged; nobody until then.
-  void tell(Growth& growth) { growth_ = &growth; }
+  void set_growth(Growth& growth) { growth_ = &growth; }
 
   // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many;
   // fewer only when the area is exhausted or the system refuses memory.
@@ -104,12 +104,12 @@ class SlabArea {
   // Under the lock: from now on nothing is reserved but what was used, and with `purged` not
   // what is purged either; the caller gives it back. next_mapped() tells which slabs stay: it moves
   // on to the next one; false when there is none.
-  void map_as_needed(bool purged) {
+  void map_as_needed(bool purged) UNDER(mutex_) {
     maps_ = true;
     unmaps_purged_ = purged;
     counts_.committed_bytes = counts_.used_slabs << class_.slab_shift;
   }
-  bool next_mapped(uint32_t& slab) const {
+  bool next_mapped(uint32_t& slab) const UNDER(mutex_) {
     while (slab < counts_.used_slabs && unmaps_purged_ && is_purged(slab)) ++slab;
     return slab < counts_.used_slabs;
   }
@@ -126,7 +126,7 @@ class SlabArea {
   uint64_t resident_bytes();
   // Where they lie, for a reader outside of the process (window.h).
   const AreaStatistics& counts() const { return counts_; }
-  Mutex& mutex() { return mutex_; }
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
  private:
   struct Record {
@@ -136,21 +136,21 @@ class SlabArea {
   static size_t record_bytes(const SizeClass& size_class);
   static size_t set_bytes(uint32_t slabs);
 
-  Record& record(uint32_t slab);
+  Record& record(uint32_t slab) UNDER(mutex_);
   void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }
   // Below fresh_.
-  bool is_purged(uint32_t slab) const { return purged_.contains(slab); }
-  bool make_usable(void* start, size_t bytes) {
+  bool is_purged(uint32_t slab) const NOT_FOLLOWED { return purged_.contains(slab); }
+  bool make_usable(void* start, size_t bytes) UNDER(mutex_) {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
   }
-  bool purge_run(uint32_t low, uint32_t count);
-  uint32_t slab_to_fill();
-  bool reopen_purged_slab();
-  bool open_fresh_slab();
-  bool commit_slab(uint32_t slab);
-  bool commit_record(uint32_t slab);
-  void change_free(uint32_t slab, Record& r, uint64_t free);
-  void count_empty() {
+  bool purge_run(uint32_t low, uint32_t count) UNDER(mutex_);
+  uint32_t slab_to_fill() UNDER(mutex_);
+  bool reopen_purged_slab() UNDER(mutex_);
+  bool open_fresh_slab() UNDER(mutex_);
+  bool commit_slab(uint32_t slab) UNDER(mutex_);
+  bool commit_record(uint32_t slab) UNDER(mutex_);
+  void change_free(uint32_t slab, Record& r, uint64_t free) UNDER(mutex_);
+  void count_empty() UNDER(mutex_) {
     counts_.empty_slabs = empty_.count() + kept_.count();
     empty_count_.store(empty_.count(), std::memory_order_relaxed);
   }
@@ -160,17 +160,18 @@ class SlabArea {
   size_t record_bytes_ = 0;
   Growth* growth_ = nullptr;
   AreaPlace place_;
-  std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_, which
-                                     // guards all below
-  char* early_records_ = nullptr;    // of slabs below SlabSet::kInlineSlabs
-  char* late_sets_ = nullptr;        // bits of the four sets
-  char* late_records_ = nullptr;     // of the other slabs
+  char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs
+  char* late_sets_ = nullptr;      // bits of the four sets
+  char* late_records_ = nullptr;   // of the other slabs
   size_t late_sets_bytes_ = 0;
-  SlabSet partial_, empty_, kept_, purged_;
-  LowWater empty_low_;
-  std::atomic<uint32_t> empty_count_ = 0;  // = empty_.count(), to be read without the lock
-  AreaStatistics counts_{};                // record_bytes from late_sets_
-  uint64_t purges_decommitted_ = 0;        // purges at the latest decommit_purged(); 0: none yet
+  std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_
+  SlabSet partial_ GUARDED_BY(mutex_), empty_ GUARDED_BY(mutex_), kept_ GUARDED_BY(mutex_),
+      purged_ GUARDED_BY(mutex_);
+  LowWater empty_low_ GUARDED_BY(mutex_);
+  std::atomic<uint32_t> empty_count_ = 0;       // = empty_.count(), to be read without the lock
+  AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes from late_sets_
+  // Purges at the latest decommit_purged(); 0: none yet.
+  uint64_t purges_decommitted_ GUARDED_BY(mutex_) = 0;
   bool maps_ = false;           // nothing is reserved; what is needed is mapped, not committed
   bool unmaps_purged_ = false;  // and what is purged is unmapped
 };

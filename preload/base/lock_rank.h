@@ -23,11 +23,11 @@ enum class OuterRank : uint8_t {
   kGuard,                             // checked: objects before guard pages
   kTraceShared,                       // the trace's buffer that all threads share
   kTraceFile,                         // the trace's file, and which buffers are written to it
-  kCount,
 };
 
 constexpr LockRank lock_rank(OuterRank rank) {
-  return static_cast<LockRank>(static_cast<int>(rank) - static_cast<int>(OuterRank::kCount));
+  return static_cast<LockRank>(static_cast<int>(rank) - static_cast<int>(OuterRank::kTraceFile) -
+                               1);
 }
 
 }  // namespace pktmalloc

@@ -34,14 +34,14 @@ void at_exit() {
   checked::inspect_all();
 }
 
-void lock() {
+void lock() AROUND_FORK {
   stop_unwinding();
   checked::large_objects_mutex().lock();
   checked::quarantine_mutex().lock();
   checked::guard_mutex().lock();
 }
 
-void unlock() {
+void unlock() AROUND_FORK {
   checked::guard_mutex().unlock();
   checked::quarantine_mutex().unlock();
   checked::large_objects_mutex().unlock();

@@ -113,11 +113,11 @@ uint32_t AddressTable::take(const void* p) {
   return static_cast<uint32_t>(found & kIdMask);
 }
 
-void AddressTable::lock() {
+void AddressTable::lock() AROUND_FORK {
   for (Shard& s : shards_) s.mutex.lock();
 }
 
-void AddressTable::unlock() {
+void AddressTable::unlock() AROUND_FORK {
   for (unsigned i = 1U << kShardBits; i-- > 0;) shards_[i].mutex.unlock();
 }
 

@@ -34,14 +34,14 @@ uint64_t tag_of(uint64_t peak_bytes) { return peak_bytes * 0x9E3779B97F4A7C15 >>
 
 constexpr uint64_t kObjects = UINT32_MAX;
 
-bool is_of(uint64_t held, uint64_t tag) { return (held & ~kObjects) == tag; }
+bool has_tag(uint64_t word, uint64_t tag) { return (word & ~kObjects) == tag; }
 
 // What the row held at a peak, provided that `held` is of this one or of one before: then the row
 // has not changed since.
 uint64_t live_since(const SizeHistogram::Row& row, uint64_t tag) {
-  // Partners: the changes of both, in this order, in put_by() and add_to().
+  // Partners: the changes of both, in this order, in note_held() and add_to().
   for (uint64_t held = row.held.load(kAcquire);;) {
-    if (is_of(held, tag)) return held & kObjects;
+    if (has_tag(held, tag)) return held & kObjects;
     const uint64_t live = static_cast<uint64_t>(row.live.load(kAcquire));
     const uint64_t again = row.held.load(kAcquire);
     if (again == held) return live & kObjects;
@@ -85,10 +85,10 @@ uint32_t SizeHistogram::add(size_t bytes, size_t alignment, size_t slot) {
 
 // Before a change. Who loses the race finds it done. The peak is loaded after `held`, so it is none
 // of before that.
-void SizeHistogram::put_by(Row& row) {
+void SizeHistogram::note_held(Row& row) {
   uint64_t held = row.held.load(kAcquire);
   const uint64_t tag = tag_of(peak_bytes_.load());  // in one order with pin_peak()
-  if (is_of(held, tag)) return;
+  if (has_tag(held, tag)) return;
   keep_pinned(row);
   const uint64_t live = static_cast<uint64_t>(row.live.load(kAcquire));
   row.held.compare_exchange_strong(held, tag | (live & kObjects), kBoth);
@@ -99,7 +99,7 @@ void SizeHistogram::put_by(Row& row) {
 void SizeHistogram::keep_pinned(Row& row) {
   uint64_t kept = row.kept.load(kAcquire);
   const uint64_t tag = tag_of(pinned_bytes_.load());
-  if (is_of(kept, tag)) return;
+  if (has_tag(kept, tag)) return;
   row.kept.compare_exchange_strong(kept, tag | live_since(row, tag), kBoth);
 }
 
@@ -115,13 +115,13 @@ uint64_t SizeHistogram::live_at_pinned_peak(const Row& row) const {
   const uint64_t tag = tag_of(pinned_bytes_.load(kRelaxed));
   const uint64_t live = live_since(row, tag);
   const uint64_t kept = row.kept.load(kAcquire);  // was there before `held` was of a later peak
-  return is_of(kept, tag) ? kept & kObjects : live;
+  return has_tag(kept, tag) ? kept & kObjects : live;
 }
 
 void SizeHistogram::add_object(uint32_t number) {
   Row& row = rows_[number];
   add_to(row.calls, uint64_t{1});
-  put_by(row);
+  note_held(row);
   add_to(row.live, int64_t{1});
   const uint64_t total = add_to(total_bytes_, row.bytes);
   uint64_t peak = peak_bytes_.load(kRelaxed);
@@ -131,7 +131,7 @@ void SizeHistogram::add_object(uint32_t number) {
 
 void SizeHistogram::remove_object(uint32_t number) {
   Row& row = rows_[number];
-  put_by(row);
+  note_held(row);
   add_to(row.live, int64_t{-1});
   add_to(total_bytes_, -row.bytes);
 }

@@ -68,7 +68,7 @@ class SizeHistogram {
 
  private:
   uint32_t add(size_t bytes, size_t alignment, size_t slot);
-  void put_by(Row& row);
+  void note_held(Row& row);
   void keep_pinned(Row& row);
 
   Mutex mutex_{lock_rank(OuterRank::kSizeRows)};

@@ -94,13 +94,13 @@ uint64_t now_us() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
 }
 
-void lock() {
+void lock() AROUND_FORK {
   if (!recording_sizes()) return;
   rows_of.lock();
   histogram.mutex().lock();
 }
 
-void unlock() {
+void unlock() AROUND_FORK {
   if (!recording_sizes()) return;
   histogram.mutex().unlock();
   rows_of.unlock();

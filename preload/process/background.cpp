@@ -70,8 +70,8 @@ constinit const Part background_part{
           heap.ageing().use_background(nullptr);
           thread.end(wake);
         },
-    .lock = [] { thread.mutex().lock(); },
-    .unlock = [] { thread.mutex().unlock(); },
+    .lock = []() AROUND_FORK { thread.mutex().lock(); },
+    .unlock = []() AROUND_FORK { thread.mutex().unlock(); },
     .forked =
         [] {
           heap.ageing().use_background(nullptr);

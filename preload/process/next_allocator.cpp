@@ -214,8 +214,8 @@ void load() {
 constinit const Part next_allocator_part{
     .start = [] { heap.ageing().on_tick(tick); },
     .load = load,
-    .lock = [] { mutex.lock(); },
-    .unlock = [] { mutex.unlock(); },
+    .lock = []() AROUND_FORK { mutex.lock(); },
+    .unlock = []() AROUND_FORK { mutex.unlock(); },
 };
 
 }  // namespace pktmalloc

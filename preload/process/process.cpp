@@ -65,7 +65,7 @@ void on_thread_exit(void* cache) {
 // glibc skips its own locks when it forks a process with one thread, and so do we: a signal handler
 // may fork while it interrupts a slow path. Likewise after a misuse: a SIGABRT handler may fork,
 // and the thread may hold a lock of ours for ever.
-void before_fork() {
+void before_fork() AROUND_FORK {
   if (__libc_single_threaded != 0 || aborting) return;
   // fork takes the lock of all FILEs after our handlers, and its holders allocate: we take it
   // first.
@@ -77,7 +77,7 @@ void before_fork() {
 }
 
 // False if before_fork() took no locks.
-bool unlock_after_fork() {
+bool unlock_after_fork() AROUND_FORK {
   if (!this_thread.forking) return false;
   this_thread.forking = false;
   heap.unlock_all();

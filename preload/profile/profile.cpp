@@ -228,13 +228,13 @@ void load() {
   }
 }
 
-void lock() {
+void lock() AROUND_FORK {
   if (!active) return;
   stop_unwinding();
   mutex.lock();
 }
 
-void unlock() {
+void unlock() AROUND_FORK {
   if (!active) return;
   mutex.unlock();
   allow_unwinding();

@@ -108,8 +108,8 @@ constinit const Part reporter_part{
           });
           asked.store(0, std::memory_order_relaxed);
         },
-    .lock = [] { thread.mutex().lock(); },
-    .unlock = [] { thread.mutex().unlock(); },
+    .lock = []() AROUND_FORK { thread.mutex().lock(); },
+    .unlock = []() AROUND_FORK { thread.mutex().unlock(); },
     .forked =
         [] {
           asked.store(0, std::memory_order_relaxed);

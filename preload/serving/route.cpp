@@ -67,7 +67,7 @@ void* try_classes(size_t bytes, PassReason otherwise, bool again, Find find) {
 // limit. Not for requests beyond all that we ever had, and not in the checked library, which looks
 // into free objects.
 template <typename Attempt>
-void* insist(size_t bytes, Attempt attempt) {
+void* retry_if_refused(size_t bytes, Attempt attempt) {
   void* p = attempt(false);
   if (p != nullptr || PKTMALLOC_CHECKED || this_thread.forking ||
       bytes > memory::committed_bytes()) {
@@ -79,7 +79,7 @@ void* insist(size_t bytes, Attempt attempt) {
 }
 
 void* find_object(size_t bytes) {
-  return insist(bytes, [=](bool again) {
+  return retry_if_refused(bytes, [=](bool again) {
     void* q = try_classes(bytes, PassReason::kClassOff, again,
                           [&] { return heap.classes().find(bytes); });
     return q != nullptr ? q : next_allocator().allocate(bytes);
@@ -97,7 +97,7 @@ void* allocate_slow(size_t bytes) {
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
-  void* p = insist(bytes, [=](bool again) {
+  void* p = retry_if_refused(bytes, [=](bool again) {
     void* q = try_classes(bytes, PassReason::kClassOff, again,
                           [&] { return heap.classes().find(bytes); });
     return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
@@ -108,7 +108,7 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
-  void* p = insist(bytes, [=](bool again) {
+  void* p = retry_if_refused(bytes, [=](bool again) {
     void* q = try_classes(bytes, PassReason::kTooAligned, again,
                           [&] { return heap.classes().find_aligned(bytes, alignment); });
     if (q != nullptr) return q;
@@ -233,10 +233,10 @@ void* reallocate_foreign(void* p, size_t bytes) {
   const size_t old_bytes = next_allocator().usable_size(p);
   if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
     const auto attempt = [=](bool) { return next_allocator().reallocate(p, bytes); };
-    if (!observing) return insist(bytes, attempt);
+    if (!observing) return retry_if_refused(bytes, attempt);
     // Before the call: afterwards p may be another thread's already.
     tell_moving(p);
-    void* const moved = insist(bytes, attempt);
+    void* const moved = retry_if_refused(bytes, attempt);
     resized_by_next(this_site(), p, old_bytes, moved, bytes);
     return moved;
   }

@@ -32,9 +32,9 @@ docs:  ## write the generated parts of the documents anew
 	$(PYTHON) tools/check/docs.py
 
 .PHONY: check-tidy
-check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(CHECKED_SOURCES))  ## clang-tidy
+check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(CHECKED_SOURCES))  ## clang-tidy, with what each lock guards
 
 $(BUILD)/tidy/%.cpp: %.cpp $(wildcard sizeclass/*.h preload/*.h preload/*/*.h) .clang-tidy
 	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- -std=c++20 -I. -DPKTMALLOC_DEBUG=1 \
+	clang-tidy --quiet $< -- -std=c++20 -Wthread-safety -I. -DPKTMALLOC_DEBUG=1 \
 	  -DPKTMALLOC_CHECKED=$(if $(findstring /checked/,$<),1,0) && touch $@

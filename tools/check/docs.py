@@ -4,10 +4,10 @@
 
 Without an option writes the generated parts of README.md and docs/benchmarks.md anew, each between
 a pair of marks such as "options begin" and "options end": the table of options from
-preload/contract/options.def, the figures from tools/bench/published.json (written by `make bench-publish`).
-With --check changes nothing and fails where a part is out of date, or where docs/statistics.md does
-not define a key of preload/contract/statistics.def, or docs/conformance.md names a program that is not in
-tests/programs.
+preload/contract/options.def, the figures from tools/bench/published.json (written by
+`make bench-publish`). With --check changes nothing and fails where a part is out of date, or where docs/statistics.md does not
+define a key of preload/contract/statistics.def, docs/conformance.md names a program that is not in
+tests/programs, or docs/concurrency.md lacks a lock's rank or an atomic of the library.
 """
 import json
 import pathlib
@@ -18,6 +18,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 OPTION = re.compile(r"^(?:CHECKED_|NORMAL_)?OPTION\((\w+),\s*" + STRING + r",\s*" + STRING + r",\s*" + STRING + r"\)", re.M)
 STATISTIC = re.compile(r"^(PROCESS|CLASS)_STATISTIC\((\w+),", re.M)
+
+ATOMIC = re.compile(r"^(?:\[\[.*\]\] | |constinit |inline |thread_local )*std::atomic<.+?>\*? ([a-z]\w*)(?!\w*\()",
+                    re.M)
+RANKS = re.compile(r"^enum class (?:Lock|Outer)Rank .*?^};", re.M | re.S)
 
 
 def joined(literals):
@@ -150,6 +154,13 @@ def main(check):
         for name in re.findall(r"`(\w+)`", proof):
             if not list((ROOT / "tests/programs").glob(f"{name}.c*")):
                 faults.append(f"docs/conformance.md: no program {name} in tests/programs")
+    concurrency = (ROOT / "docs/concurrency.md").read_text()
+    for path in (path for folder in ("sizeclass", "preload") for path in sorted((ROOT / folder).rglob("*.[hc]*"))):
+        code = path.read_text()
+        ranks = [name for enum in RANKS.findall(code) for name in re.findall(r"^  (k\w+)", enum, re.M)]
+        for name in ATOMIC.findall(code) + ranks:
+            if not re.search(rf"\b{name}\b", concurrency):
+                faults.append(f"docs/concurrency.md: lacks {name} of {path.relative_to(ROOT)}")
     print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
     return 1 if faults else 0
 

@@ -37,7 +37,7 @@ std::string text_of(const std::string& path) {
   return words;
 }
 
-bool is_of(FileKind kind, const std::string& text) {
+bool looks_like(FileKind kind, const std::string& text) {
   if (kind == FileKind::kHeapProfile) return text.starts_with("heap profile:");
   // Compressed, its header comes as it is behind that of a frame (preload/observers/compressor.h).
   if (kind == FileKind::kTrace) return text.substr(0, 20).find("pkttrace") != std::string::npos;
@@ -53,7 +53,7 @@ Failure wrong_kind(const std::string& path, FileKind wanted) {
   const std::string text = text_of(path);
   for (const FileKind kind :
        {FileKind::kStatistics, FileKind::kHeapProfile, FileKind::kSizes, FileKind::kTrace}) {
-    if (kind == wanted || !is_of(kind, text)) continue;
+    if (kind == wanted || !looks_like(kind, text)) continue;
     const Kind& found = kKinds[static_cast<size_t>(kind)];
     // That word is a subcommand behind `report`.
     const std::string file = path == "profile" ? "./profile" : shell_word(path);
