@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of parts, in the order of the ranks of their locks (process/part.h).
-#include "preload/checked/life.h"
-#include "preload/observers/sizes.h"
+#include "preload/checked/checks_part.h"
+#include "preload/observers/size_recording.h"
 #include "preload/observers/trace.h"
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
@@ -9,8 +9,8 @@
 #include "preload/profile/profile.h"
 #include "preload/reports/open_window.h"
 #include "preload/reports/report.h"
-#include "preload/reports/reporter.h"
-#include "preload/serving/route.h"
+#include "preload/reports/report_thread.h"
+#include "preload/serving/slow_path.h"
 
 namespace pktmalloc {
 

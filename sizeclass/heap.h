@@ -20,7 +20,7 @@
 #include "sizeclass/cache.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/statistics.h"
-#include "sizeclass/window.h"
+#include "sizeclass/heap_window.h"
 
 namespace pktmalloc {
 

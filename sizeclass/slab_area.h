@@ -124,7 +124,7 @@ class SlabArea {
   AreaStatistics statistics();
   // Bytes of the slabs that are in memory, as the system says: a walk over all pages.
   uint64_t resident_bytes();
-  // Where they lie, for a reader outside of the process (window.h).
+  // Where they lie, for a reader outside of the process (heap_window.h).
   const AreaStatistics& counts() const { return counts_; }
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 

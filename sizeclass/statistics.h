@@ -2,7 +2,7 @@
 // Statistics: what the engine counts, and what follows from it; words as in docs/statistics.md.
 //
 // Plain structs of 64-bit numbers, so that a reader outside of the process can copy them as they
-// lie (window.h). Exact when no thread is inside the heap; otherwise each counter is right by
+// lie (heap_window.h). Exact when no thread is inside the heap; otherwise each counter is right by
 // itself and sums may be off by what is under way. Never negative. What can be derived is not
 // counted: class_statistics() derives it, inside the process and outside.
 #pragma once

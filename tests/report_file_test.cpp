@@ -26,7 +26,7 @@ const Written kWritten[] = {{"PKTMALLOC_STATS", "statistics to"},
                             {"PKTMALLOC_TRACE", "the trace"}};
 
 Program shell(const std::string& script, const TemporaryFolder& folder) {
-  return Program({"sh", "-c", script}).in(folder.path()).timeout(20);
+  return Program({"sh", "-c", script}).in(folder.path());
 }
 
 // `hello`, which ends with status 7, as words for a shell.

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "preload/contract/window.h"
+#include "preload/contract/live_window.h"
 #include "tests/program.h"
 #include "tests/refused.h"
 #include "tests/running.h"

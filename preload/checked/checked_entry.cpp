@@ -13,7 +13,7 @@
 #include "preload/checked/lookup.h"
 #include "preload/checked/quarantine.h"
 #include "preload/process/next_allocator.h"
-#include "preload/serving/entry.h"
+#include "preload/serving/fast_path.h"
 #include "preload/stacks/symbols.h"
 
 namespace pktmalloc::checked {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Checked entry: what entry.h is to the normal library. The same functions under the same names;
+// Checked entry: what fast_path.h is to the normal library. The same functions under the same names;
 // each notes where it was called from and leaves the rest to checked_entry.cpp.
 //
 // Every pointer that comes in is looked up (find_object): it may be an object, inside one, or
 // unknown. An unknown one goes to the next allocator, as in the normal library, unless it is of no
-// heap for certain. Raw memory comes from entry.h.
+// heap for certain. Raw memory comes from fast_path.h.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 #include "preload/checked/poison.h"
-#include "preload/serving/entry.h"
+#include "preload/serving/fast_path.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Snapshot: everything that the statistics tell, as plain shapes; the keys are statistics.def's.
-// Taken in the process by snapshot.h, and read from outside of it by the pktmalloc command.
+// Taken in the process by take_snapshot.h, and read from outside of it by the pktmalloc command.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Observers: what sees every call, while an option asks for it (sizes, traces).
 //
 // While there is one, every thread's lists are the null cache's, so each malloc, free and realloc
-// arrives in the slow path (route.cpp), which tells the observers and works on the thread's real
+// arrives in the slow path (slow_path.cpp), which tells the observers and works on the thread's real
 // magazines. Without one the fast path is what it always was.
 //
 // An observer must not allocate, lock anything that is held while something else allocates, or
@@ -33,7 +33,7 @@ struct Observer {
 // At load, before the program has a second thread: from now on `observer` sees all calls.
 void observe(const Observer& observer);
 
-// For route.cpp, when `observing`.
+// For slow_path.cpp, when `observing`.
 void tell_allocated(void* p, size_t bytes, size_t alignment);
 void tell_zeroed(void* p, size_t bytes);
 void tell_released(void* p);

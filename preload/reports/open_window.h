@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens the window (contract/window.h) at load, and keeps what is counted in it alone.
+// Opens the window (contract/live_window.h) at load, and keeps what is counted in it alone.
 #pragma once
 
 #include <cstdint>

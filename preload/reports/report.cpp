@@ -15,11 +15,11 @@
 #include "preload/base/options.h"
 #include "preload/base/report_file.h"
 #include "preload/contract/format.h"
-#include "preload/observers/sizes.h"
+#include "preload/observers/size_recording.h"
 #include "preload/profile/format_profile.h"
-#include "preload/profile/leaks.h"
+#include "preload/profile/format_leaks.h"
 #include "preload/profile/profile.h"
-#include "preload/reports/snapshot.h"
+#include "preload/reports/take_snapshot.h"
 #include "sizeclass/mutex.h"
 
 namespace pktmalloc {

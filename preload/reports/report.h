@@ -12,7 +12,7 @@ namespace pktmalloc {
 // what the options ask for.
 extern const Part report_part;
 
-// While the program runs; from one thread (reporter.h).
+// While the program runs; from one thread (report_thread.h).
 void report_meanwhile();
 
 // As text on stderr, now.

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/stacks/unwinder.h"
+#include "preload/stacks/unwind_tables.h"
 
 namespace pktmalloc {
 

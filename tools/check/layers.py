@@ -24,6 +24,7 @@ FOLDERS = {
 ROOMS = {
     "preload": [
         ".",
+        "exports",
         "checked",
         "serving",
         "reports",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LiveProcess: the statistics of a running process, read from outside through its Window
-// (preload/contract/window.h).
+// (preload/contract/live_window.h).
 //
 // The process is not stopped and executes nothing for it. It works meanwhile, so each number is
 // right by itself and sums may be off by what is under way; they are exact while it is idle. What
@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "preload/contract/window.h"
+#include "preload/contract/live_window.h"
 #include "tools/command/failure.h"
 #include "tools/command/reading.h"
 #include "tools/command/system/remote_memory.h"

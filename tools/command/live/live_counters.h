@@ -3,7 +3,7 @@
 #pragma once
 
 #include "preload/contract/statistics.h"
-#include "preload/contract/window.h"
+#include "preload/contract/live_window.h"
 #include "tools/command/system/remote_memory.h"
 
 namespace pktmalloc {

@@ -11,7 +11,7 @@
 #include <string>
 #include <tuple>
 
-#include "preload/contract/window.h"
+#include "preload/contract/live_window.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/elf_file.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/stacks/unwinder.h"
+#include "preload/stacks/unwind_tables.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

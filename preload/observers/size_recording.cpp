@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/observers/sizes.h"
+#include "preload/observers/size_recording.h"
 
 #include <time.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/life.h"
+#include "preload/checked/checks_part.h"
 
 #include <sys/auxv.h>
 

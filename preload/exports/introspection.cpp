@@ -16,7 +16,7 @@
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
 #include "preload/reports/report.h"
-#include "preload/reports/snapshot.h"
+#include "preload/reports/take_snapshot.h"
 
 namespace {
 

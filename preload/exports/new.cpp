@@ -13,7 +13,7 @@
 
 #include "preload/base/export.h"
 #include "preload/base/message.h"
-#include "preload/front.h"
+#include "preload/exports/front.h"
 #include "preload/process/next_allocator.h"
 
 namespace {

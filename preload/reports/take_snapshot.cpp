@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "preload/reports/snapshot.h"
+#include "preload/reports/take_snapshot.h"
 
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
-#include "preload/process/passes.h"
+#include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "preload/base/export.h"
-#include "preload/front.h"
+#include "preload/exports/front.h"
 #include "sizeclass/memory.h"
 
 namespace {

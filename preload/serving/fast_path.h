@@ -16,7 +16,7 @@
 #include "preload/process/heap.h"
 #include "preload/process/thread.h"
 #include "preload/serving/call.h"
-#include "preload/serving/route.h"
+#include "preload/serving/slow_path.h"
 
 namespace pktmalloc {
 

@@ -9,7 +9,7 @@ namespace pktmalloc {
 namespace front = ::pktmalloc::checked;
 }
 #else
-#include "preload/serving/entry.h"
+#include "preload/serving/fast_path.h"
 namespace pktmalloc {
 namespace front = ::pktmalloc;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/process/passes.h"
+#include "preload/process/passed_requests.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/reports/reporter.h"
+#include "preload/reports/report_thread.h"
 
 #include <linux/close_range.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "sizeclass/window.h"
+#include "sizeclass/heap_window.h"
 
 namespace pktmalloc {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Route: which requests are pooled, and what becomes of those that are not. The slow half of every
-// allocating and freeing function; the fast half is in entry.h.
+// allocating and freeing function; the fast half is in fast_path.h.
 //
 // The next allocator gets a request that is larger than the largest class, needs an alignment that
 // no class has, has a size whose class is off (PKTMALLOC_CLASSES), or whose class is exhausted.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/serving/route.h"
+#include "preload/serving/slow_path.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,10 +7,10 @@
 #include "preload/observers/observer.h"
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
-#include "preload/process/passes.h"
+#include "preload/process/passed_requests.h"
 #include "preload/process/thread.h"
 #include "preload/profile/sampler.h"
-#include "preload/reports/reporter.h"
+#include "preload/reports/report_thread.h"
 #include "preload/stacks/stacks.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"

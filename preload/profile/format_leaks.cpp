@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/profile/leaks.h"
+#include "preload/profile/format_leaks.h"
 
 #include <algorithm>
 
