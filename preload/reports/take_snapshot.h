@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Takes a Snapshot of this process. 8 KB: the caller chooses where it lies, which is not the stack
+// Takes a Snapshot of this process. 9 KB: the caller chooses where it lies, which is not the stack
 // of a small thread. Takes the engine's locks, allocates nothing.
 #pragma once
 

@@ -24,7 +24,7 @@ check-layers:  ## includes point down
 	$(PYTHON) tools/check/layers.py
 
 .PHONY: check-docs
-check-docs:  ## the README's tables and the glossary agree with the .def files
+check-docs:  ## the documents' tables and the glossary agree with the .def files
 	$(PYTHON) tools/check/docs.py --check
 
 .PHONY: docs

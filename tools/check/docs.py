@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Keeps documents and .def files together.
 
-Without an option writes the generated parts of README.md and docs/benchmarks.md anew, each between
-a pair of marks such as "options begin" and "options end": the table of options from
-preload/contract/options.def, the figures from tools/bench/published.json (written by
-`make bench-publish`). With --check changes nothing and fails where a part is out of date, or where docs/statistics.md does not
-define a key of preload/contract/statistics.def, docs/conformance.md names a program that is not in
-tests/programs, or docs/concurrency.md lacks a lock's rank or an atomic of the library.
+Without an option writes the generated parts of the documents anew, each between a pair of marks such
+as "options begin" and "options end": the table of options from preload/contract/options.def, the
+figures from tools/bench/published.json (written by `make bench-publish`). With --check changes nothing
+and fails where a part is out of date, where docs/statistics.md does not define a key of
+preload/contract/statistics.def, docs/conformance.md names a program that is not in tests/programs, or
+docs/concurrency.md lacks a lock's rank or an atomic of the library.
 """
 import json
 import pathlib
@@ -120,8 +120,10 @@ def targets_table():
 
 # Document -> the names of its generated parts.
 GENERATED = {
-    "README.md": {"options": option_table, "means": means_table, "figures": figures_table},
-    "docs/benchmarks.md": {"targets": targets_table, "results": results_table},
+    "README.md": {"means": means_table},
+    "docs/options.md": {"options": option_table},
+    "docs/benchmarks.md": {"targets": targets_table, "figures": figures_table,
+                           "results": results_table},
 }
 
 
