@@ -79,15 +79,20 @@ class Mutex {
   static inline thread_local int highest_held_ = kNothingHeld;  // debug
 };
 
+// Until the end of the scope; nothing if it is not needed.
 class Lock {
  public:
-  explicit Lock(Mutex& mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~Lock() { mutex_.unlock(); }
+  explicit Lock(Mutex& mutex, bool needed = true) : mutex_(needed ? &mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~Lock() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
-  Mutex& mutex_;
+  Mutex* const mutex_;
 };
 
 }  // namespace pktmalloc
