@@ -19,8 +19,8 @@
 #include "sizeclass/ageing.h"
 #include "sizeclass/cache.h"
 #include "sizeclass/class_table.h"
-#include "sizeclass/statistics.h"
 #include "sizeclass/heap_window.h"
+#include "sizeclass/statistics.h"
 
 namespace pktmalloc {
 

@@ -5,7 +5,8 @@
 // Addresses are those of the heap's process, numbers are bytes. The reader sums over areas and
 // caches as Heap::statistics() does and derives by the same class_statistics(). Nobody waits for
 // it, and it holds no lock, so what it reads may be in the middle of a change: each number is right
-// by itself. A change of any of these structs is a new kWindowSchema (preload/contract/live_window.h).
+// by itself. A change of any of these structs is a new kWindowSchema
+// (preload/contract/live_window.h).
 #pragma once
 
 #include <cstdint>

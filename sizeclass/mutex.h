@@ -80,15 +80,21 @@ class LOCK_TYPE Mutex {
   static inline thread_local int highest_held_ = kNothingHeld;  // debug
 };
 
+// Until the end of the scope; nothing if it is not needed.
 class SCOPED_LOCK_TYPE Lock {
  public:
-  explicit Lock(Mutex& mutex) LOCKS(mutex) : mutex_(mutex) { mutex_.lock(); }
-  ~Lock() UNLOCKS() { mutex_.unlock(); }
+  explicit Lock(Mutex& mutex, bool needed = true) LOCKS(mutex) NOT_FOLLOWED
+      : mutex_(needed ? &mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~Lock() UNLOCKS() NOT_FOLLOWED {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
  private:
-  Mutex& mutex_;
+  Mutex* const mutex_;
 };
 
 }  // namespace pktmalloc

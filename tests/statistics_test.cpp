@@ -20,8 +20,6 @@ const char* const kKeys[] = {
 #define PROCESS_STATISTIC(key, kind, help) #key,
 #define CLASS_STATISTIC(key, kind, help) #key,
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
 };
 
 Outcome exact_to(const std::string& path, const std::string& way = "plain") {

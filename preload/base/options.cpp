@@ -19,7 +19,7 @@
 namespace pktmalloc {
 namespace {
 
-constinit Options parsed;
+constinit Options parsed{};  // the table's defaults from read_options() on
 
 bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
 
@@ -34,8 +34,8 @@ constexpr Unit kBytes[] = {{"", 1},          {"K", 1 << 10}, {"KiB", 1 << 10}, {
 // A whole number with one of the units behind it; false when it is anything else or out of range.
 // Moves `text` behind what it read.
 template <size_t kCount>
-bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
-                    uint64_t& out) {
+bool read_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
+                   uint64_t& out) {
   uint64_t n = 0;
   const char* digits = text;
   for (; *text >= '0' && *text <= '9'; ++text) {
@@ -54,15 +54,28 @@ bool parse_quantity(const char*& text, const Unit (&units)[kCount], uint64_t lea
   return false;
 }
 
-bool parse_number(const char* text, int least, int most, int& out) {
+template <size_t kCount>
+bool parse_quantity(const char* text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
+                    uint64_t& out) {
+  return read_quantity(text, units, least, most, out) && *text == '\0';
+}
+
+bool parse_number(const char* text, unsigned least, unsigned most, int& out) {
   static constexpr Unit kOnes[] = {{"", 1}};
   uint64_t n = 0;
-  if (!parse_quantity(text, kOnes, static_cast<uint64_t>(least), static_cast<uint64_t>(most), n) ||
-      *text != '\0') {
-    return false;
-  }
+  if (!parse_quantity(text, kOnes, least, most, n)) return false;
   out = static_cast<int>(n);
   return true;
+}
+
+// One of these words: they stand in the order of T's values.
+template <typename T, size_t kCount>
+bool parse_word(const char* text, const char* const (&words)[kCount], T& out) {
+  for (size_t i = 0; i < kCount; ++i) {
+    out = static_cast<T>(i);
+    if (equal(text, words[i])) return true;
+  }
+  return false;
 }
 
 // Paths are copied: programs that set their title (redis, postgres) write over the environment.
@@ -107,8 +120,7 @@ constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'00
 bool parse_STATS_INTERVAL(const char* value) {
   parsed.stats_interval_ms = 0;
   return equal(value, "0") ||
-         (parse_quantity(value, kTimes, 100, 86'400'000, parsed.stats_interval_ms) &&
-          *value == '\0');
+         parse_quantity(value, kTimes, 100, 86'400'000, parsed.stats_interval_ms);
 }
 
 bool parse_STATS_SIGNAL(const char* value) {
@@ -127,10 +139,7 @@ bool parse_STATS_SIGNAL(const char* value) {
 
 bool parse_TELL(const char* value) { return parse_number(value, 0, INT_MAX, parsed.tell); }
 
-bool parse_CHILDREN(const char* value) {
-  parsed.children = equal(value, "1");
-  return equal(value, "1") || equal(value, "0");
-}
+bool parse_CHILDREN(const char* value) { return parse_word(value, {"0", "1"}, parsed.children); }
 
 bool parse_CLASSES(const char* value) {
   parsed.class_count = 0;
@@ -139,7 +148,7 @@ bool parse_CLASSES(const char* value) {
   unsigned count = 0;
   for (;; ++value) {
     uint64_t bytes = 0;
-    if (count == kMost || !parse_quantity(value, kBytes, 1, 1 << 20, bytes)) return false;
+    if (count == kMost || !read_quantity(value, kBytes, 1, 1 << 20, bytes)) return false;
     parsed.class_sizes[count++] = bytes;
     if (*value == '\0') break;
   }
@@ -157,54 +166,43 @@ bool parse_NEXT(const char* value) {
 }
 
 bool parse_AGE(const char* value) {
-  return parse_quantity(value, kTimes, 4, 3'600'000, parsed.age_ms) && *value == '\0';
+  return parse_quantity(value, kTimes, 4, 3'600'000, parsed.age_ms);
 }
 
 bool parse_BACKGROUND(const char* value) {
-  parsed.background = equal(value, "0")   ? Switch::kOff
-                      : equal(value, "1") ? Switch::kOn
-                                          : Switch::kAuto;
-  return equal(value, "auto") || equal(value, "0") || equal(value, "1");
+  return parse_word(value, {"0", "1", "auto"}, parsed.background);
 }
 
 bool parse_TRACE(const char* value) { return parse_path(value, trace_path, parsed.trace_path); }
 
-bool parse_VERBOSE(const char* value) {
-  parsed.verbose = equal(value, "1");
-  return equal(value, "0") || equal(value, "1");
-}
+bool parse_VERBOSE(const char* value) { return parse_word(value, {"0", "1"}, parsed.verbose); }
 
 bool parse_PROFILE(const char* value) {
   return parse_path(value, profile_path, parsed.profile_path);
 }
 
 bool parse_PROFILE_RATE(const char* value) {
-  return parse_quantity(value, kBytes, 1, uint64_t{1} << 40, parsed.profile_rate) && *value == '\0';
+  return parse_quantity(value, kBytes, 1, uint64_t{1} << 40, parsed.profile_rate);
 }
 
 bool parse_PROFILE_STACKS(const char* value) {
-  parsed.profile_stacks =
-      equal(value, "frame_pointers") ? StackWalk::kFramePointers : StackWalk::kUnwind;
-  return equal(value, "frame_pointers") || equal(value, "unwind");
+  return parse_word(value, {"unwind", "frame_pointers"}, parsed.profile_stacks);
 }
 
 bool parse_PROFILE_LEAKS(const char* value) {
-  parsed.profile_leaks = equal(value, "1");
-  return equal(value, "0") || equal(value, "1");
+  return parse_word(value, {"0", "1"}, parsed.profile_leaks);
 }
 
 bool parse_CHECK(const char* value) {
-  parsed.check_reports = equal(value, "report");
-  return equal(value, "report") || equal(value, "abort");
+  return parse_word(value, {"abort", "report"}, parsed.check_reports);
 }
 
 bool parse_QUARANTINE(const char* value) {
-  return parse_quantity(value, kBytes, 0, size_t{16} << 30, parsed.quarantine_bytes) &&
-         *value == '\0';
+  return parse_quantity(value, kBytes, 0, size_t{16} << 30, parsed.quarantine_bytes);
 }
 
 bool parse_GUARD(const char* value) {
-  return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size) && *value == '\0';
+  return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size);
 }
 
 struct Option {
@@ -280,7 +278,9 @@ void read_options() {
   static bool done = false;
   // A program linked with -static may allocate before libc knows its name.
   if (*name == '\0') strncpy(name, program_invocation_short_name, sizeof name - 1);
-  if (done || environ == nullptr) return;
+  if (done) return;
+  for (const Option& option : table) option.parse(option.default_value);
+  if (environ == nullptr) return;
   done = true;
   if (getauxval(AT_SECURE) != 0) return;
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -12,31 +12,33 @@
 
 namespace pktmalloc {
 
+// In the order of their words (options.cpp).
 enum class Switch : uint8_t { kOff, kOn, kAuto };
 enum class StackWalk : uint8_t { kUnwind, kFramePointers };
 
+// The defaults stand in the table.
 struct Options {
-  const char* stats_path = nullptr;       // nullptr: none; "" : text on stderr
-  uint64_t stats_interval_ms = 0;         // 0: none
-  int stats_signal = 0;                   // 0: none
-  const char* sizes_path = nullptr;       // nullptr: none
-  int tell = 0;                           // the process that names its file; 0: none
-  bool children = true;                   // programs that this one starts get the library too
-  const char* next_path = nullptr;        // nullptr: whoever is next in the process
-  size_t class_sizes[kMaxClasses - 1]{};  // ascending
-  unsigned class_count = 0;               // 0: the default table
-  uint64_t age_ms = 1000;
-  Switch background = Switch::kAuto;
-  const char* trace_path = nullptr;  // nullptr: none
-  bool verbose = false;
-  const char* profile_path = nullptr;  // nullptr: none
-  uint64_t profile_rate = size_t{512} << 10;
-  StackWalk profile_stacks = StackWalk::kUnwind;
-  bool profile_leaks = false;  // on stderr at exit
+  const char* stats_path;               // nullptr: none; "" : text on stderr
+  uint64_t stats_interval_ms;           // 0: none
+  int stats_signal;                     // 0: none
+  const char* sizes_path;               // nullptr: none
+  int tell;                             // the process that names its file; 0: none
+  bool children;                        // programs that this one starts get the library too
+  const char* next_path;                // nullptr: whoever is next in the process
+  size_t class_sizes[kMaxClasses - 1];  // ascending
+  unsigned class_count;                 // 0: the default table
+  uint64_t age_ms;
+  Switch background;
+  const char* trace_path;  // nullptr: none
+  bool verbose;
+  const char* profile_path;  // nullptr: none
+  uint64_t profile_rate;
+  StackWalk profile_stacks;
+  bool profile_leaks;  // on stderr at exit
   // Of the checked library.
-  bool check_reports = false;  // and goes on, instead of abort
-  size_t quarantine_bytes = size_t{32} << 20;
-  size_t guard_size = 0;  // 0: none
+  bool check_reports;  // and goes on, instead of abort
+  size_t quarantine_bytes;
+  size_t guard_size;  // 0: none
 };
 
 // At start, by one thread. Does nothing when it was done before, or while libc does not know the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checked entry: what fast_path.h is to the normal library. The same functions under the same names;
-// each notes where it was called from and leaves the rest to checked_entry.cpp.
+// Checked entry: what fast_path.h is to the normal library. The same functions under the same
+// names; each notes where it was called from and leaves the rest to checked_entry.cpp.
 //
 // Every pointer that comes in is looked up (find_object): it may be an object, inside one, or
 // unknown. An unknown one goes to the next allocator, as in the normal library, unless it is of no

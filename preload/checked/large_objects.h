@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Large objects: the table of dressed objects that the next allocator gave us, live and waiting
-// after free. Their addresses say nothing, so a pointer is ours only if the table knows it.
-//
-// Open addressing in memory of its own (Knuth, vol. 3, 6.4, algorithm R for removal). One lock,
-// which is held for nothing but the table.
+// after free. Their addresses say nothing, so a pointer is ours only if the table knows it. One
+// lock, which is held for nothing but the table.
 #pragma once
 
 #include "preload/checked/object.h"

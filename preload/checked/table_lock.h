@@ -11,24 +11,21 @@
 
 namespace pktmalloc::checked {
 
-class TableLock {
+class SignalsWait {
  public:
-  explicit TableLock(Mutex& mutex) : mutex_(this_thread.forking ? nullptr : &mutex) {
+  SignalsWait() {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &former_);
-    if (mutex_ != nullptr) mutex_->lock();
   }
-  ~TableLock() {
-    if (mutex_ != nullptr) mutex_->unlock();
-    pthread_sigmask(SIG_SETMASK, &former_, nullptr);
-  }
-  TableLock(const TableLock&) = delete;
-  TableLock& operator=(const TableLock&) = delete;
+  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
 
  private:
-  Mutex* const mutex_;
   sigset_t former_;
+};
+
+struct TableLock : private SignalsWait, private Lock {
+  explicit TableLock(Mutex& mutex) : Lock(mutex, !this_thread.forking) {}
 };
 
 }  // namespace pktmalloc::checked

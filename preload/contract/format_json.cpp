@@ -30,10 +30,7 @@ void write_json(Writer& out, const Origin& origin, const Snapshot& s) {
 #define PROCESS_STATISTIC(key, kind, help)                                 \
   out.print("%s    \"" #key "\": %llu", separator, number(s.process.key)); \
   separator = ",\n";
-#define CLASS_STATISTIC(key, kind, help)
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
   out.print("\n  },\n  \"passed\": {");
   for (unsigned reason = 0; reason < kPassReasons; ++reason) {
     out.print("%s\n    \"%s\": {", reason > 0 ? "," : "", kPassReasonNames[reason]);
@@ -47,11 +44,8 @@ void write_json(Writer& out, const Origin& origin, const Snapshot& s) {
   for (unsigned i = 0; i < s.heap.classes; ++i) {
     const ClassStatistics& c = s.heap.of[i];
     out.print("%s\n    {\"bytes\": %llu", i > 0 ? "," : "", number(c.object_bytes));
-#define PROCESS_STATISTIC(key, kind, help)
 #define CLASS_STATISTIC(key, kind, help) out.print(", \"" #key "\": %llu", number(c.key));
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
     out.print("}");
   }
   out.print("\n  ]\n}\n");

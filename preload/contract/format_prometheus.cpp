@@ -49,8 +49,6 @@ void write_prometheus(Writer& out, const Snapshot& s) {
     }                                                                        \
   }
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
   const Metric m{"", "passed_requests", true,
                  "requests given to the next allocator, by reason and size"};
   print_head(out, m);

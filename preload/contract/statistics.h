@@ -25,11 +25,8 @@ inline constexpr const char* kSizeBandNames[kSizeBands] = {"to_32KiB", "to_1MiB"
 inline constexpr size_t kSizeBandEnd[kSizeBands - 1] = {32 << 10, 1 << 20, 32 << 20};
 
 struct ProcessStatistics {
-  uint64_t allocated_bytes, cached_threads_bytes, cached_depot_bytes, cached_slabs_bytes;
-  uint64_t active_bytes, free_bytes, committed_bytes, resident_bytes, purged_bytes;
-  uint64_t metadata_bytes, reserved_bytes, waiting_bytes;
-  uint64_t allocs, frees, passed;
-  uint64_t threads_seen, threads_alive, forks;
+#define PROCESS_STATISTIC(key, kind, help) uint64_t key;
+#include "preload/contract/statistics.def"
 };
 
 struct Snapshot {

@@ -39,6 +39,15 @@ struct mallinfo2 both_heaps() {
   return info;
 }
 
+// All of the table but resident_bytes, which would cost a walk over all pages.
+static_assert(sizeof(pktmalloc_statistics) + sizeof(uint64_t) == sizeof(ProcessStatistics));
+template <typename Public>
+void fill(Public& to, const ProcessStatistics& from) {
+#define PROCESS_STATISTIC(key, kind, help) \
+  if constexpr (requires { to.key; }) to.key = from.key;
+#include "preload/contract/statistics.def"
+}
+
 uint64_t trim() {
   if (this_thread.forking) return 0;
   Cache* const cache = cache_of_this_thread();
@@ -112,24 +121,8 @@ PKTMALLOC_EXPORT size_t pktmalloc_class_bytes(const void* p) {
 }
 
 PKTMALLOC_EXPORT size_t pktmalloc_get_statistics(pktmalloc_statistics* out, size_t bytes) {
-  const ProcessStatistics p = totals();
-  const pktmalloc_statistics all = {p.allocated_bytes,
-                                    p.cached_threads_bytes,
-                                    p.cached_depot_bytes,
-                                    p.cached_slabs_bytes,
-                                    p.active_bytes,
-                                    p.free_bytes,
-                                    p.committed_bytes,
-                                    p.purged_bytes,
-                                    p.metadata_bytes,
-                                    p.reserved_bytes,
-                                    p.waiting_bytes,
-                                    p.allocs,
-                                    p.frees,
-                                    p.passed,
-                                    p.threads_seen,
-                                    p.threads_alive,
-                                    p.forks};
+  pktmalloc_statistics all{};
+  fill(all, totals());
   memcpy(out, &all, std::min(bytes, sizeof all));
   return sizeof all;
 }

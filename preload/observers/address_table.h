@@ -2,10 +2,8 @@
 // AddressTable: a small number (an id) for each live object, found by the object's address. For
 // observers that must know at a release what the allocation said.
 //
-// Any thread. Shards with a lock each, by a hash of the address; in each open addressing with
-// linear probing in memory of its own, a word of 8 bytes an object, half to three quarters full
-// while it grows. A shard doubles when it is three quarters full and never shrinks, so the table
-// costs 11 to 22 bytes for each object of the most that ever lived at once. Allocates nothing
+// Any thread. Shards with a lock each, by a hash of the address; in each a word an object, so the
+// table costs 11 to 22 bytes for each object of the most that ever lived at once. Allocates nothing
 // through malloc; keeps errno.
 #pragma once
 
@@ -13,6 +11,7 @@
 #include <cstdint>
 
 #include "preload/base/lock_rank.h"
+#include "preload/base/word_table.h"
 
 namespace pktmalloc {
 
@@ -38,24 +37,18 @@ class AddressTable {
   void unlock();
 
  private:
-  static constexpr unsigned kShardBits = 4;
-  static_assert(1U << kShardBits == kSizesShards);
+  // (address >> 3) << kIdBits | id
+  static uintptr_t address_in(uint64_t word) { return word >> kIdBits << 3; }
+  using Words = WordTable<uint64_t, address_in>;
 
   struct alignas(64) Shard {
     Mutex mutex;
-    uint64_t* words = nullptr;  // (address >> 3) << kIdBits | id; 0: free
-    unsigned bits = 0;          // 1 << bits words
-    size_t count = 0;
-
-    size_t mask() const { return (size_t{1} << bits) - 1; }
-    size_t home(uint64_t address) const;
-    size_t find(uint64_t address) const;  // its word, or the free one where it would be
-    bool make_room();
+    Words words;
   };
 
   Shard& shard(uint64_t address);
 
-  Shard shards_[1U << kShardBits];
+  Shard shards_[kSizesShards];
 };
 
 }  // namespace pktmalloc

@@ -2,8 +2,8 @@
 // Observers: what sees every call, while an option asks for it (sizes, traces).
 //
 // While there is one, every thread's lists are the null cache's, so each malloc, free and realloc
-// arrives in the slow path (slow_path.cpp), which tells the observers and works on the thread's real
-// magazines. Without one the fast path is what it always was.
+// arrives in the slow path (slow_path.cpp), which tells the observers and works on the thread's
+// real magazines. Without one the fast path is what it always was.
 //
 // An observer must not allocate, lock anything that is held while something else allocates, or
 // fork. It is called in the thread that makes the call, with the errno the caller will see; in one

@@ -36,19 +36,8 @@ uint64_t lost = 0;
 bool active = false;  // constant after load
 
 // The thread between the fork handlers holds the lock already.
-class ProfileLock {
- public:
-  ProfileLock() {
-    if (!forking_) mutex.lock();
-  }
-  ~ProfileLock() {
-    if (!forking_) mutex.unlock();
-  }
-  ProfileLock(const ProfileLock&) = delete;
-  ProfileLock& operator=(const ProfileLock&) = delete;
-
- private:
-  const bool forking_ = this_thread.forking;
+struct ProfileLock : Lock {
+  ProfileLock() : Lock(mutex, !this_thread.forking) {}
 };
 
 StackId stack_at(Site site) {

@@ -56,8 +56,8 @@ extern bool sampling __attribute__((visibility("hidden")));
 void sampler_attach();
 void sampler_detach();
 
-// For slow_path.cpp, when `sampling`. Before an allocation in the thread's own cache: true if it is one
-// of the samples; then the next allocator serves it and sample_taken() follows.
+// For slow_path.cpp, when `sampling`. Before an allocation in the thread's own cache: true if it is
+// one of the samples; then the next allocator serves it and sample_taken() follows.
 bool sample_due(ClassId id, size_t bytes);
 // After an allocation that sample_due() was asked about. Not served: the class is exhausted, and
 // the next allocator has it.

@@ -8,8 +8,8 @@
 
 #include "preload/base/export.h"
 #include "preload/base/options.h"
-#include "preload/contract/pktmalloc.h"
 #include "preload/contract/live_window.h"
+#include "preload/contract/pktmalloc.h"
 #include "preload/process/heap.h"
 #include "preload/process/passed_requests.h"
 #include "preload/process/process.h"

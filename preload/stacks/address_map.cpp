@@ -9,7 +9,7 @@
 
 namespace pktmalloc {
 
-bool find_mapping(uintptr_t address, Mapping& found) {
+bool find_stretch(uintptr_t address, Stretch& found) {
   const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   found = {};

@@ -7,12 +7,12 @@
 
 namespace pktmalloc {
 
-struct Mapping {
+struct Stretch {
   uintptr_t begin, end;
   bool main_stack, readable;
 };
 
 // begin = 0: nothing is mapped there. False if the file cannot be read.
-bool find_mapping(uintptr_t address, Mapping& found);
+bool find_stretch(uintptr_t address, Stretch& found);
 
 }  // namespace pktmalloc

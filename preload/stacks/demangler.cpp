@@ -22,8 +22,8 @@ bool stack_has_room() {
   stack_t alternate;
   if (sigaltstack(nullptr, &alternate) != 0 || (alternate.ss_flags & SS_ONSTACK) != 0) return false;
   const uintptr_t here = reinterpret_cast<uintptr_t>(&alternate);
-  Mapping stack;
-  if (!find_mapping(here, stack)) return false;
+  Stretch stack;
+  if (!find_stretch(here, stack)) return false;
   return stack.main_stack || here - stack.begin >= kStackRoom;
 }
 

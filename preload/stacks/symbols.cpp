@@ -109,15 +109,15 @@ const char* why_no_heap(const void* p, char* buffer, size_t bytes) {
     snprintf(buffer, bytes, "static data of %s", search.module);
     return buffer;
   }
-  Mapping mapping;
-  if (!find_mapping(address, mapping)) return nullptr;
-  if (mapping.begin == 0) return "where nothing is mapped";
-  if (mapping.main_stack) return "on the stack";
-  if (!mapping.readable) return "where no access is allowed";
+  Stretch stretch;
+  if (!find_stretch(address, stretch)) return nullptr;
+  if (stretch.begin == 0) return "where nothing is mapped";
+  if (stretch.main_stack) return "on the stack";
+  if (!stretch.readable) return "where no access is allowed";
   // glibc keeps a thread's descriptor at the upper end of its stack.
-  const uintptr_t here = reinterpret_cast<uintptr_t>(&mapping);
+  const uintptr_t here = reinterpret_cast<uintptr_t>(&stretch);
   return here <= address && address < pthread_self() &&
-                 here - mapping.begin < mapping.end - mapping.begin
+                 here - stretch.begin < stretch.end - stretch.begin
              ? "on the stack"
              : nullptr;
 }

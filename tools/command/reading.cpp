@@ -20,20 +20,14 @@ void read_classes(const Json& classes, HeapStatistics& heap) {
     if (heap.classes == kMaxClasses) return;
     ClassStatistics& c = heap.of[heap.classes++];
     c.object_bytes = from.at("bytes");
-#define PROCESS_STATISTIC(key, kind, help)
 #define CLASS_STATISTIC(key, kind, help) c.key = from.value(#key, uint64_t{0});
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
   }
 }
 
 void read_process(const Json& from, ProcessStatistics& p) {
 #define PROCESS_STATISTIC(key, kind, help) p.key = from.value(#key, uint64_t{0});
-#define CLASS_STATISTIC(key, kind, help)
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
 }
 
 void read_passed(const Json& from, Snapshot& snapshot) {

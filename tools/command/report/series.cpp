@@ -30,18 +30,12 @@ ClassStatistics& entry(HeapStatistics& heap, uint64_t object_bytes) {
 
 void add(Snapshot& sum, const Snapshot& more) {
 #define PROCESS_STATISTIC(key, kind, help) sum.process.key += more.process.key;
-#define CLASS_STATISTIC(key, kind, help)
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
   for (unsigned i = 0; i < more.heap.classes; ++i) {
     const ClassStatistics& from = more.heap.of[i];
     ClassStatistics& to = entry(sum.heap, from.object_bytes);
-#define PROCESS_STATISTIC(key, kind, help)
 #define CLASS_STATISTIC(key, kind, help) to.key += from.key;
 #include "preload/contract/statistics.def"
-#undef CLASS_STATISTIC
-#undef PROCESS_STATISTIC
   }
   for (unsigned reason = 0; reason < kPassReasons; ++reason) {
     for (unsigned band = 0; band < kSizeBands; ++band) {
