@@ -2,7 +2,6 @@
 #include "sizeclass/heap.h"
 
 #include <algorithm>
-#include <new>
 
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
@@ -75,9 +74,9 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   bookkeeping_bytes_ = bookkeeping;
   early_committed_bytes_ = early;
   char* early_at = static_cast<char*>(bookkeeping_) + guard;
-  cache_region_ = early_at + early + guard;
-  cache_region_bytes_ = caches;
-  char* late_at = cache_region_ + caches + guard;
+  char* const cache_region = early_at + early + guard;
+  caches_.start(cache_region, caches);
+  char* late_at = cache_region + caches + guard;
   magazines.base = reinterpret_cast<uintptr_t>(bookkeeping_) + front;
   // As in MagazineStore::start: id 0 is no magazine.
   depot_.start(magazines.base - kMagazineGranule);
@@ -110,33 +109,8 @@ void Heap::stop() {
   started_ = false;
 }
 
-Cache* Heap::new_cache() {
-  const size_t end = (caches_made_ + size_t{1}) * sizeof(Cache);
-  if (end > cache_committed_bytes_) {
-    // Steps of 256 KiB: 48 threads.
-    const size_t target = std::min(round_up(end, size_t{256} << 10), cache_region_bytes_);
-    const auto commit = quick_bytes_ > 0 ? memory::commit : memory::map;
-    if (end > target ||
-        !commit(cache_region_ + cache_committed_bytes_, target - cache_committed_bytes_)) {
-      return nullptr;
-    }
-    cache_committed_bytes_ = target;
-  }
-  Cache* cache = new (cache_region_ + caches_made_ * sizeof(Cache)) Cache;
-  cache->home = static_cast<uint8_t>(caches_made_ % ShardedStack::kShards);
-  ++caches_made_;
-  cache->next = caches_;
-  caches_ = cache;
-  return cache;
-}
-
 Cache* Heap::take_cache() {
-  Cache* cache = free_caches_;
-  if (cache != nullptr) {
-    free_caches_ = cache->next_free;
-  } else {
-    cache = new_cache();
-  }
+  Cache* cache = caches_.take(quick_bytes_ > 0 ? memory::commit : memory::map);
   if (cache == nullptr) return nullptr;
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
@@ -146,7 +120,7 @@ Cache* Heap::take_cache() {
 
 Cache* Heap::attach() {
   if (!started_) return nullptr;
-  const Lock lock(caches_mutex_);
+  const Lock lock(caches_.mutex());
   Cache* const cache = take_cache();
   if (cache == nullptr) return nullptr;
   ++threads_seen_;
@@ -155,7 +129,7 @@ Cache* Heap::attach() {
 }
 
 Cache* Heap::attach_second() {
-  const Lock lock(caches_mutex_);
+  const Lock lock(caches_.mutex());
   return take_cache();
 }
 
@@ -167,9 +141,8 @@ void Heap::detach(Cache* cache) {
 void Heap::detach_second(Cache* cache) {
   cache->flush(supply_);
   ageing_.notice();
-  const Lock lock(caches_mutex_);
-  cache->next_free = free_caches_;
-  free_caches_ = cache;
+  const Lock lock(caches_.mutex());
+  caches_.give(cache);
 }
 
 void* Heap::allocate(Cache* cache, ClassId id) {
@@ -218,7 +191,7 @@ uint64_t Heap::trim(Cache* cache, Cache* second) {
 void Heap::lock_all() {
   if (!started_) return;  // nobody is inside, and the areas' locks have no rank yet
   ageing_.mutex().lock();
-  caches_mutex_.lock();
+  caches_.mutex().lock();
   for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].mutex().lock();
   store_.lock_all();
   depot_.freeze();
@@ -229,7 +202,7 @@ void Heap::unlock_all() {
   depot_.thaw();
   store_.unlock_all();
   for (unsigned i = classes_.count(); i-- > 0;) areas_[i].mutex().unlock();
-  caches_mutex_.unlock();
+  caches_.mutex().unlock();
   ageing_.mutex().unlock();
 }
 
@@ -249,13 +222,13 @@ void Heap::statistics(HeapStatistics& out) {
   out.classes = classes_.count();
   uint64_t committed = 0;
   const Lock ageing_lock(ageing_.mutex());
-  const Lock caches_lock(caches_mutex_);
+  const Lock caches_lock(caches_.mutex());
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const ClassId id = static_cast<ClassId>(i);
     const AreaStatistics area = areas_[i].statistics();
     CacheStatistics sum{};
     sum.allocated = direct_allocs_[i].load(std::memory_order_relaxed);
-    for (const Cache* cache = caches_; cache != nullptr; cache = cache->next) {
+    for (const Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
       sum += cache->statistics(id);
     }
     out.of[i] = class_statistics(classes_[id].object_bytes, areas_[i].slab_bytes(), area, sum,
@@ -263,14 +236,14 @@ void Heap::statistics(HeapStatistics& out) {
     out.metadata_bytes += area.record_bytes;
     committed += out.of[i].committed_bytes;
   }
-  for (const Cache* cache = caches_; cache != nullptr; cache = cache->next) {
+  for (const Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
     for (unsigned i = 0; i < kTallies; ++i) out.tallies[i] += cache->tallied(i);
   }
   for (unsigned i = 0; i < kMagazineSizes; ++i) {
     const AreaStatistics area = store_.area(i).statistics();
     out.metadata_bytes += area.record_bytes + usable_bytes(area, store_.area(i).slab_bytes());
   }
-  out.metadata_bytes += early_committed_bytes_ + cache_committed_bytes_;
+  out.metadata_bytes += early_committed_bytes_ + caches_.committed_bytes();
   out.area_bytes = area_bytes();
   out.reserved_bytes = quick_bytes_ > 0 ? reserved_bytes() : committed + out.metadata_bytes;
   out.waiting_bytes = ageing_.waiting_bytes();
@@ -298,14 +271,14 @@ HeapWindow Heap::window() const {
   w.area_bytes = area_bytes();
   w.reserved_bytes = reserved_bytes();
   w.early_bytes = early_committed_bytes_;
-  w.caches = address(&caches_);
+  w.caches = address(&caches_.first());
   w.cache_bytes = sizeof(Cache);
   w.cache = Cache::shape();
   w.magazine_rounds = offsetof(Magazine, rounds);
   w.magazine_slots = sizeof(Magazine);
   w.direct_allocs = address(direct_allocs_);
   w.aged = address(ageing_.aged_counts());
-  w.cache_committed_bytes = address(&cache_committed_bytes_);
+  w.cache_committed_bytes = address(&caches_.committed_bytes());
   w.waiting_bytes = address(&ageing_.waiting_count());
   w.threads_seen = address(&threads_seen_);
   w.threads_alive = address(&threads_alive_);

@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "sizeclass/ageing.h"
-#include "sizeclass/cache.h"
+#include "sizeclass/caches.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/heap_window.h"
 #include "sizeclass/statistics.h"
@@ -140,8 +140,7 @@ class Heap {
   static constexpr size_t kCacheRegionMost = size_t{512} << 20;
 
   bool reserve(const HeapConfig& config, unsigned area_shift);
-  Cache* new_cache() UNDER(caches_mutex_);
-  Cache* take_cache() UNDER(caches_mutex_);
+  Cache* take_cache() UNDER(caches_.mutex());
 
   // No pointer is ours until start(). These three are plain and read without order, as the class
   // table is: loads with acquire would cost free two instructions. The creation of a thread orders
@@ -161,15 +160,9 @@ class Heap {
   void* bookkeeping_ = nullptr;
   size_t bookkeeping_bytes_ = 0;
   size_t early_committed_bytes_ = 0;
-  char* cache_region_ = nullptr;
-  size_t cache_region_bytes_ = 0;
 
-  Mutex caches_mutex_{LockRank::kCaches};
-  Cache* caches_ GUARDED_BY(caches_mutex_) = nullptr;  // all that ever were
-  Cache* free_caches_ GUARDED_BY(caches_mutex_) = nullptr;
-  size_t cache_committed_bytes_ GUARDED_BY(caches_mutex_) = 0;
-  unsigned caches_made_ GUARDED_BY(caches_mutex_) = 0;
-  uint64_t threads_seen_ GUARDED_BY(caches_mutex_) = 0;
+  Caches caches_;
+  uint64_t threads_seen_ GUARDED_BY(caches_.mutex()) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
   std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that threads without cache took
 };

@@ -71,7 +71,7 @@ void Heap::give_back_addresses() {
     char* const start = static_cast<char*>(bookkeeping_);
     Reservation bookkeeping(start);
     bookkeeping.keep(start + memory::page_bytes(), early_committed_bytes_);
-    bookkeeping.keep(cache_region_, cache_committed_bytes_);
+    bookkeeping.keep(caches_.region(), caches_.committed_bytes());
     const auto keep_records = [&](const SlabArea& area) {
       bookkeeping.keep(area.late(), area.counts().record_bytes);
     };

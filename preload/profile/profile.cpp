@@ -128,7 +128,7 @@ void kept(void* p, const Sample& sample) {
   keep(p, sample);
 }
 
-constexpr Samples kSamples{taken, released, kept};
+constexpr SampleHandlers kHandlers{taken, released, kept};
 
 // A program with little room keeps most of it.
 size_t at_most(size_t bytes) {
@@ -213,7 +213,7 @@ void load() {
   } else {
     load_unwinder();
     active = true;
-    sample(options().profile_rate, kSamples);
+    sample(options().profile_rate, kHandlers);
   }
 }
 

@@ -31,7 +31,7 @@ struct Sampler {
 namespace {
 
 double rate = 0;
-Samples samples;
+SampleHandlers handlers;
 
 // -ln(x) for 0 < x <= 1 without libm: the exponent, and twice the series of artanh for the rest,
 // whose argument is at most 1/3: good to 1e-7.
@@ -93,9 +93,9 @@ double Sampler::next_distance() {
   return rate * minus_log((static_cast<double>(bits) + 1) * 0x1p-53);
 }
 
-void sample(uint64_t bytes, const Samples& what) {
+void sample(uint64_t bytes, const SampleHandlers& what) {
   rate = static_cast<double>(bytes);
-  samples = what;
+  handlers = what;
   sampling = true;
   if (this_thread.cache == nullptr) return;
   sampler_attach();
@@ -167,12 +167,12 @@ void sample_taken(void* p, size_t bytes, Site site) {
   Sampler& sampler = *this_thread.sampler;
   const ClassId id = sampler.due;
   sampler.busy = true;
-  samples.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, id}, site);
+  handlers.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, id}, site);
   sampler.busy = false;
 }
 
-bool sample_released(void* p, Sample& sample) { return samples.released(p, sample); }
+bool sample_released(void* p, Sample& sample) { return handlers.released(p, sample); }
 
-void sample_kept(void* p, const Sample& sample) { samples.kept(p, sample); }
+void sample_kept(void* p, const Sample& sample) { handlers.kept(p, sample); }
 
 }  // namespace pktmalloc

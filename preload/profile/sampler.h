@@ -35,7 +35,7 @@ struct Sample {
 
 // What is done with samples (the profile). None may allocate through malloc while it holds a lock
 // of its own; all keep errno.
-struct Samples {
+struct SampleHandlers {
   // p is not null, sample.owner not known yet.
   void (*taken)(void* p, const Sample& sample, Site site);
   // p goes; most are no samples. Before the memory can be anybody else's. False: was none.
@@ -45,7 +45,7 @@ struct Samples {
 };
 
 // At load, before the program has a second thread. `rate` in bytes; 1: every allocation.
-void sample(uint64_t rate, const Samples& samples);
+void sample(uint64_t rate, const SampleHandlers& handlers);
 
 // How likely an object of so many bytes is sampled: 1 - exp(-bytes/rate).
 double sample_probability(size_t bytes);

@@ -188,38 +188,15 @@ void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
   return moved;
 }
 
-// `moved` is null where it was refused.
-void resized_by_next(Site site, void* p, size_t old_bytes, void* moved, size_t bytes) {
-  if (moved == nullptr) {
-    moved = p;
-    bytes = old_bytes;
-  }
-  if (observing) tell_resized(p, moved, bytes, true);
-  sampled(site, moved, bytes);
-}
-
-// A sample stays one where the pool would have resized the object in place: drawn again, it would
-// count less than the objects it stands for. In all other cases object and sample are new.
-void* reallocate_foreign_sampled(Site site, void* p, size_t bytes) {
-  Sample sample;
-  const bool was_sample = sample_released(p, sample);
-  const size_t old_bytes = next_allocator().usable_size(p);
-  const bool stays =
-      was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
-  void* moved;
-  if (stays || old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
-    if (observing) tell_moving(p);
-    moved = next_allocator().reallocate(p, bytes);
-    if (!stays && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
-    resized_by_next(site, p, old_bytes, moved, bytes);
-  } else {
-    moved = reallocate_into_pool(p, old_bytes, bytes);
-  }
-  if (was_sample && (stays || moved == nullptr)) {
-    if (moved != nullptr) sample.bytes = bytes;
-    sample_kept(moved != nullptr ? moved : p, sample);
-  }
-  return moved;
+void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool may_be_sample) {
+  // Before the call: afterwards p may be another thread's already.
+  if (observing) tell_moving(p);
+  void* const moved =
+      retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
+  if (may_be_sample && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
+  if (observing && moved != nullptr) tell_resized(p, moved, bytes, true);
+  if (observing && moved == nullptr) tell_resized(p, p, old_bytes, true);
+  return sampled(site, moved, bytes);
 }
 
 }  // namespace
@@ -228,19 +205,22 @@ void* reallocate_foreign(void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner))
     return resizes_in_place(owner, bytes) ? p : reallocate_pooled(p, bytes);
-  if (sampling && !this_thread.forking) [[unlikely]]
-    return reallocate_foreign_sampled(this_site(), p, bytes);
+  const bool draws = sampling && !this_thread.forking;
+  Sample sample{};
+  const bool was_sample = draws && sample_released(p, sample);
+  // A sample stays one where the pool would have resized the object in place: drawn again, it would
+  // count less than the objects it stands for. In all other cases object and sample are new.
+  const bool stays =
+      was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
   const size_t old_bytes = next_allocator().usable_size(p);
-  if (old_bytes == 0 || heap.classes().find(bytes) == kNoClass) {
-    const auto attempt = [=](bool) { return next_allocator().reallocate(p, bytes); };
-    if (!observing) return retry_if_refused(bytes, attempt);
-    // Before the call: afterwards p may be another thread's already.
-    tell_moving(p);
-    void* const moved = retry_if_refused(bytes, attempt);
-    resized_by_next(this_site(), p, old_bytes, moved, bytes);
-    return moved;
+  const bool pools = !stays && old_bytes != 0 && heap.classes().find(bytes) != kNoClass;
+  void* const moved = pools ? reallocate_into_pool(p, old_bytes, bytes)
+                            : resize_by_next(this_site(), p, old_bytes, bytes, draws && !stays);
+  if (was_sample && (stays || moved == nullptr)) {
+    if (moved != nullptr) sample.bytes = bytes;
+    sample_kept(moved != nullptr ? moved : p, sample);
   }
-  return reallocate_into_pool(p, old_bytes, bytes);
+  return moved;
 }
 
 void* reallocate_pooled(void* p, size_t bytes) {

@@ -64,10 +64,10 @@ StackId intern(const Frame* frames, uint32_t count) {
 }  // namespace
 
 [[gnu::cold, gnu::noinline]] StackId capture_slow(Site site) {
-  Trace trace(site);
-  unwind(trace);
-  const StackId id = intern(trace.frames, trace.count);
-  if (trace.words_known && id != kUnknown) {
+  Calls calls(site);
+  unwind(calls);
+  const StackId id = intern(calls.frames, calls.count);
+  if (calls.words_known && id != kUnknown) {
     const uint64_t hash = hash_of(site);
     place_of(hash).store(uint64_t{rest_of(hash)} << 32 | id, std::memory_order_release);
   }
@@ -83,10 +83,10 @@ void start_stacks(size_t most_bytes) {
 }
 
 StackId capture_interrupted(uintptr_t pc) {
-  Trace trace(Site{pc, 0});
-  unwind(trace);
-  ++trace.frames[0].pc;  // all others are return addresses, behind the instruction that counts
-  return intern(trace.frames, trace.count);
+  Calls calls(Site{pc, 0});
+  unwind(calls);
+  ++calls.frames[0].pc;  // all others are return addresses, behind the instruction that counts
+  return intern(calls.frames, calls.count);
 }
 
 StackId intern(const uintptr_t* frames, uint32_t count) {

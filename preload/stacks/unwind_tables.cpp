@@ -27,17 +27,17 @@ constinit std::atomic<bool> forking = false;
 constinit thread_local bool unwinding = false;
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
-  Trace& trace = *static_cast<Trace*>(argument);
-  const Site site = trace.site;
+  Calls& calls = *static_cast<Calls*>(argument);
+  const Site site = calls.site;
   const uintptr_t pc = ip_of(context);
   const uintptr_t cfa = cfa_of(context);
-  if (trace.count == 0 && (pc != site.pc || (site.cfa != 0 && cfa != site.cfa))) {
+  if (calls.count == 0 && (pc != site.pc || (site.cfa != 0 && cfa != site.cfa))) {
     return _URC_NO_REASON;
   }
-  if (pc == 0 || trace.count == kStackFrames) return _URC_END_OF_STACK;
+  if (pc == 0 || calls.count == kStackFrames) return _URC_END_OF_STACK;
   const uintptr_t* const word = reinterpret_cast<uintptr_t*>(cfa) - 1;
-  trace.words_known &= trace.count == 0 || (cfa > site.cfa && *word == pc);
-  trace.frames[trace.count++] = {pc, reinterpret_cast<uintptr_t>(word) - site.cfa};
+  calls.words_known &= calls.count == 0 || (cfa > site.cfa && *word == pc);
+  calls.frames[calls.count++] = {pc, reinterpret_cast<uintptr_t>(word) - site.cfa};
   return _URC_NO_REASON;
 }
 
@@ -82,27 +82,27 @@ void learn(uintptr_t pc, uint32_t words) {
                                         std::memory_order_relaxed);
 }
 
-void learn(const Trace& trace) {
-  for (uint32_t i = 1; i < trace.count; ++i) {
-    const uintptr_t bytes = trace.frames[i].offset - trace.frames[i - 1].offset;
-    learn(trace.frames[i - 1].pc, static_cast<uint32_t>(bytes / sizeof(uintptr_t)));
+void learn(const Calls& calls) {
+  for (uint32_t i = 1; i < calls.count; ++i) {
+    const uintptr_t bytes = calls.frames[i].offset - calls.frames[i - 1].offset;
+    learn(calls.frames[i - 1].pc, static_cast<uint32_t>(bytes / sizeof(uintptr_t)));
   }
-  const Frame& last = trace.frames[trace.count - 1];
-  if (trace.count < kStackFrames) learn(last.pc, kOutermost);
-  const uintptr_t top = trace.site.cfa + last.offset;
-  if (top > stack_top || trace.site.cfa > stack_top) stack_top = top;
+  const Frame& last = calls.frames[calls.count - 1];
+  if (calls.count < kStackFrames) learn(last.pc, kOutermost);
+  const uintptr_t top = calls.site.cfa + last.offset;
+  if (top > stack_top || calls.site.cfa > stack_top) stack_top = top;
 }
 
 // False: some step is not known.
-bool walk(Trace& trace) {
-  Frame frame = {trace.site.pc, -sizeof(uintptr_t)};
+bool walk(Calls& calls) {
+  Frame frame = {calls.site.pc, -sizeof(uintptr_t)};
   for (;;) {
     const uint32_t words = step_from(frame.pc);
     if (words == kUnknown || words == kVaries) return false;
-    trace.frames[trace.count++] = frame;
-    if (words == kOutermost || trace.count == kStackFrames) return true;
+    calls.frames[calls.count++] = frame;
+    if (words == kOutermost || calls.count == kStackFrames) return true;
     frame.offset += words * sizeof(uintptr_t);
-    const uintptr_t word = trace.site.cfa + frame.offset;
+    const uintptr_t word = calls.site.cfa + frame.offset;
     if (word > stack_top) return false;
     frame.pc = *reinterpret_cast<const uintptr_t*>(word);
   }
@@ -125,17 +125,17 @@ void load_unwinder() {
   }
 }
 
-void unwind(Trace& trace) {
-  if (trace.words_known && walk(trace)) return;
-  trace.count = 0;
-  ask_unwinder(visit, &trace);
-  if (trace.count == 0) {
-    trace.frames[trace.count++] = {trace.site.pc, 0};
-    trace.words_known = false;
+void unwind(Calls& calls) {
+  if (calls.words_known && walk(calls)) return;
+  calls.count = 0;
+  ask_unwinder(visit, &calls);
+  if (calls.count == 0) {
+    calls.frames[calls.count++] = {calls.site.pc, 0};
+    calls.words_known = false;
   }
-  if (trace.words_known) return learn(trace);
+  if (calls.words_known) return learn(calls);
   // Stacks that differ in nothing else are the same.
-  for (uint32_t i = 0; i < trace.count; ++i) trace.frames[i].offset = 0;
+  for (uint32_t i = 0; i < calls.count; ++i) calls.frames[i].offset = 0;
 }
 
 bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found) {

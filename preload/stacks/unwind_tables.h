@@ -33,8 +33,8 @@ inline uint64_t hash_of(Site site) {
 }
 
 // From the frame of `site` outwards.
-struct Trace {
-  explicit Trace(Site from) : site(from), words_known(from.cfa != 0) {}
+struct Calls {
+  explicit Calls(Site from) : site(from), words_known(from.cfa != 0) {}
 
   Site site;
   bool words_known;  // where on the stack every frame's return address lies
@@ -45,7 +45,7 @@ struct Trace {
 void load_unwinder();
 
 // At least one frame. Keeps errno.
-void unwind(Trace& trace);
+void unwind(Calls& calls);
 
 // The first frame from `site` outwards that is wanted: where it goes on, and what it has in the
 // frame pointer's register. False if it is not known.

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Caches: all that ever were, in a list, and those of them that no thread has. They lie in a region
+// whose addresses are the heap's; none is ever given back. All but start() under mutex().
+#pragma once
+
+#include <cstddef>
+
+#include "sizeclass/cache.h"
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc {
+
+class Caches {
+ public:
+  void start(char* region, size_t bytes) {
+    region_ = region;
+    region_bytes_ = bytes;
+  }
+
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+
+  // One that no thread has, made usable by `commit` if it is new; nullptr: no memory.
+  Cache* take(bool (*commit)(void* start, size_t bytes)) UNDER(mutex_);
+  void give(Cache* cache) UNDER(mutex_);
+
+  // The words, for a reader outside of the process too.
+  Cache* const& first() const NOT_FOLLOWED { return first_; }
+  const size_t& committed_bytes() const NOT_FOLLOWED { return committed_bytes_; }
+  const char* region() const { return region_; }
+
+ private:
+  bool make(bool (*commit)(void* start, size_t bytes)) UNDER(mutex_);
+
+  char* region_ = nullptr;
+  size_t region_bytes_ = 0;
+  Mutex mutex_{LockRank::kCaches};
+  Cache* first_ GUARDED_BY(mutex_) = nullptr;
+  Cache* free_ GUARDED_BY(mutex_) = nullptr;
+  size_t committed_bytes_ GUARDED_BY(mutex_) = 0;
+  unsigned made_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace pktmalloc
