@@ -25,9 +25,9 @@ enum class OuterRank : uint8_t {
   kTraceFile,                         // the trace's file, and which buffers are written to it
 };
 
+// Below 0, where the engine's begin.
 constexpr LockRank lock_rank(OuterRank rank) {
-  return static_cast<LockRank>(static_cast<int>(rank) - static_cast<int>(OuterRank::kTraceFile) -
-                               1);
+  return static_cast<LockRank>(static_cast<int>(rank) - 256);
 }
 
 }  // namespace pktmalloc
