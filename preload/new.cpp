@@ -43,17 +43,12 @@ struct Array {
   static constexpr char kAlignedNothrow[] = "_ZnamSt11align_val_tRKSt9nothrow_t";
 };
 
-template <typename Form>
+// Nothrow: std::nothrow_t or nothing, as the form has it.
+template <typename Form, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
   if (void* p = front::allocate_slow(bytes, Form::kFamily)) return p;
-  return runtime_new<void* (*)(size_t)>(Form::kNew)(bytes);
-}
-
-template <typename Form>
-[[gnu::noinline]] void* new_nothrow_slow(size_t bytes) {
-  if (void* p = front::allocate_slow(bytes, Form::kFamily)) return p;
-  using Function = void* (*)(size_t, const std::nothrow_t&);
-  return runtime_new<Function>(Form::kNothrow)(bytes, std::nothrow_t{});
+  const char* const name = sizeof...(Nothrow) > 0 ? Form::kNothrow : Form::kNew;
+  return runtime_new<void* (*)(size_t, const Nothrow&...)>(name)(bytes, Nothrow{}...);
 }
 
 template <typename Form>
@@ -66,19 +61,13 @@ void* aligned(size_t bytes, std::align_val_t alignment) {
 // with a tiny object; its plain forms refuse all sizes that malloc refuses.
 bool overflows_when_rounded(size_t bytes) { return bytes > PTRDIFF_MAX; }
 
-template <typename Form>
+template <typename Form, typename... Nothrow>
 void* new_aligned(size_t bytes, std::align_val_t alignment) {
-  if (overflows_when_rounded(bytes)) return new_slow<Form>(bytes);
+  if (overflows_when_rounded(bytes)) return new_slow<Form, Nothrow...>(bytes);
   if (void* p = aligned<Form>(bytes, alignment)) return p;
-  return runtime_new<void* (*)(size_t, std::align_val_t)>(Form::kAligned)(bytes, alignment);
-}
-
-template <typename Form>
-void* new_aligned_nothrow(size_t bytes, std::align_val_t alignment) {
-  if (overflows_when_rounded(bytes)) return new_nothrow_slow<Form>(bytes);
-  if (void* p = aligned<Form>(bytes, alignment)) return p;
-  using Function = void* (*)(size_t, std::align_val_t, const std::nothrow_t&);
-  return runtime_new<Function>(Form::kAlignedNothrow)(bytes, alignment, std::nothrow_t{});
+  const char* const name = sizeof...(Nothrow) > 0 ? Form::kAlignedNothrow : Form::kAligned;
+  using Function = void* (*)(size_t, std::align_val_t, const Nothrow&...);
+  return runtime_new<Function>(name)(bytes, alignment, Nothrow{}...);
 }
 
 }  // namespace
@@ -86,12 +75,12 @@ void* new_aligned_nothrow(size_t bytes, std::align_val_t alignment) {
 // clang-format off
 PKTMALLOC_EXPORT void* operator new(size_t n) { return front::allocate<new_slow<Plain>>(n); }
 PKTMALLOC_EXPORT void* operator new[](size_t n) { return front::allocate<new_slow<Array>>(n); }
-PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_nothrow_slow<Plain>>(n); }
-PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_nothrow_slow<Array>>(n); }
+PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<Plain, std::nothrow_t>>(n); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<Array, std::nothrow_t>>(n); }
 PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a) { return new_aligned<Plain>(n, a); }
 PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a) { return new_aligned<Array>(n, a); }
-PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned_nothrow<Plain>(n, a); }
-PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned_nothrow<Array>(n, a); }
+PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<Plain, std::nothrow_t>(n, a); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<Array, std::nothrow_t>(n, a); }
 
 PKTMALLOC_EXPORT void operator delete(void* p) noexcept { front::release(p, {Family::kNew}); }
 PKTMALLOC_EXPORT void operator delete[](void* p) noexcept { front::release(p, {Family::kNewArray}); }

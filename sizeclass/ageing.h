@@ -2,10 +2,10 @@
 // Ageing: memory goes back when nobody needed it for a while.
 //
 // Time is cut into ticks, a quarter of the ageing interval, and growth into further ones
-// (growth.h). At the end of each, the low-water marks
-// tell what nobody needed during a whole interval: that many magazines of each depot are drained
-// into their slabs, that many empty slabs are purged. By time, not at once: a program that frees a
-// million packets and takes them again 10 ms later must not fault their pages in again.
+// (growth.h). At the end of each, the low-water marks tell what nobody needed during a whole
+// interval: that many magazines of each depot are drained into their slabs, that many empty slabs
+// are purged. Not at once: a program that frees a million packets and takes them again 10 ms later
+// must not fault their pages in again.
 //
 // Who drives it: a thread that comes by after a trip to depot or slabs (visit), a background thread
 // if there is one (run), malloc_trim (trim). A visit works no longer than a fortieth of the time

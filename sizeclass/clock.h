@@ -6,8 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
+
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
 
@@ -35,10 +36,9 @@ inline uint64_t clock_ns() {
 // Or until a signal; keeps errno. By number, because libc's functions are cancellation points: a
 // thread would be cancelled inside malloc or free and lose what it was about to exchange.
 inline void sleep_us(long us) {
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   const timespec time{0, us * 1000};
   syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, nullptr);
-  errno = saved_errno;
 }
 
 }  // namespace pktmalloc

@@ -4,13 +4,13 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
 #include "preload/base/mapping.h"
 #include "preload/contract/quiet_write.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
@@ -35,7 +35,7 @@ void write(int fd, char* line, size_t length) {
 }
 
 void tell(int fd, const char* format, va_list arguments) {
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   va_list again;
   va_copy(again, arguments);
   char small[500];
@@ -50,7 +50,6 @@ void tell(int fd, const char* format, va_list arguments) {
     write(fd, small, std::min(length, sizeof small));
   }
   va_end(again);
-  errno = saved_errno;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/base/own_thread.h"
+#include "sizeclass/keep_errno.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -7,8 +8,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-
-#include <cerrno>
 
 namespace pktmalloc {
 namespace {
@@ -58,10 +57,9 @@ bool OwnThread::start() {
   if (!mutex_.try_lock()) return false;
   bool started = false;
   if (!settled()) {
-    const int saved_errno = errno;
+    const KeepErrno keep_errno;
     settled_.store(true, std::memory_order_relaxed);  // also when it fails: no second try
     started = running_ = create();
-    errno = saved_errno;
   }
   mutex_.unlock();
   return started;

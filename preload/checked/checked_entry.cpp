@@ -15,6 +15,7 @@
 #include "preload/process/next_allocator.h"
 #include "preload/serving/entry.h"
 #include "preload/stacks/symbols.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc::checked {
 namespace {
@@ -104,11 +105,10 @@ bool tell_unknown(const char* call, void* p, StackId now) {
     tell(now, Facts{}, "%s of %p, a heap address that was never handed out", call, p);
     return true;
   }
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   char buffer[120];
   const char* why = why_no_heap(p, buffer, sizeof buffer);
   if (why != nullptr) tell(now, Facts{}, "%s of %p, %s", call, p, why);
-  errno = saved_errno;
   return why != nullptr;
 }
 

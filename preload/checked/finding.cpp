@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include "preload/base/options.h"
 #include "preload/contract/writer.h"
 #include "preload/stacks/symbols.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc::checked {
 namespace {
@@ -48,7 +48,7 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   const unsigned number = findings.fetch_add(1, std::memory_order_relaxed);
   if (number >= kMostFindings) return;
   telling = true;
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   char what[300];
   va_list arguments;
   va_start(arguments, format);
@@ -72,7 +72,6 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   if (number + 1 == kMostFindings) out.print("pktmalloc: further findings are not told\n");
   out.finish();
   if (!options().check_reports) abort();
-  errno = saved_errno;
   telling = false;
 }
 

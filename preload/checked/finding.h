@@ -15,13 +15,11 @@ namespace pktmalloc::checked {
 struct Facts {
   Facts() = default;
   explicit Facts(const Header& header)
-      : known(true),
-        user(header.user()),
+      : user(header.user()),
         bytes(header.bytes),
         allocated_at(header.allocated_at),
         freed_at(header.freed_at.load(std::memory_order_relaxed)) {}
 
-  bool known = false;
   const void* user = nullptr;
   size_t bytes = 0;
   StackId allocated_at = 0;

@@ -4,8 +4,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
@@ -14,6 +12,7 @@
 #include "preload/observers/address_table.h"
 #include "preload/observers/observer.h"
 #include "preload/observers/size_histogram.h"
+#include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
@@ -70,9 +69,8 @@ void allocated(void* p, size_t bytes, size_t alignment) {
     missing.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   record(p, bytes, alignment);
-  errno = saved_errno;
 }
 
 void released(void* p) {
@@ -81,11 +79,14 @@ void released(void* p) {
   if (row != AddressTable::kNoId) histogram.remove_object(row);
 }
 
+void forget_rows_used() {
+  if (rows_used != nullptr) memory::release(rows_used, kRowsUsedBytes);
+  rows_used = nullptr;
+}
+
 void thread_exit() {
   thread_ended = true;
-  if (rows_used == nullptr) return;
-  memory::release(rows_used, kRowsUsedBytes);
-  rows_used = nullptr;
+  forget_rows_used();
 }
 
 uint64_t now_us() {
@@ -112,16 +113,14 @@ void forked() {
   started_us = now_us();
   threads.store(0, std::memory_order_relaxed);
   missing.store(0, std::memory_order_relaxed);
-  if (rows_used == nullptr) return;
-  memory::release(rows_used, kRowsUsedBytes);
-  rows_used = nullptr;
+  forget_rows_used();
 }
 
 constexpr Observer kObserver{allocated, released};
 
 void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   rows_of.start();
   started_us = now_us();
   if (histogram.start()) {
@@ -130,7 +129,6 @@ void load() {
   } else {
     end();
   }
-  errno = saved_errno;
 }
 
 }  // namespace

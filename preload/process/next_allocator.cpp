@@ -12,6 +12,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/process/heap.h"
+#include "sizeclass/keep_errno.h"
 #include "sizeclass/low_water.h"
 
 namespace pktmalloc {
@@ -104,9 +105,8 @@ void NextAllocator::tick() const {
   may_trim |= !quiet;
   if (!may_trim || quiet_ticks < LowWater::kTicks) return;
   may_trim = false;
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   trim(0);
-  errno = saved_errno;
 }
 
 // Private: its malloc is not seen by the program, only its mi_ functions by us. Pointers that were

@@ -20,6 +20,7 @@
 #include "preload/profile/leaks.h"
 #include "preload/profile/profile.h"
 #include "preload/reports/snapshot.h"
+#include "sizeclass/keep_errno.h"
 #include "sizeclass/mutex.h"
 
 namespace pktmalloc {
@@ -57,41 +58,39 @@ void write_statistics(Writer& out) {
   }
 }
 
-void report_statistics(bool at_exit) {
-  const char* pattern = options().stats_path;
-  if (*pattern == '\0') {
-    const int fd = kept_stderr();
-    if (fd >= 0) room.write_to(fd);
-    return;
-  }
-  take_snapshot(room.snapshot);
-  measure_resident(room.snapshot);
-  ReportFile& file = room.file;
-  if (!file.name(pattern, reports)) {
-    message("PKTMALLOC_STATS=%s: %s", pattern, strerrordesc_np(ENAMETOOLONG));
-  } else if (file.write("statistics", write_statistics) && at_exit) {
-    tell_file("statistics", file.path, file.ends_with(".json") ? "report" : nullptr);
-  }
-}
-
-// What has one format only; `what` is for the line that says that it cannot be written, `told` and
-// `reader` for the one that says where it is.
+// `what` is for the line that says that it cannot be written, `told` and `reader` for the one that
+// says where it is.
 struct Content {
   const char* option;
   const char* what;
   void (*print)(Writer& out);
   const char* told;
   const char* reader;
+  const char* read_ending;  // of the files that the reader reads; "": any
 };
-constexpr Content kProfile{"PROFILE", "the heap profile", write_profile, "samples", "profile"};
-constexpr Content kSizes{"SIZES", "sizes", write_sizes, "sizes", "tune"};
+constexpr Content kStatistics{"STATS",      "statistics", write_statistics,
+                              "statistics", "report",     ".json"};
+constexpr Content kProfile{"PROFILE", "the heap profile", write_profile, "samples", "profile", ""};
+constexpr Content kSizes{"SIZES", "sizes", write_sizes, "sizes", "tune", ""};
 
 void report_content(const Content& content, const char* pattern, bool at_exit) {
   ReportFile& file = room.file;
   if (!file.name(pattern, reports)) {
     message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerrordesc_np(ENAMETOOLONG));
   } else if (file.write(content.what, content.print) && at_exit) {
-    tell_file(content.told, file.path, content.reader);
+    const bool is_read = file.ends_with(content.read_ending);
+    tell_file(content.told, file.path, is_read ? content.reader : nullptr);
+  }
+}
+
+void report_statistics(bool at_exit) {
+  const char* pattern = options().stats_path;
+  if (*pattern != '\0') {
+    take_snapshot(room.snapshot);
+    measure_resident(room.snapshot);
+    report_content(kStatistics, pattern, at_exit);
+  } else if (const int fd = kept_stderr(); fd >= 0) {
+    room.write_to(fd);
   }
 }
 
@@ -126,9 +125,8 @@ void load() {
 
 void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
-  const int saved_errno = errno;
+  const KeepErrno keep;
   report(true);
-  errno = saved_errno;
 }
 
 // Whoever was writing is gone.

@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "preload/base/futex.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
@@ -14,6 +12,7 @@
 #include "preload/base/own_thread.h"
 #include "preload/reports/report.h"
 #include "sizeclass/clock.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
@@ -24,10 +23,9 @@ constexpr size_t kStackBytes = size_t{128} << 10;
 constinit std::atomic<uint32_t> asked = 0;  // futex word: 1 when the signal came
 
 void on_signal(int) {
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   asked.store(1, std::memory_order_release);
   futex_wake_one(asked);
-  errno = saved_errno;
 }
 
 void run();

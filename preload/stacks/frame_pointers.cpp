@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "preload/stacks/symbols.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
@@ -18,11 +19,9 @@ constexpr uintptr_t kLargestFrame = size_t{1} << 20;
 // The system reads the new mask before it finds that the first argument is nonsense. Changes
 // nothing, and tells apart what cannot be read.
 bool readable(uintptr_t page) {
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   syscall(SYS_rt_sigprocmask, ~0, page, nullptr, size_t{8});
-  const bool fault = errno == EFAULT;
-  errno = saved_errno;
-  return !fault;
+  return errno != EFAULT;
 }
 
 bool foreign(uintptr_t pc) { return !in_this_library(pc); }

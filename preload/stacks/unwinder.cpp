@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <type_traits>
 
 #include "sizeclass/clock.h"
+#include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
@@ -44,7 +44,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
 void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   const Backtrace backtrace = backtrace_of.load(std::memory_order_acquire);
   if (backtrace == nullptr || unwinding) return;
-  const int saved_errno = errno;
+  const KeepErrno keep_errno;
   unwinding = true;
   // An unwinder may make calls that libc makes cancellation points.
   int cancellable = PTHREAD_CANCEL_ENABLE;
@@ -55,7 +55,6 @@ void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   unwinding_threads.fetch_sub(1, std::memory_order_release);
   pthread_setcancelstate(cancellable, nullptr);
   unwinding = false;
-  errno = saved_errno;
 }
 
 // By hash of the return address: the rest of the hash above; below, how many words further the next
