@@ -15,7 +15,6 @@
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
-#include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/contract/trace_format.h"
@@ -132,8 +131,15 @@ void flush(TraceBuffer& buffer) {
   buffer.restart();
 }
 
+void* new_memory(size_t bytes) {
+  void* memory = memory::reserve(bytes, memory::page_bytes());
+  if (memory == nullptr || memory::commit(memory, bytes)) return memory;
+  memory::release(memory, bytes);
+  return nullptr;
+}
+
 TraceBuffer* new_buffer() {
-  void* memory = map_lazily(trace::kMostBlockBytes);
+  void* memory = new_memory(trace::kMostBlockBytes);
   return memory == nullptr ? nullptr : new (memory) TraceBuffer;
 }
 
@@ -255,7 +261,7 @@ void load() {
   process = getpid();
   end = trace::State::kEnded;
   shared = take_buffer();
-  same_process = static_cast<bool*>(map_lazily(memory::page_bytes()));
+  same_process = static_cast<bool*>(new_memory(memory::page_bytes()));
   if (shared == nullptr || same_process == nullptr) {
     message("no trace: there is no memory for its buffers");
     return;
