@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The table of parts, in the order of the ranks of their locks (process/part.h).
+#include <iterator>
+
 #include "preload/checked/checks_part.h"
 #include "preload/observers/size_recording.h"
 #include "preload/observers/trace.h"
@@ -24,6 +26,6 @@ const Part* const parts[] = {
 #endif
     &trace_part,
 };
-const unsigned part_count = sizeof parts / sizeof *parts;
+const unsigned part_count = static_cast<unsigned>(std::size(parts));
 
 }  // namespace pktmalloc

@@ -52,7 +52,8 @@ class WordTable {
 
  private:
   static constexpr unsigned kFirstBits = 9;  // a page
-  static_assert(sizeof(Word) == sizeof(uint64_t));
+  static constexpr size_t kWordBytes = 8;
+  static_assert(sizeof(Word[1]) == kWordBytes);
 
   size_t mask() const { return size() - 1; }
   size_t next(size_t i) const { return (i + 1) & mask(); }
@@ -69,13 +70,13 @@ class WordTable {
     const KeepErrno keep_errno;
     WordTable larger;
     larger.bits_ = words_ == nullptr ? kFirstBits : bits_ + 1;
-    larger.words_ = static_cast<Word*>(map_lazily(sizeof(Word) << larger.bits_));
+    larger.words_ = static_cast<Word*>(map_lazily(kWordBytes << larger.bits_));
     if (larger.words_ == nullptr) return false;
     for (size_t i = 0; i < size(); ++i) {
       Word none;
       if (words_[i] != Word{}) larger.put(words_[i], none);
     }
-    if (words_ != nullptr) munmap(words_, sizeof(Word) << bits_);
+    if (words_ != nullptr) munmap(words_, kWordBytes << bits_);
     *this = larger;
     return true;
   }

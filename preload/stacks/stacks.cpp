@@ -26,9 +26,9 @@ bool commit_up_to(size_t end) {
   if (end <= begin) return true;
   const size_t next = std::min(round_up(end, kStep), store_bytes);
   if (end > next || !memory::commit(stack_store + begin, next - begin)) return false;
-  while (begin < next && !committed.compare_exchange_weak(begin, next, std::memory_order_relaxed)) {
-    continue;
-  }
+  do {
+    if (committed.compare_exchange_weak(begin, next, std::memory_order_relaxed)) break;
+  } while (begin < next);
   return true;
 }
 
