@@ -104,6 +104,10 @@ TEST_CASE("the programs of tests/programs run under the checked library") {
       "locked_memory_stays_and_is_counted",               // the same
       "peaks_of_other_sizes_do_not_add_up",               // and wait in quarantine
       "peaks_of_other_sizes_fit_in_a_limit_of_data",      // the same, and need more
+      "thread_starts_without_address_space",              // the same
+      "limit_of_addresses_lowered_by_the_program",        // its tables count as well
+      "background_thread_is_not_pinned",                  // needs PKTMALLOC_BACKGROUND=1
+      "locked_memory_does_not_wait",                      // the same
       "writes_after_free_break_no_list",                  // misuse is its subject
       "realloc_shrinks_in_place",                         // writes to the size before the last
       "realloc_at_the_border_of_the_pool",                // asks for the class of a request

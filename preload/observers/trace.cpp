@@ -270,7 +270,7 @@ void load() {
   madvise(same_process, memory::page_bytes(), MADV_WIPEONFORK);
   if (!file.name()) return;
   file.load();
-  if (!file.open(0)) return;
+  if (!file.open(0)) return file.forget();
   recording = true;
   observe(kTracer);
 }
