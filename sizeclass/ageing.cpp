@@ -10,20 +10,20 @@ namespace {
 
 constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;  // less is not worth slowing anybody down
 constexpr uint32_t kHoverCalls = 4096;                 // 16 magazines' worth without a trip
-// Until everything has aged: one interval in the depot, one as empty slabs, and some to spare.
+// Time for everything to age: one interval in the depot, one as empty slabs, and some to spare.
 constexpr uint32_t kHoverIntervals = 3;
-// A thread that trips now and then would hover anew each time, while what waits belongs to others.
-// So it does at most a quarter of the time.
+// A thread that trips now and then would hover anew each time, even while all that waits belongs to
+// others. So it hovers at most a quarter of the time.
 constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
 // A watched call costs about 8 ns more: 1 % of a millisecond pays for 1250.
 constexpr Budget::Income kTokens{.per_ms = 1250, .most = 1'000'000};
-constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class so long
+constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class this long
 constexpr size_t kPurgeBytes = size_t{4} << 20;    // in one system call: about 0.3 ms
 
 // A visit may work for a fortieth of the time since the last: 25 us per ms, at most 4 ms.
 constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 160) * 25; }
 
-// After a tick by growth, whose page faults took about as long.
+// After a tick by growth; its page faults took about as long.
 constexpr uint64_t kGrowthWorkUs = 200;
 
 constexpr bool is_class(unsigned line) { return line < kMaxClasses; }
@@ -40,12 +40,12 @@ SlabArea& Ageing::area(const Supply& supply, unsigned line) {
   return is_class(line) ? supply.areas[line] : supply.store.area(line - kMaxClasses);
 }
 
-// Objects in what is stacked, at most.
+// Objects in the stacked magazines, at most.
 uint32_t Ageing::rounds_in(const Supply& supply, unsigned line) {
   return is_class(line) ? area(supply, line).size_class().largest_rounds : 1;
 }
 
-// Bytes in so many magazines and in the empty slabs.
+// Bytes in this many magazines and in the empty slabs.
 uint64_t Ageing::waiting_with(const Supply& supply, unsigned line, uint64_t stacked) {
   const SlabArea& slabs = area(supply, line);
   return stacked * rounds_in(supply, line) * slabs.size_class().object_bytes +
@@ -58,8 +58,8 @@ uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
                                      : supply.store.empties(line - kMaxClasses));
 }
 
-// Of what waits in a class, what a thread can tell that made a trip just now: it has this number at
-// hand, while those of other homes lie with other processors.
+// How much waits in a class, as far as a thread that just made a trip can tell: it has this number
+// at hand, while those of other homes lie with other processors.
 uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
   return waiting_with(supply, index(id), supply.depot.depth(id, home));
 }
@@ -70,7 +70,7 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
   return waiting;
 }
 
-// Objects that the program has, with those in magazines of threads.
+// Objects that the program has, including those in magazines of threads.
 uint64_t Ageing::held_in_all(const Supply& supply) {
   uint64_t bytes = 0;
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
@@ -83,7 +83,8 @@ uint64_t Ageing::held_in_all(const Supply& supply) {
   return bytes;
 }
 
-// What nobody needed lately is to go. Returns how many objects more than before leave their depots.
+// Marks what nobody needed lately to go. Returns how many more objects than before will leave their
+// depots.
 uint64_t Ageing::collect(const Supply& supply) {
   bool pending = false;
   uint64_t objects = 0;
@@ -109,8 +110,8 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
   if (tick_hook_ != nullptr) tick_hook_();
 }
 
-// False: it had no effect. The hook may take long, which the threads of a process that has a
-// background thread do not expect.
+// False: it had no effect. The hook may take long, and threads of a process with a background
+// thread do not expect that.
 bool Ageing::end_growth_tick(const Supply& supply, uint64_t now, bool with_hook) {
   if (!growth_.tick(now, held_in_all(supply))) return false;
   growth_.spend_objects(collect(supply));
@@ -122,7 +123,7 @@ bool Ageing::end_growth_tick(const Supply& supply, uint64_t now, bool with_hook)
   return true;
 }
 
-// A program that comes by seldom has missed ticks: the time has passed all the same.
+// A program that seldom comes by has missed ticks: the time has passed all the same.
 void Ageing::end_ticks(const Supply& supply, uint64_t now) {
   const uint64_t at = due_ms_.load(std::memory_order_relaxed);
   if (now < at) return;
@@ -172,7 +173,7 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
   const uint64_t now = clock_ms();
-  // Passing costs a look at the clock, which moves every few ms; only then at what all share.
+  // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
   if (why == Visit::kPassing && now == visits.last_ms) return;
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
@@ -185,7 +186,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   }
   const auto wake = wake_.load(std::memory_order_relaxed);
   if (wake != nullptr) {
-    // An idle process may make no further trip: what waits by now is reason enough.
+    // An idle process may make no further trip: what waits now is reason enough.
     if (due(now)) {
       due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
       wake();
@@ -249,7 +250,7 @@ uint64_t Ageing::trim(const Supply& supply) {
   const Lock lock(mutex_);
   uint64_t bytes = 0;
   for (unsigned i = 0; i < kLines; ++i) {
-    // What is there by now, not what others free meanwhile: that could go on for ever.
+    // Only what is there now, not what others free meanwhile: that could go on for ever.
     SlabArea& slabs = area(supply, i);
     if (is_class(i)) {
       supply.depot.make_idle(static_cast<ClassId>(i));

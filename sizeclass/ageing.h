@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
-// Ageing: memory goes back when nobody needed it for a while.
+// Ageing: returns memory to the system when nobody has needed it for a while.
 //
-// Time is cut into ticks, a quarter of the ageing interval, and growth into further ones
-// (growth.h). At the end of each, the low-water marks tell what nobody needed during a whole
-// interval: that many magazines of each depot are drained into their slabs, that many empty slabs
-// are purged. Not at once: a program that frees a million packets and takes them again 10 ms later
+// Time is cut into ticks, each a quarter of the ageing interval; growth adds more ticks (growth.h).
+// At the end of each tick the low-water marks say what nobody needed for a whole interval: that
+// many magazines of each depot are drained into their slabs, and that many empty slabs are purged.
+// Waiting pays: a program that frees a million packets and takes them again 10 ms later must not
+// fault their pages in again.
 // must not fault their pages in again.
+// A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
+// thread, if there is one (run), and malloc_trim (trim). A visit works for at most a fortieth of
+// the time since the thread's previous one, so it hardly disturbs heavy work, and light work does
+// it all; after a tick by growth, for 0.2 ms and a step. Once a tick a visit also drains the
+// thread's own magazines of classes it no longer uses.
 //
-// Who drives it: a thread that comes by after a trip to depot or slabs (visit), a background thread
-// if there is one (run), malloc_trim (trim). A visit works no longer than a fortieth of the time
-// since the thread's previous one, so heavy work is hardly disturbed and light work does it all;
-// after a tick by growth, 0.2 ms and a step. Besides, once a tick, it drains the thread's own
-// magazines of classes that it no longer uses.
+// A program that stays within its loaded magazines makes no trips, and a few objects in them can
+// keep many slabs from becoming empty. So while more than kWatchedBytes wait, watching starts when
+// a thread hands objects to the depot or slabs: each of its allocations, but not its releases, then
+// takes the slow path and comes by. The frees after a peak cost nothing more, and the first
+// allocation after them is seen. For programs that do both all the time, tokens bound the cost: a
+// watched call costs one, and they grow with time so that they are worth about 1 % of it. A thread
+// that made kHoverCalls watched calls is hovering and stays watched until all is done, for three
+// intervals at most.
 //
-// A program that hovers inside its loaded magazines makes no trips, and a few objects in them may
-// keep many slabs from being empty. While more than kWatchedBytes wait, a thread that made a trip
-// with objects to give is "watched": each of its allocations, not of its releases, takes the slow
-// path and comes by. So the frees after a peak cost nothing more, and the first allocation of
-// whatever follows them is seen. To bound the cost for programs that do both all the time, a
-// watched call costs a token; tokens grow with time so that they are worth about 1 % of it. A
-// thread that made kHoverCalls watched calls is hovering and stays watched until all is done, for
-// three intervals at most.
-//
-// One worker at a time, under mutex(); everything else is atomic or the calling thread's own.
+// One worker at a time, under mutex(); everything else is atomic or belongs to the calling thread.
 #pragma once
 
 #include <atomic>
@@ -49,30 +49,30 @@ class Ageing {
     kPassing,  // business elsewhere
   };
 
-  // At the end of a slow path of the cache's own thread, on behalf of class `id`.
+  // Called at the end of a slow path by the cache's own thread, on behalf of class `id`.
   void visit(const Supply& supply, Cache& cache, ClassId id, Visit why);
 
-  // For a background thread: does all that is due, without bound. Returns the bytes that wait.
+  // For a background thread: does all due work, without bound. Returns the bytes that still wait.
   uint64_t run(const Supply& supply);
 
-  // Everything that is in depots and empty slabs goes back now. Returns the bytes purged.
+  // Gives back everything in depots and empty slabs now. Returns the bytes purged.
   uint64_t trim(const Supply& supply);
 
-  // Memory came free by a thread that will not come by again.
+  // A thread that will not come by again has freed memory.
   void notice() {
     if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
   }
 
-  // Bytes in depots, at most, and in empty slabs.
+  // Bytes in depots (at most) and in empty slabs.
   static uint64_t waiting_in_all(const Supply& supply);
 
-  // While set, threads do none of the work but what growth demands; they call `wake` once a tick,
-  // and at each trip while more than kWatchedBytes wait, so it must be cheap. nullptr ends that.
-  // `wake` must not allocate or lock.
+  // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
+  // each trip while more than kWatchedBytes wait. It must be cheap and must not allocate or lock.
+  // nullptr turns it off.
   void use_background(void (*wake)()) { wake_.store(wake, std::memory_order_relaxed); }
 
-  // Called at the end of every tick, under mutex(): for memory that ages elsewhere. Must not enter
-  // the heap. Once, before the first visit.
+  // Called at the end of every tick, under mutex(), for memory that ages elsewhere. Must not enter
+  // the heap. Set once, before the first visit.
   void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
   // Ticks ended since start.
@@ -81,14 +81,14 @@ class Ageing {
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
   const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
 
-  // Objects of the class that went from the depot to slabs since start; guarded by mutex().
+  // Objects of the class moved from the depot to slabs since start; guarded by mutex().
   uint64_t aged(ClassId id) const UNDER(mutex_) { return aged_[index(id)]; }
   const uint64_t* aged_counts() const { return aged_; }  // by class
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
   Growth& growth() { return growth_; }
 
  private:
-  // Programs' classes, then magazine sizes.
+  // The program's classes, then magazine sizes.
   static constexpr unsigned kLines = kMaxClasses + kMagazineSizes;
   struct Line {
     uint32_t to_drain = 0;  // magazines
@@ -121,7 +121,7 @@ class Ageing {
   void (*tick_hook_)() = nullptr;
   Growth growth_;
   Line lines_[kLines] GUARDED_BY(mutex_);
-  unsigned cursor_ GUARDED_BY(mutex_) = 0;  // the line that is worked on
+  unsigned cursor_ GUARDED_BY(mutex_) = 0;  // the line being worked on
   uint64_t aged_[kMaxClasses] GUARDED_BY(mutex_){};
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Allowance: how many new magazines a class has earned.
 //
-// A magazine costs 8 bytes an object, an eighth of a 64-byte object, and what is freed once may
-// never be wanted again. So beyond a few magazines in the depot, free objects get a new magazine
-// only when others before them would have been worth one: they went back to their slabs without it,
-// and then a magazine was filled from the slabs again. A program that frees all it has takes no
-// memory for doing so; one that goes up and down pays for the first time and then has its
-// magazines. Any thread, no lock; the counts may be off by a few, which does no harm.
+// A magazine costs 8 bytes per object, an eighth of a 64-byte object, and freed memory may never be
+// wanted again. So beyond a few magazines in the depot, free objects get a new magazine only when
+// it would have paid before: objects went back to their slabs for want of one, and then a magazine
+// was filled from the slabs again. A program that frees everything takes no memory to do so; one
+// that goes up and down pays the first time and then has its magazines. Any thread, no lock; the
+// counts may be off by a few, which is harmless.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class Allowance {
     if (take_one(refused_)) earned_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // True: a new magazine is granted.
+  // True: grants a new magazine.
   bool spend() { return take_one(earned_); }
 
  private:

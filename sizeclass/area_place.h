@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // AreaPlace: where the slabs of an area lie.
 //
-// Slabs are numbered without gaps. They lie one behind the other in pieces, and the n-th pieces of
-// all areas together are a stripe:
+// Slabs are numbered without gaps. They lie one after the other in pieces; the n-th pieces of all
+// areas form a stripe:
 //
 //     | stripe 0: area 0, area 1, ... area 63 | stripe 1: area 0, ...
 //          piece: | colour | slab 0 | slab 1 | ... | rest |
 //
-// So what a small program uses of all classes lies close together, and the processor finds it by
-// few pages of page tables. The colour is a distance that differs from area to area: without it the
-// n-th page of every area would fall into the same set of each translation buffer (slab colouring,
-// Bonwick 1994). Constant after construction; any thread.
+// So the memory that a small program uses lies close together, whatever the class, and few pages of
+// page tables map it. The colour is a distance that differs between areas: without it the n-th page
+// of every area would fall into the same set of each translation buffer (slab colouring, Bonwick
+// 1994). Constant after construction; any thread.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class AreaPlace {
  public:
   constexpr AreaPlace() = default;
 
-  // In `stripes` pieces of `piece_bytes`, the first at `base`, each 1 << stripe_shift bytes behind
-  // the one before.
+  // `stripes` pieces of `piece_bytes`, the first at `base`, each 1 << stripe_shift bytes after the
+  // one before.
   AreaPlace(uintptr_t base, size_t piece_bytes, unsigned stripe_shift, uint32_t stripes,
             size_t colour, unsigned slab_shift)
       : base_(base + colour),
@@ -39,7 +39,7 @@ class AreaPlace {
            (uintptr_t{slab % slabs_in_piece_} << slab_shift_);
   }
 
-  // The number of the slab that the address lies in, and how far; slabs() or more: in none.
+  // The slab number of an address and its offset there; slabs() or more: the address is in no slab.
   struct Slot {
     uint64_t slab;
     uintptr_t offset;
@@ -53,8 +53,7 @@ class AreaPlace {
             in_piece & ((uintptr_t{1} << slab_shift_) - 1)};
   }
 
-  // The first and the one behind the last slab of the piece that the slab lies in: these are one
-  // stretch of addresses.
+  // The first slab of this slab's piece, and the one after its last: contiguous addresses.
   uint32_t piece_begin(uint32_t slab) const { return slab - slab % slabs_in_piece_; }
   uint32_t piece_end(uint32_t slab) const { return piece_begin(slab) + slabs_in_piece_; }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Budget: what may be spent on something, earned with time (a token bucket).
+// Budget: an allowance to spend, earned over time (a token bucket).
 //
-// It grows at a steady rate until it is full. It may be overdrawn by what is spent at once; time
-// pays the debt first. One thread at a time.
+// It grows at a steady rate until it is full. One expense may overdraw it; time pays the debt
+// first. One thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class Budget {
  public:
   struct Income {
     int64_t per_ms;
-    int64_t most;  // that may be saved
+    int64_t most;  // that can be saved
   };
 
   void earn(const Income& income, uint64_t ms) {
@@ -24,7 +24,7 @@ class Budget {
     left_ = full ? income.most : left_ + static_cast<int64_t>(ms) * income.per_ms;
   }
 
-  // Leaves a debt of at most `debt`, or what there was already.
+  // Leaves a debt of at most `debt`, or the debt there already was.
   void spend(int64_t amount, int64_t debt = std::numeric_limits<int64_t>::max()) {
     left_ = std::max(left_ - amount, std::min(left_, -debt));
   }

@@ -10,7 +10,7 @@ constinit const uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
 constinit const Cache kNullCache;
 
 // Every trip quadruples what the thread may hold of the class: a thread that uses a class once
-// keeps a few objects, a busy one trades a full magazine for one atomic.
+// keeps a few objects; a busy one trades a full magazine for one atomic.
 void Cache::trip(const SizeClass& c, Line& line) {
   line.rounds = static_cast<uint16_t>(
       line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 4U, c.largest_rounds));
@@ -41,18 +41,17 @@ void Cache::unmark(ClassId id) {
   marks->slot[index(id)] = nullptr;
 }
 
-// What a deep depot gives is far from the processor and in no order, and what another thread gave
-// lies with its processor, so that a program which writes to its objects waits for each. But a
-// magazine tells which come next: the objects of the next two steps are fetched ahead, and for the
-// step after those the cache stops: the mark for "empty" in the place of an object sends that call
-// alone to the slow path, which goes on from there. Many are on their way at a time then, and few
-// at a time in the nearest cache.
+// Objects from a deep depot are far from the processor and in no order, and objects that another
+// thread freed lie with its processor; a program that writes to them waits for each. But a magazine
+// says which come next. The cache prefetches the objects of the next two steps and stops at the
+// step after: there the mark for "empty" replaces an object and sends that one call to the slow
+// path, which goes on from there. So many are on their way at a time, but few in the nearest cache.
 namespace {
 
 constexpr ptrdiff_t kStep = 16;  // objects; docs/decisions.md has the figures
 
-// prefetchw, because it also takes a line from the processor that wrote it last. One that does not
-// know the instruction ignores it.
+// prefetchw, because it also takes a line from the processor that wrote it last. A processor
+// without the instruction ignores it.
 void fetch(const uintptr_t* slot, ptrdiff_t objects) {
   for (; objects > 0; --objects, --slot) asm volatile("prefetchw (%0)" : : "r"(*slot));
 }
@@ -98,8 +97,8 @@ void Cache::unload(ClassId id, Line& line) {
 }
 
 void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
-  // What goes round stays small, for the processor's nearest cache; but very few objects are not
-  // worth a call that costs what four or five fast ones do.
+  // Keep the objects in use few, for the processor's nearest cache; but a very small number is not
+  // worth a call that costs as much as four or five fast ones.
   constexpr size_t kBytes = 4096;
   const SizeClass& c = supply.classes[id];
   const size_t most = std::min<size_t>(32, c.largest_rounds / 2);
@@ -127,7 +126,7 @@ void* Cache::allocate_slow(const Supply& supply, ClassId id) {
   return allocate(id);
 }
 
-// Puts a magazine with objects into the place of the loaded one, which is empty or none.
+// Replaces the loaded magazine, which is empty or missing, by one with objects.
 bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
   const SizeClass& c = supply.classes[id];
   trip(c, line);
@@ -221,7 +220,7 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
     const uint32_t rounds = magazine->rounds;
     if (!to_depot || rounds * 2 < magazine->capacity ||
         rounds * 32 < supply.classes[id].largest_rounds) {
-      // Aged here already, or less than half full, or very few: not worth somebody's trip.
+      // Aged here already, less than half full, or very few: not worth another thread's trip.
       supply.store.give_back(drain(supply, id, magazine), home);
     } else {
       give(supply, id, line, magazine);
@@ -245,8 +244,8 @@ void Cache::flush(const Supply& supply) {
   }
 }
 
-// May run while the owner works: each value is one aligned word, and a top that does not lie in the
-// magazine it is held against counts as empty.
+// May run while the owner works: each value is one aligned word, and a top outside the magazine it
+// is compared with counts as empty.
 CacheStatistics Cache::statistics(ClassId id) const {
   const Line& line = lines_[index(id)];
   CacheStatistics s{};

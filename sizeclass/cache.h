@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Cache: a thread's free lists, one per class; the fast path is here.
 //
-// Per class a thread holds two magazines, loaded and previous (Bonwick & Adams 2001). Of the loaded
-// one it keeps only the address of the top object. On underflow and overflow the two are swapped
-// first; the depot is asked only when both are empty or both are full, so a program that hovers
+// For each class a thread holds two magazines, loaded and previous (Bonwick & Adams 2001). It
+// stores only the address of the loaded one's top object. On underflow and overflow it first swaps
+// the two; it asks the depot only when both are empty or both are full, so a program that hovers
 // around a boundary stays in the thread. Capacities start small and grow fourfold at each such
 // trip.
 //
-// A class not used yet points at the sentinel, a constant magazine that is empty and full at once,
-// and kNullCache is a cache whose every class does: it stands for "no cache" wherever one is needed
-// (thread not started, thread ended, every call to be seen), so allocate() and release() have no
-// test for any of that.
+// An unused class points at the sentinel, a constant magazine that is empty and full at once. In
+// kNullCache every class does: it stands for "no cache" (thread not started, thread ended, every
+// call to be seen), so allocate() and release() test for none of these.
 //
-// Owned by one thread; only statistics() may be called by others, under the heap's list lock. A
-// cache is never unmapped, it passes to the next thread with its counters.
+// Owned by one thread; others may call only statistics(), under the heap's list lock. A cache is
+// never unmapped: it passes to the next thread with its counters.
 #pragma once
 
 #include <array>
@@ -32,7 +31,7 @@
 
 namespace pktmalloc {
 
-// What a cache draws on; one per heap.
+// What a cache draws from; one per heap.
 struct Supply {
   const ClassTable& classes;
   SlabArea* areas;  // by class
@@ -53,7 +52,7 @@ class alignas(64) Cache {
     for (auto& top : tops_) top = const_cast<uintptr_t*>(kSentinel);
   }
 
-  // An object, or nullptr: then allocate_slow() must be asked.
+  // An object, or nullptr: then call allocate_slow().
   void* allocate(ClassId id) {
     const size_t i = static_cast<size_t>(id);  // full width: spares the fast path an extension
     uintptr_t* const top = tops_[i];
@@ -65,7 +64,7 @@ class alignas(64) Cache {
     return reinterpret_cast<void*>(object);
   }
 
-  // False when there is no room: then release_slow() must be asked.
+  // False when there is no room: then call release_slow().
   bool release(ClassId id, void* object) {
     const size_t i = static_cast<size_t>(id);
     uintptr_t* const top = tops_[i];
@@ -75,25 +74,25 @@ class alignas(64) Cache {
     return true;
   }
 
-  // For whoever wants to see some allocations (preload/profile/sampler.h): after so many more
-  // objects of the class allocate() fails as if there were none. unmark() undoes that and must come
-  // before the next allocate_slow(); the cache itself does it where it needs the magazine.
+  // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of
+  // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
+  // before the next allocate_slow(); the cache calls it itself where it needs the magazine.
   struct Marks {
-    uintptr_t* slot[kMaxClasses];   // where kEmptyMark lies; none
+    uintptr_t* slot[kMaxClasses];   // where kEmptyMark lies; nullptr: nowhere
     uintptr_t object[kMaxClasses];  // what lay there
   };
   void mark_after(ClassId id, uint64_t objects);
   void unmark(ClassId id);
   uint64_t allocated(ClassId id) const { return allocated_[index(id)]; }
-  Marks* marks = nullptr;  // none: nobody wants to
+  Marks* marks = nullptr;  // nullptr: nobody marks
 
-  // For a thread that allocates from this cache and releases into another: an empty magazine here
-  // for a well filled one there, so that what was freed last is used first without the way through
-  // the depot. Counts as a trip.
+  // For a thread that allocates from this cache and releases into another: swaps an empty magazine
+  // here for a well filled one there, so that the objects freed last are used first without going
+  // through the depot. Counts as a trip.
   void trade(const Supply& supply, ClassId id, Cache& other);
 
-  // After allocate() failed: the next object where the cache stopped just to fetch those that
-  // follow (cache.cpp); mostly nullptr. Also on the null cache.
+  // After allocate() failed: the next object if the cache stopped only to prefetch those that
+  // follow (cache.cpp); usually nullptr. Also on the null cache.
   void* advance(ClassId id) {
     Line& line = lines_[index(id)];
     return line.stop == 0 ? nullptr : go_on(id, line);
@@ -105,8 +104,8 @@ class alignas(64) Cache {
   // After release() failed. Always takes the object.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
-  // Drains the contents of classes that made no trip since `before` (a tick number) to the slabs,
-  // but for class `busy`, which is making one.
+  // Drains to the slabs the contents of classes that made no trip since `before` (a tick number),
+  // except class `busy`, which is making one.
   void flush_idle(const Supply& supply, uint32_t before, ClassId busy);
 
   // Gives everything to the depot; every class points at the sentinel again.
@@ -114,16 +113,15 @@ class alignas(64) Cache {
 
   CacheStatistics statistics(ClassId id) const;
 
-  // Counts something of the owner's; here, because a cache outlives its threads.
+  // Counts an event for the owner; kept here because a cache outlives its threads.
   void tally(unsigned what) { ++tallies_[what]; }
   uint64_t tallied(unsigned what) const { return tallies_[what].seen(); }
 
-  // Where the counters lie in a cache, in bytes from its start, for a reader outside of the
-  // process.
+  // Where the counters lie in a cache, in bytes from its start, for a reader outside the process.
   struct Shape {
     uint64_t next;               // the pointer to the next cache
     uint64_t tops, allocated;    // one word a class
-    uint64_t lines, line_bytes;  // per class, in it:
+    uint64_t lines, line_bytes;  // per class; in each line:
     uint64_t loaded, previous;   // the pointers to its magazines
     uint64_t trips;              // taken, given, takes, gives
     uint64_t tallies;            // kTallies words
@@ -134,10 +132,10 @@ class alignas(64) Cache {
   struct Visits {
     uint32_t tick = 0;                       // of the latest sweep for idle classes
     uint64_t last_ms = 0;                    // when this thread last came by
-    uint32_t hover_since = 0U - (1U << 30);  // tick at which it turned out to hover; long ago
+    uint32_t hover_since = 0U - (1U << 30);  // tick at which it began to hover; first, long ago
     uint32_t calls = 0;                      // watched calls since the latest trip
-    Budget tokens;                           // watched calls it may still be charged
-    bool watched = false;  // every allocation of this thread is to reach the slow path
+    Budget tokens;                           // watched calls it can still pay for
+    bool watched = false;  // every allocation of this thread must reach the slow path
   } visits;
   Cache* next = nullptr;       // in the list of all caches
   Cache* next_free = nullptr;  // in the list of caches without a thread
@@ -146,12 +144,12 @@ class alignas(64) Cache {
 
  private:
   struct Line {
-    Owned<Magazine*> loaded;    // none: the sentinel is loaded
-    Owned<Magazine*> previous;  // none until it is needed
+    Owned<Magazine*> loaded;    // nullptr: the sentinel is loaded
+    Owned<Magazine*> previous;  // nullptr until needed
     uint16_t rounds = 0;        // capacity of the next magazine obtained; 0 = class not used yet
     uint16_t stop = 0;          // the slot of the loaded one that holds kEmptyMark; 0: none
     uint32_t last_trip = 0;     // tick number
-    uintptr_t stopped_at = 0;   // the object whose place that is
+    uintptr_t stopped_at = 0;   // the object that belongs there
     Owned<uint64_t> taken, given, takes, gives;
   };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Caches: all that ever were, in a list, and those of them that no thread has. They lie in a region
-// whose addresses are the heap's; none is ever given back. All but start() under mutex().
+// Caches: a list of all caches ever made, and of those without a thread. They lie in a region whose
+// addresses belong to the heap; none is ever given back. All but start() run under mutex().
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ class Caches {
 
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
-  // One that no thread has, made usable by `commit` if it is new; nullptr: no memory.
+  // A cache without a thread; `commit` makes a new one usable. nullptr: no memory.
   Cache* take(bool (*commit)(void* start, size_t bytes)) UNDER(mutex_);
   void give(Cache* cache) UNDER(mutex_);
 
-  // The words, for a reader outside of the process too.
+  // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }
   const size_t& committed_bytes() const NOT_FOLLOWED { return committed_bytes_; }
   const char* region() const { return region_; }

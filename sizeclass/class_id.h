@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // ClassId: the number of a size class, which is also the number of its area in the address space.
 //
-// Ids 0..kMaxClasses-2 are classes. The last id, kNoClass, stands for "no class serves this": every
-// thread's free list for it is the sentinel for ever, so a request routed there always reaches the
-// slow path without a test on the fast one.
+// Ids 0..kMaxClasses-2 are classes. The last id, kNoClass, means "no class serves this": every
+// thread's free list for it is always the sentinel, so such a request reaches the slow path without
+// a test on the fast one.
 #pragma once
 
 #include <cstdint>

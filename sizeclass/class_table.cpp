@@ -18,8 +18,8 @@ constexpr size_t kDefaultSizes[] = {
 constexpr unsigned kDefaultCount = sizeof kDefaultSizes / sizeof kDefaultSizes[0];
 static_assert(kDefaultCount < kMaxClasses, "class 63 is kNoClass");
 
-// The smallest slab that loses less than 3 % behind its last object, holds at least four, and is at
-// most 1 MiB unless four objects need more. Where no size reaches 3 %, the one that loses least.
+// The smallest slab that wastes less than 3 % after its last object, holds at least four, and is at
+// most 1 MiB unless four objects need more. If no size reaches 3 %, the one that wastes least.
 unsigned choose_slab_shift(size_t object_bytes, unsigned smallest) {
   constexpr unsigned kLargest = 20;
   unsigned shift = smallest;
@@ -50,7 +50,7 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift
   c.largest_rounds =
       static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(kRoundsLimit)));
   c.warm_magazines = static_cast<uint16_t>(kWarmBytes / (c.largest_rounds * object_bytes));
-  // Two objects up to 1 KiB, one of more: a thousand threads that use a class once should share its
+  // Two objects up to 1 KiB, else one: a thousand threads that use a class once should share its
   // pages.
   c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));
   return c;
@@ -105,7 +105,7 @@ size_t SizeClass::alignment() const {
 
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
   if (wanted > kMediumLimit || bytes > kMediumLimit) return kNoClass;
-  // A class that suits is a multiple of the alignment, so none below the rounded size can.
+  // A suitable class is a multiple of the alignment, so none is below the rounded size.
   const size_t least = round_up(std::max<size_t>(bytes, 1), wanted);
   const ClassId first = find(least);
   if (first == kNoClass) return kNoClass;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // ClassTable: which sizes are pooled, and the geometry of each class.
 //
-// Built once, before any thread reads it, from the default table (classes.def) or from the user's
-// list; never written again, so every thread may read it without a lock. A lookup is one byte load:
-// sizes up to 32 KiB in steps of 16 bytes, above that up to 1 MiB in steps of 4 KiB.
-// Everything derived from a class's size (slab size, objects per slab, the division constant, the
-// rounds of its magazines) is computed in describe(): change a rule there and nowhere else.
+// Built once, before any thread reads it, from the default table (classes.def) or the user's list;
+// never written again, so every thread reads it without a lock. A lookup is one byte load: sizes up
+// to 32 KiB in steps of 16 bytes, above that up to 1 MiB in steps of 4 KiB. describe() computes
+// everything that follows from a class's size (slab size, objects per slab, division constant,
+// magazine rounds): change such a rule there and nowhere else.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct SizeClass {
   uint64_t reciprocal;      // ceil(2^kDivisionShift / object_bytes)
   uint8_t slab_shift;       // a slab is 1 << slab_shift bytes
   uint16_t first_rounds;    // rounds of a thread's first magazine
-  uint16_t largest_rounds;  // rounds its magazines may grow to
-  uint16_t warm_magazines;  // so many of the largest may still lie in the processor's caches
+  uint16_t largest_rounds;  // largest number of rounds its magazines grow to
+  uint16_t warm_magazines;  // this many of the largest may still lie in the processor's caches
 
   // Division by multiplication (Granlund & Montgomery 1994). Exact because offset < 2^22 (the
   // largest slab) and the error per unit is < object_bytes <= 2^20: 2^22 * 2^20 < 2^44.
@@ -31,7 +31,7 @@ struct SizeClass {
     return static_cast<uint32_t>((offset_in_slab * reciprocal) >> kDivisionShift);
   }
 
-  // Every object starts at a multiple of this many bytes, a power of two.
+  // Every object starts at a multiple of this power of two, in bytes.
   size_t alignment() const;
 };
 
@@ -46,7 +46,7 @@ class ClassTable {
   // A processor has 256 KiB to 2 MiB of cache to itself.
   static constexpr size_t kWarmBytes = size_t{256} << 10;
 
-  // Smallest slab of every class; tests use less to reach exhaustion quickly.
+  // Smallest slab of every class; tests use less to exhaust it quickly.
   static constexpr unsigned kSlabShift = 16;
 
   constexpr ClassTable() = default;
@@ -54,7 +54,7 @@ class ClassTable {
   // The table of classes.def: every size up to 256 KiB is pooled.
   void use_default(unsigned smallest_slab_shift = kSlabShift);
 
-  // Just these classes: sizes ascending, each at most kMediumLimit, count below kMaxClasses. Sizes
+  // Only these classes: sizes ascending, each at most kMediumLimit, fewer than kMaxClasses. Sizes
   // are rounded up to the lookup step. A class serves requests that fill at least half of it.
   void use_list(const size_t* sizes, unsigned count, unsigned smallest_slab_shift = kSlabShift);
 
@@ -71,11 +71,11 @@ class ClassTable {
     return kNoClass;
   }
 
-  // As find(), and objects are multiples of `alignment` (a power of two) in the address space.
+  // Like find(), but objects lie at multiples of `alignment` (a power of two).
   ClassId find_aligned(size_t bytes, size_t alignment) const;
 
   unsigned count() const { return count_; }
-  // Bytes of the largest class's objects.
+  // Object size of the largest class.
   size_t largest() const { return classes_[count_ - 1].object_bytes; }
   const SizeClass& operator[](ClassId id) const { return classes_[index(id)]; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Depot: the global exchange. Per class a (sharded) stack of magazines that hold objects and wait
-// for a thread that needs them. A batch changes hands by one pointer, however long it is. Any
-// thread, no lock.
+// Depot: the global exchange. It has a (sharded) stack per class of magazines that hold objects and
+// wait for a thread that needs them. Any batch changes hands by one pointer, however long it is.
+// Any thread, no lock.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ class Depot {
     for (auto& stack : stacks_) stack.start(magazine_base);
   }
 
-  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. `home`: whose
-  // shard is looked at first (sharded_stack.h).
+  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. `home`: the shard
+  // to try first (sharded_stack.h).
   Magazine* take(ClassId id, unsigned home = 0) { return stacks_[index(id)].pop(home); }
 
-  // The magazine holds at least one object of the class and is no longer the caller's.
+  // The magazine holds at least one object of the class; the caller gives it away.
   void give(ClassId id, Magazine* magazine, unsigned home = 0) {
     stacks_[index(id)].push(magazine, home);
   }
 
-  // Whether free objects of the class are worth a new magazine (allowance.h). False: they are to go
-  // to their slabs.
+  // Are free objects of the class worth a new magazine (allowance.h)? False: return them to their
+  // slabs.
   bool grants_magazine(ClassId id) {
     Allowance& allowance = allowances_[index(id)];
     if (depth(id) < kUnearned || allowance.spend()) return true;
@@ -38,7 +38,7 @@ class Depot {
     return false;
   }
 
-  // A magazine of the class, as large as they get, was filled from slabs.
+  // A magazine of the class, of the largest size, was filled from slabs.
   void note_refill(ClassId id) { allowances_[index(id)].refill(); }
 
   // See MagazineStack.
@@ -58,7 +58,7 @@ class Depot {
   Magazine* take_idle(ClassId id) { return stacks_[index(id)].pop_idle(); }
 
  private:
-  // So many may wait before more have to be earned: at most 33 KiB of magazines a class.
+  // This many may wait before more must be earned: at most 33 KiB of magazines a class.
   static constexpr uint32_t kUnearned = 16;
 
   ShardedStack stacks_[kMaxClasses];

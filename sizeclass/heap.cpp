@@ -12,7 +12,7 @@
 namespace pktmalloc {
 namespace {
 
-// Their base is yet to be found.
+// Their base is not known yet.
 Stripes stripes(const HeapConfig& config, unsigned area_shift, unsigned areas_shift) {
   const unsigned piece_shift = std::min(config.piece_shift, area_shift);
   return {0, piece_shift, areas_shift, uint32_t{1} << (area_shift - piece_shift)};
@@ -34,20 +34,21 @@ bool Heap::start(const HeapConfig& config) {
   return false;
 }
 
-// The reservation of the areas, and one for all bookkeeping, where | is a guard, a page that is
+// One reservation for the areas and one for all bookkeeping, where | is a guard, a page that is
 // never committed:
 //     | early slab records (committed) | caches | late slab records | magazine areas |
-// What is committed in either begins and ends at a guard or at pages not committed yet: no write
-// that runs past the end of a mapping reaches the bookkeeping, and none out of it the objects.
+// In both, committed memory begins and ends at a guard or at uncommitted pages: a write past the
+// end of another mapping does not reach the bookkeeping, and a write past the bookkeeping does not
+// reach the objects.
 bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   const size_t page = memory::page_bytes();
   Stripes objects = stripes(config, area_shift, kClassBits);
-  // Where addresses are few, half as many for each size of magazines as for a class.
+  // Where addresses are few, a magazine size gets half as many as a class.
   Stripes magazines =
       stripes(config, std::min(area_shift - 1, kMagazineAreaShiftMost), MagazineStore::kAreasShift);
   size_t early = MagazineStore::early_bytes(config.slab_shift);
   size_t late = MagazineStore::late_bytes(magazines, config.slab_shift);
-  // Pages of page tables of the second level begin at each GiB.
+  // Second-level pages of page tables begin at each GiB.
   size_t alignment = size_t{1} << std::min(objects.stripe_shift(), 30U);
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
@@ -101,7 +102,7 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
 
 void Heap::stop() {
   if (!started_) return;
-  if (quick_bytes_ > 0) {  // else not all that lies there is ours
+  if (quick_bytes_ > 0) {  // else some of what lies there is not ours
     memory::release(reinterpret_cast<void*>(base_), bytes_);
     memory::release(bookkeeping_, bookkeeping_bytes_);
   }
@@ -163,7 +164,7 @@ void* Heap::allocate(Cache* cache, ClassId id) {
 }
 
 void Heap::release(Cache* cache, ClassId id, void* object) {
-  // An address in the reservation that no class of this table uses.
+  // An address in the reservation, but in no class of this table.
   if (index(id) >= classes_.count()) {
     report_misuse(Misuse::kNotAnObject, reinterpret_cast<uintptr_t>(object), 0);
   }
@@ -187,7 +188,7 @@ uint64_t Heap::trim(Cache* cache, Cache* second) {
 }
 
 // The depots are frozen as well: the system copies a forking process page by page while its other
-// threads run, so a stack that changes meanwhile could show the child one magazine in two places.
+// threads run, so a stack that changes meanwhile could show the child one magazine twice.
 void Heap::lock_all() {
   if (!started_) return;  // nobody is inside, and the areas' locks have no rank yet
   ageing_.mutex().lock();

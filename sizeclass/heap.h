@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Heap: the engine's front door. One reservation of address space, its classes, the exchange
-// between threads, and the way back to the system.
+// Heap: the engine's front door. It joins one reservation of address space, its classes, the
+// exchange between threads, and the return of memory to the system.
 //
 //     p - base =  | stripe | class | slab in piece | offset in slab |
 //
 // The address is the index: owner() is a subtraction, a comparison and a shift. Before start() it
-// says of every pointer that it is not ours. When addresses were given back, it looks closer.
+// says that no pointer is ours. After addresses were given back, it looks closer.
 //
-// The program's threads reach their Cache in their own way (preload/process/thread.h); the heap
-// only keeps the list of them. allocate() and release() accept no cache and then work on the slabs
-// directly. Layers below: cache, depot, magazine store, slab area, memory, class table. Knows
-// nothing of malloc's contract, of the environment or of processes.
+// The program's threads find their Cache their own way (preload/process/thread.h); the heap only
+// keeps the list. Without a cache, allocate() and release() work on the slabs directly. Layers
+// below: cache, depot, magazine store, slab area, memory, class table. Knows nothing of malloc's
+// contract, the environment or processes.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ namespace pktmalloc {
 
 struct HeapConfig {
   unsigned area_shift = 37;        // 128 GiB an area: 64 of them are 8 TiB of 128 in user space
-  unsigned least_area_shift = 26;  // 64 MiB: below, classes would exhaust at once
-  // 64 MiB: a stripe is 4 GiB, which four pages of page table entries of the second level cover.
-  // Smaller pieces split a large heap into more mappings, two a piece, of which a process may have
+  unsigned least_area_shift = 26;  // 64 MiB: with less, classes would exhaust at once
+  // 64 MiB: a stripe is 4 GiB, which four second-level pages of page table entries cover. Smaller
+  // pieces split a large heap into more mappings, two a piece, of which a process may have
   // 65,530 by default: with 64 MiB that is 2 TiB.
   unsigned piece_shift = 26;
   unsigned slab_shift = ClassTable::kSlabShift;
   size_t address_limit = ~size_t{0};  // bytes that all reservations together may take
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
-  const size_t* sizes = nullptr;  // the user's classes, ascending; none: the default table
+  const size_t* sizes = nullptr;  // the user's classes, ascending; nullptr: the default table
   unsigned sizes_count = 0;
 };
 
@@ -45,15 +45,14 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
 
   // Reserves address space, in smaller areas where the limit or the system demands it. False when
-  // even the smallest cannot be had: then nothing is pooled and the heap stays usable as such.
-  // Once, before the process has a second thread and before any other call but owner().
+  // it cannot have even the smallest: then nothing is pooled, and the heap stays usable as such.
+  // Call once, before the process has a second thread and before any other call but owner().
   bool start(const HeapConfig& config);
 
   // Gives the reservations back; for tests. No object or cache may be used afterwards.
   void stop();
 
-  // The class whose area the pointer lies in, one that is not in use perhaps; kMaxClasses: not
-  // ours.
+  // The class whose area holds the pointer, perhaps an unused one; kMaxClasses: not ours.
   uintptr_t owner(const void* p) const {
     const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
     if (distance >= bytes_) return kMaxClasses;
@@ -61,7 +60,7 @@ class Heap {
     const bool all_ours = quick_bytes_ > 0;
     return all_ours || areas_[owner].holds(base_ + distance) ? owner : kMaxClasses;
   }
-  // The same for the fast path, which passes on what is not ours: then that is everything.
+  // The same for the fast path, which passes on pointers that are not ours; then it passes on all.
   uintptr_t quick_owner(const void* p) const {
     const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
     if (distance >= quick_bytes_) return kMaxClasses;
@@ -71,7 +70,7 @@ class Heap {
 
   const ClassTable& classes() const { return classes_; }
 
-  // For the checks: as SlabArea, of the class `id`.
+  // For the checks: as in SlabArea, for class `id`.
   uintptr_t object_at(ClassId id, const void* p) const {
     return index(id) < classes_.count()
                ? areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p))
@@ -84,9 +83,9 @@ class Heap {
 
   // A cache for the calling thread; nullptr when there is no memory for one.
   Cache* attach();
-  // Gives its contents back; the cache is no longer the thread's.
+  // Gives back the cache's contents; it no longer belongs to the thread.
   void detach(Cache* cache);
-  // A further cache for a thread that has one; it does not count as a thread.
+  // A second cache for a thread that has one; it does not count as a thread.
   Cache* attach_second();
   void detach_second(Cache* cache);
   // Before allocate(): see Cache::trade().
@@ -96,19 +95,19 @@ class Heap {
   void* allocate(Cache* cache, ClassId id);
   void release(Cache* cache, ClassId id, void* object);
 
-  // For callers that had business elsewhere: lets ageing work go on as at a trip.
+  // For callers with business elsewhere: lets ageing go on as at a trip.
   void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
 
-  // Gives back everything free but what other threads hold. `second`: the further cache of the
-  // calling thread, if it has one. Returns the bytes purged.
+  // Gives back all free memory except what other threads hold. `second`: the calling thread's
+  // second cache, if any. Returns the bytes purged.
   uint64_t trim(Cache* cache, Cache* second = nullptr);
 
-  // The same, and what the classes gave back counts against limits of data no longer. For when the
-  // system refuses memory: every slab that was purged is committed anew, one by one, from then on.
+  // Also stops counting what the classes gave back against limits of data. For when the system
+  // refuses memory: from then on every purged slab is committed anew, one by one.
   void decommit(Cache* cache);
 
-  // Gives back all addresses but those of used slabs: for when they are to be few. From then
-  // on they are had again as they are needed, where nobody else got them meanwhile.
+  // Gives back all addresses but those of used slabs, for when addresses must be few. Later they
+  // are mapped again as needed, unless somebody else took them meanwhile.
   void give_back_addresses() NOT_FOLLOWED;
 
   // For a background thread, see Ageing.
@@ -116,18 +115,18 @@ class Heap {
   uint64_t waiting_bytes() const { return Ageing::waiting_in_all(supply_); }
   Ageing& ageing() { return ageing_; }
 
-  // Around fork: all locks in rank order, and no exchange through the depots. Other threads may go
-  // on inside their own magazines.
+  // Around fork: takes all locks in rank order and stops exchange through the depots. Other threads
+  // may go on inside their own magazines.
   void lock_all() AROUND_FORK;
   void unlock_all() AROUND_FORK;
-  // In the child: its other threads are gone. What their magazines held stays counted as cached in
-  // threads and is not used again: they may have been changing at the moment of the fork.
+  // In the child: its other threads are gone. The contents of their magazines stay counted as
+  // cached in threads and are not reused: they may have been changing at the moment of the fork.
   void forget_other_threads(const Cache* mine);
 
   void statistics(HeapStatistics& out);
-  // The same for a reader outside of the process. After start().
+  // The same for a reader outside the process. Call after start().
   HeapWindow window() const;
-  // Bytes of the classes' slabs that are in memory, as the system says: a walk over all pages.
+  // Bytes of the classes' slabs in memory, as the system reports; walks over all pages.
   uint64_t resident_bytes();
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
   size_t area_bytes() const { return bytes_ / kMaxClasses; }
@@ -142,11 +141,11 @@ class Heap {
   bool reserve(const HeapConfig& config, unsigned area_shift);
   Cache* take_cache() UNDER(caches_.mutex());
 
-  // No pointer is ours until start(). These three are plain and read without order, as the class
-  // table is: loads with acquire would cost free two instructions. The creation of a thread orders
-  // them, because start() comes before (docs/concurrency.md, after the atomics).
+  // No pointer is ours until start(). These three are plain and read without order, like the class
+  // table: acquire loads would cost free two instructions. Thread creation orders them, because
+  // start() comes first (docs/concurrency.md, after the atomics).
   uintptr_t base_ = 0;
-  uintptr_t quick_bytes_ = 0;  // as bytes_; 0: addresses were given back, not all are ours
+  uintptr_t quick_bytes_ = 0;  // like bytes_; 0: addresses were given back, not all are ours
   uintptr_t bytes_ = 0;
   unsigned piece_shift_ = 0;
   bool started_ = false;
@@ -164,7 +163,7 @@ class Heap {
   Caches caches_;
   uint64_t threads_seen_ GUARDED_BY(caches_.mutex()) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
-  std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that threads without cache took
+  std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects taken by threads without cache
 };
 
 }  // namespace pktmalloc

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How a heap does with little where the system gives little: Heap::decommit, where that is memory,
-// and give_back_addresses.
+// How a heap copes when the system gives little: Heap::decommit for memory, give_back_addresses for
+// addresses.
 #include "sizeclass/heap.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
 namespace {
 
-// A reservation of which some stretches stay, told in ascending order.
+// A reservation of which some stretches stay; they are named in ascending order.
 class Reservation {
  public:
   explicit Reservation(const void* start) : at_(reinterpret_cast<uintptr_t>(start)) {}
@@ -19,7 +19,7 @@ class Reservation {
   }
 
   void keep_slabs(const SlabArea* areas, unsigned count) NOT_FOLLOWED {
-    uint32_t next[kMaxClasses]{};  // of each area, the slab to look at
+    uint32_t next[kMaxClasses]{};  // of each area, the next slab to look at
     for (;;) {
       unsigned lowest = count;
       uintptr_t start = ~uintptr_t{0};
@@ -44,12 +44,12 @@ class Reservation {
   }
 
  private:
-  uintptr_t at_;  // up to here it is done
+  uintptr_t at_;  // done up to here
 };
 
 }  // namespace
 
-// Not the slabs of magazines: whoever comes late to a depot's head may still read one.
+// Leaves out the slabs of magazines: a thread with an old depot head may still read one.
 void Heap::decommit(Cache* cache) {
   trim(cache);
   for (unsigned i = 0; i < classes_.count() && started_; ++i) areas_[i].decommit_purged();
@@ -61,7 +61,7 @@ void Heap::give_back_addresses() {
   if (quick_bytes_ > 0) {
     quick_bytes_ = 0;  // before the first address can be somebody else's
     for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].map_as_needed(true);
-    // Whoever comes late to a depot's head may still read a purged magazine.
+    // A thread with an old depot head may still read a purged magazine.
     for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).map_as_needed(false);
 
     Reservation objects(reinterpret_cast<void*>(base_));

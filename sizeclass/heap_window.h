@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// HeapWindow: where the counters of a running heap lie, for a reader outside of the process, which
+// HeapWindow: where the counters of a running heap lie, for a reader outside the process that
 // copies them without stopping it (`pktmalloc stat` and `top`).
 //
-// Addresses are those of the heap's process, numbers are bytes. The reader sums over areas and
-// caches as Heap::statistics() does and derives by the same class_statistics(). Nobody waits for
-// it, and it holds no lock, so what it reads may be in the middle of a change: each number is right
-// by itself. A change of any of these structs is a new kWindowSchema
-// (preload/contract/live_window.h).
+// Addresses are those of the heap's process; sizes are in bytes. The reader sums over areas and
+// caches as Heap::statistics() does and uses the same class_statistics(). Nobody waits for it and
+// it holds no lock, so it may read in the middle of a change: each number is right by itself.
+// Changing any of these structs needs a new kWindowSchema (preload/contract/live_window.h).
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct HeapWindow {
 
   uint64_t first_slab[kMaxClasses];   // its address
   uint64_t piece_bytes[kMaxClasses];  // of slabs, in one stripe (area_place.h)
-  uint64_t stripe_bytes;              // from a piece of a class to the next one
+  uint64_t stripe_bytes;              // from one piece of a class to the next
   uint64_t area_bytes;                // of one class
   uint64_t reserved_bytes;            // address space
   uint64_t early_bytes;               // bookkeeping committed at start
@@ -37,8 +36,8 @@ struct HeapWindow {
   Cache::Shape cache;
   uint64_t magazine_rounds;  // in a magazine: a 32-bit number of objects while not loaded
   uint64_t magazine_slots;   // in a magazine: the word below its first object
-  uint64_t direct_allocs;    // one word a class: objects that threads without cache took
-  uint64_t aged;             // one word a class: objects from the depot to slabs
+  uint64_t direct_allocs;    // one word a class: objects taken by threads without cache
+  uint64_t aged;             // one word a class: objects moved from the depot to slabs
   uint64_t cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;  // a word each
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// KeepErrno: errno at the end of the scope is what it was at its beginning.
+// KeepErrno: restores errno at the end of the scope.
 #pragma once
 
 #include <cerrno>

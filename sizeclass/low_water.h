@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // LowWater: how many of a thing nobody needed lately.
 //
-// The level (full magazines in a depot, empty slabs in an area) is recorded whenever it falls. What
-// the lowest level of the last kTicks ticks still held was not needed in that time: the working set
-// of Bonwick & Adams (2001), over a sliding window so that memory waits between one window and a
-// quarter more, not between one and two.
-// Who removes what was not needed tells so by remove(): that is no need, and the marks fall with
-// the level. record() may be called by any thread; a lost race leaves a mark that is off by a few
-// and is mended by the next take. What writes marks otherwise is called by one thread at a time.
+// It records the level (full magazines in a depot, empty slabs in an area) whenever it falls.
+// Nobody needed the lowest level of the last kTicks ticks: this is the working set of Bonwick &
+// Adams (2001), over a sliding window, so that memory waits one window to one and a quarter, not
+// one to two. remove() reports unneeded items that left: the marks fall with the level, without
+// counting as need. Any thread may call record(); a lost race leaves a mark that is off by a few
+// until the next take mends it. Only one thread at a time may call the other functions that write
+// marks.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ class LowWater {
     if (level < low.load(std::memory_order_relaxed)) low.store(level, std::memory_order_relaxed);
   }
 
-  // Ends a tick at `level`. Returns how many were not needed during the whole window, with those
-  // that were reported before and not removed.
+  // Ends a tick at `level`. Returns how many were not needed during the whole window, including
+  // those reported before and not removed.
   uint32_t tick(uint32_t level) {
     record(level);
     const uint32_t unneeded = lowest();
@@ -43,12 +43,12 @@ class LowWater {
     return lowest;
   }
 
-  // Nothing of `level` was needed.
+  // Treats all of `level` as unneeded.
   void forget(uint32_t level) {
     for (auto& low : lows_) low.store(level, std::memory_order_relaxed);
   }
 
-  // The level falls by so many that nobody asked for.
+  // Lowers the level by this many that nobody asked for.
   void remove(uint32_t count) {
     for (auto& low : lows_) {
       const uint32_t before = low.load(std::memory_order_relaxed);

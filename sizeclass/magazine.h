@@ -4,11 +4,11 @@
 //     slots:  | NULL | object 1 | ... | object n | (stale) ... | FULL |
 //               0                       ^ top                    capacity + 1
 //
-// Slot 0 is kEmptyMark for ever and slot capacity+1 is kFullMark, so taking and putting test the
-// value they touch anyway and need no count. While a thread has the magazine loaded, its top is
-// kept by the thread (cache.h) and `rounds` is out of date; in every other place `rounds` tells the
-// number of objects. A magazine belongs to one thread or to one list, never to two; only what is
-// atomic (magazine_stack.h) or Owned may be read by others.
+// Slot 0 is always kEmptyMark and slot capacity+1 is kFullMark, so taking and putting test the
+// value they touch anyway and need no count. While a thread has the magazine loaded, the thread
+// keeps its top (cache.h) and `rounds` is out of date; anywhere else `rounds` is the number of
+// objects. A magazine belongs to one thread or one list, never to two; others may read only what is
+// atomic (magazine_stack.h) or Owned.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline constexpr unsigned kMagazineSizes = 5;
 inline constexpr uint32_t kSmallestRounds = 16;
 constexpr uint32_t rounds_of_size(unsigned size) { return kSmallestRounds << size; }
 
-// The smallest size that holds so many rounds.
+// The smallest size that holds this many rounds.
 constexpr uint8_t size_for_rounds(uint32_t rounds) {
   uint8_t size = 0;
   while (size + 1U < kMagazineSizes && rounds_of_size(size) < rounds) ++size;
@@ -40,15 +40,15 @@ struct Magazine {
   Owned<uint32_t> rounds;       // objects, while not loaded
   Owned<uint16_t> capacity;
   uint8_t size;         // index of its size
-  uint8_t home;         // of the latest part of a sharded stack that it lay in
-  uint8_t unused_[32];  // so that size n takes a whole number of cache lines, see below
+  uint8_t home;         // latest part of a sharded stack that it lay in
+  uint8_t unused_[32];  // makes size n a whole number of cache lines, see below
 
   uintptr_t* slots() { return reinterpret_cast<uintptr_t*>(this + 1); }
   uintptr_t* objects() { return slots() + 1; }
   uintptr_t* top() { return slots() + rounds; }
 
-  // Only while empty. The old FULL is erased before the new one is written, and both before any
-  // object comes in: erased later, it could be an object.
+  // Only while empty. It erases the old FULL before it writes the new one, and both before any
+  // object comes in: erased later, the slot could hold an object.
   void set_capacity(uint32_t new_capacity) {
     slots()[capacity + 1U] = kEmptyMark;
     slots()[new_capacity + 1U] = kFullMark;

@@ -2,10 +2,10 @@
 // MagazineStack: a lock-free LIFO of magazines (Treiber 1986), with a low-water mark.
 //
 // LIFO because the newest magazine is the warmest in cache. The head is {id of the top magazine,
-// tag}; a magazine's id is its distance from the magazine base in granules, 0 = none. The tag
-// grows with every change, so a head that was taken and put back in between is not mistaken for the
-// old one (ABA). Magazines are never unmapped, so reading `next` of one that somebody else has
-// taken meanwhile is harmless: the compare-and-swap then fails. Any thread, no lock.
+// tag}; a magazine's id is its distance from the magazine base in granules, 0 = none. The tag grows
+// with every change, so a head that was taken and put back is not mistaken for the old one (ABA).
+// Magazines are never unmapped, so it is harmless to read `next` of one that somebody has just
+// taken: the compare-and-swap then fails. Any thread, no lock.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace pktmalloc {
 
 class alignas(64) MagazineStack {
  public:
-  // The address that ids count from; once, before any other call.
+  // The address that ids count from; set once, before any other call.
   void start(uintptr_t magazine_base) { base_ = magazine_base; }
 
   void push(Magazine* magazine) {
@@ -29,7 +29,7 @@ class alignas(64) MagazineStack {
       if (head == kFrozen) head = load_head();
       magazine->next.store(id_in(head), std::memory_order_relaxed);
       magazine->depth.store(1 + depth_at(head), std::memory_order_relaxed);
-      // Release: what we wrote to the magazine is seen by whoever takes it (acquire in pop).
+      // Release: whoever takes the magazine (acquire in pop) sees what we wrote to it.
     } while (!head_.compare_exchange_weak(head, make_head(id, head), std::memory_order_release,
                                           std::memory_order_acquire));
   }
@@ -41,12 +41,12 @@ class alignas(64) MagazineStack {
     return magazine;
   }
 
-  // Until thaw() nobody pushes or pops: they wait. For the moment of a fork only; one caller.
+  // Until thaw() every push and pop waits. Only for the moment of a fork; one caller.
   void freeze() {
     uint64_t head = head_.load(std::memory_order_acquire);
     do {
       frozen_head_.store(head, std::memory_order_relaxed);
-      // Release: who finds kFrozen in depth() (acquire) finds what was frozen as well.
+      // Release: whoever finds kFrozen in depth() (acquire) also finds what was frozen.
     } while (!head_.compare_exchange_weak(head, kFrozen, std::memory_order_acq_rel,
                                           std::memory_order_acquire));
   }
@@ -54,17 +54,17 @@ class alignas(64) MagazineStack {
     head_.store(frozen_head_.load(std::memory_order_relaxed), std::memory_order_release);
   }
 
-  // How many magazines, frozen or not; exact when nobody else is at it.
+  // How many magazines, frozen or not; exact when nobody else changes it.
   uint32_t depth() const {
     const uint64_t head = head_.load(std::memory_order_acquire);
     return depth_at(head == kFrozen ? frozen_head_.load(std::memory_order_relaxed) : head);
   }
 
-  // The low-water mark, see there; one caller at a time.
+  // Ends a tick of the low-water mark (low_water.h); one caller at a time.
   uint32_t tick() { return low_.tick(depth()); }
   uint32_t unneeded() const { return low_.lowest(); }
   void forget_needs() { low_.forget(depth()); }
-  // pop() by one who has no need of it.
+  // pop() for a caller that does not need it.
   Magazine* pop_unneeded() {
     Magazine* const magazine = take();
     if (magazine != nullptr) low_.remove(1);
@@ -72,8 +72,8 @@ class alignas(64) MagazineStack {
   }
 
  private:
-  // Id and tag all ones. The id alone is out of reach: ids of 64 bytes count to 2^38, and the
-  // stripes of magazines, which end there at the latest, end with three pieces that are nobody's.
+  // Id and tag all ones. No id reaches that: ids of 64 bytes count to 2^38, and the stripes of
+  // magazines, which end there at the latest, end with three unused pieces.
   static constexpr uint64_t kFrozen = ~uint64_t{0};
 
   Magazine* take() {
@@ -96,7 +96,7 @@ class alignas(64) MagazineStack {
   }
   uint64_t load_head() const {
     uint64_t head;
-    // Sleeps rather than yields: a real-time thread would not let the forking one run.
+    // Sleeps rather than yields: a real-time thread would not let the forking thread run.
     while ((head = head_.load(std::memory_order_acquire)) == kFrozen) sleep_us(50);
     return head;
   }

@@ -35,7 +35,7 @@ void MagazineStore::start(const Stripes& stripes, unsigned slab_shift, char* ear
   for (unsigned n = 0; n < kMagazineSizes; ++n) {
     const SizeClass c = class_of_size(n, slab_shift);
     const AreaPlace place = place_of(stripes, n, c);
-    // Ids count from one granule before the first area, so that id 0 is free to mean none.
+    // Ids count from one granule before the first area, so that id 0 can mean none.
     empties_[n].start(stripes.base - kMagazineGranule);
     areas_[n].start(c, LockRank::kMagazineArea + n, place, early, late);
     early += SlabArea::early_bytes(c);
@@ -65,7 +65,7 @@ Magazine* MagazineStore::make(uint32_t capacity) {
 }
 
 void MagazineStore::retire(Magazine* magazine) {
-  // Whoever gets this memory next does not know where its FULL stands.
+  // The next user of this memory does not know where its FULL is.
   magazine->slots()[magazine->capacity + 1U] = kEmptyMark;
   const uintptr_t object = reinterpret_cast<uintptr_t>(magazine);
   areas_[magazine->size].drain(&object, 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // MagazineStore: where empty magazines come from and go to.
 //
-// Magazines are objects in slab areas of their own, one area per magazine size, so their memory is
-// counted, aged and given back by the same code as the program's. Between a slab and a thread
-// stands a lock-free stack of empties per size, sharded as the depot's are. Any thread.
+// Magazines are objects in slab areas of their own, one area per magazine size, so the same code
+// counts, ages and returns their memory as the program's. Between slabs and threads each size has a
+// lock-free stack of empties, sharded like the depot's. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ class MagazineStore {
  public:
   constexpr MagazineStore() = default;
 
-  // Stripes of 1 << kAreasShift areas. `early` and `late`: see SlabArea::start, one after the
-  // other.
+  // Stripes of 1 << kAreasShift areas. `early` and `late`: see SlabArea::start; each area's
+  // bookkeeping follows the one before.
   static constexpr unsigned kAreasShift = 3;
   void start(const Stripes& stripes, unsigned slab_shift, char* early, char* late);
 
   static size_t early_bytes(unsigned slab_shift);
   static size_t late_bytes(const Stripes& stripes, unsigned slab_shift);
 
-  // An empty magazine that waits; nullptr when none does. Otherwise as make().
+  // A waiting empty magazine; nullptr when there is none. Otherwise like make().
   Magazine* reuse(uint32_t capacity, unsigned home = 0);
 
   // A new magazine of exactly this capacity (at most rounds_of_size(kMagazineSizes - 1)); nullptr
@@ -62,7 +62,7 @@ class MagazineStore {
   // For ageing: as in Depot, by magazine size.
   uint32_t tick(unsigned size) { return empties_[size].tick(); }
   uint32_t make_idle(unsigned size) { return empties_[size].make_idle(); }
-  bool drain_one(unsigned size);  // an idle magazine back to its slab; false when there is none
+  bool drain_one(unsigned size);  // returns an idle magazine to its slab; false: none
   uint32_t empties(unsigned size) const { return empties_[size].depth(); }
   SlabArea& area(unsigned size) { return areas_[size]; }
   const SlabArea& area(unsigned size) const { return areas_[size]; }

@@ -48,7 +48,7 @@ bool map(void* start, size_t bytes) {
   void* const p = mmap(start, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   if (p == MAP_FAILED) return false;
-  if (p != start) {  // Linux before 4.17 takes the address for a hint
+  if (p != start) {  // Linux before 4.17 treats the address as a hint
     munmap(p, bytes);
     return false;
   }

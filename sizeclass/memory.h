@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The operating system's memory, as a short list of verbs. Nothing else in the engine maps,
-// protects or unmaps. All are thread-safe, none allocates, all keep errno. tests/fault puts a
-// function before each that can refuse (the linker's --wrap), so the names are part of it.
+// protects or unmaps. All are thread-safe, none allocates, all keep errno. tests/fault wraps each
+// that can refuse (the linker's --wrap), so it relies on the names.
 //
 // System calls used: mmap, munmap, mprotect, madvise, mincore.
 #pragma once
@@ -13,34 +13,34 @@ namespace pktmalloc::memory {
 // Bytes in a page; a power of two, known before the first constructor.
 size_t page_bytes();
 
-// Address space only: no memory, no access. `bytes` and `alignment` are multiples of the page.
+// Address space only: no memory, no access. `bytes` and `alignment` are multiples of the page size.
 // nullptr when the system refuses.
 void* reserve(size_t bytes, size_t alignment);
 
-// Gives a reservation back, or pages of one. False when the system refuses (too many mappings).
+// Gives back a reservation, or pages of one. False when the system refuses (too many mappings).
 bool release(void* start, size_t bytes);
 
-// Has these pages again that were given back, as by commit(). False also when they are somebody
-// else's by now.
+// Maps released pages again, ready for use as after commit(). False also when somebody else has
+// them by now.
 bool map(void* start, size_t bytes);
 
 // Makes reserved pages readable and writable, zero at first touch. False when the system refuses;
 // then nothing has changed. Page-aligned, within one reservation.
 bool commit(void* start, size_t bytes);
 
-// Bytes that commit() made usable since start; never falls.
+// Bytes made usable by commit() since start; never falls.
 size_t committed_bytes();
 
 // Gives the pages' memory back; they stay committed and read as zero at the next touch. False when
-// the system refuses, as it does for locked pages (mlockall): then they may hold what they held.
+// the system refuses, as for locked pages (mlockall): then they may keep their contents.
 bool purge(void* start, size_t bytes);
 
-// Makes committed pages a mere reservation again: their memory goes back, as by purge, and they no
-// longer count against limits of data (RLIMIT_DATA, strict overcommit). False when the system
+// Turns committed pages back into a mere reservation: their memory goes back, as by purge, and they
+// no longer count against limits of data (RLIMIT_DATA, strict overcommit). False when the system
 // refuses; then nothing has changed.
 bool decommit(void* start, size_t bytes);
 
-// Of these committed pages, the bytes that are in memory.
+// How many bytes of these committed pages are in memory.
 size_t resident_bytes(const void* start, size_t bytes);
 
 }  // namespace pktmalloc::memory

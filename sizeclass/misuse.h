@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the engine does when the program handed it a pointer that cannot be right: it tells the
-// handler and never comes back. The engine prints nothing; the handler does, and must not allocate.
+// What the engine does with a pointer that cannot be right: it calls the handler and never returns.
+// The engine prints nothing; the handler does, and must not allocate.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace pktmalloc {
 
 enum class Misuse : uint8_t {
-  kDoubleFree,   // the object is free already
+  kDoubleFree,   // the object is already free
   kNotAnObject,  // inside the class's area but not at the start of an object
 };
 

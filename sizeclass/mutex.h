@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Mutex and LockRank: a lock, and its place in the one order in which all may nest.
+// Mutex and LockRank: a lock, and its place in the order in which all locks may nest.
 //
 // A thread may take a lock only if its rank is higher than that of every lock it holds; the fork
-// handler takes all of them in this order. Checked in the debug variant. Nothing that runs under an
-// area's lock allocates, logs or calls back.
+// handler takes all in this order. The debug variant checks it. Nothing that runs under an area's
+// lock allocates, logs or calls back.
 #pragma once
 
 #include <pthread.h>
@@ -17,9 +17,9 @@
 
 namespace pktmalloc {
 
-// The engine's begin at 0; who uses the engine has ranks below for locks that are taken before.
+// The engine's begin at 0; its users have ranks below, for locks taken before.
 enum class LockRank : int16_t {
-  kAgeing,                              // who gives memory back just now
+  kAgeing,                              // whoever gives memory back just now
   kCaches,                              // the list of thread caches
   kArea,                                // kArea + n: slabs of class n
   kMagazineArea = kArea + kMaxClasses,  // kMagazineArea + n: slabs of magazines of size n
@@ -72,7 +72,7 @@ class LOCK_TYPE Mutex {
     return mine > below_ ? mine : below_;  // try_lock may take a lower rank
   }
 
-  // Adaptive: mostly held for a microsecond, so spinning a little beats sleeping.
+  // Adaptive: usually held for a microsecond, so spinning a little beats sleeping.
   pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
   LockRank rank_;
   int below_ =
@@ -80,7 +80,7 @@ class LOCK_TYPE Mutex {
   static inline thread_local int highest_held_ = kNothingHeld;  // debug
 };
 
-// Until the end of the scope; nothing if it is not needed.
+// Holds the lock until the end of the scope; does nothing if it is not needed.
 class SCOPED_LOCK_TYPE Lock {
  public:
   explicit Lock(Mutex& mutex, bool needed = true) LOCKS(mutex) NOT_FOLLOWED

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Owned: a word that its owner uses like any other while other threads may look at it.
+// Owned: a word that its owner uses like any other while other threads may read it.
 //
-// The owner is one thread at a time. The others see an old value or a new one, and nothing follows
-// from it for any other word. Relaxed atomics say the same, but g++ makes three instructions of an
-// increment then and computes each address apart, which malloc and free would pay for; so the
-// owner's stores are written out.
+// One thread at a time is the owner. The others see an old or a new value, which says nothing about
+// any other word. Relaxed atomics mean the same, but g++ then makes an increment three instructions
+// and computes each address separately, and malloc and free would pay for it; so the owner's stores
+// are written out.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // ShardedStack: a MagazineStack in kShards parts, so that threads that exchange magazines at the
-// same time seldom meet at one cache line.
+// same time seldom share a cache line.
 //
-// Every thread has a home, a number below kShards: it pushes there, pops there, and where nothing
-// is left at home it takes from the part that served it last, then from the others in turn. So a
-// magazine stays near the thread that gave it, one that only takes finds the one that gives at
-// once, and yet nobody goes without while there is one anywhere. LIFO in each part. Any thread, no
-// lock; but what concerns idle ones, which go part by part as they lay, is one thread's at a time.
+// Every thread has a home, a number below kShards. It pushes and pops there; when its home is empty
+// it takes from the part that served it last, then from the others in turn. So a magazine stays
+// near the thread that gave it, a thread that only takes finds the giver at once, and nobody goes
+// without while there is one anywhere. Each part is LIFO. Any thread, no lock; but only one thread
+// at a time may handle idle magazines, which leave part by part.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace pktmalloc {
 
 class ShardedStack {
  public:
-  // Two threads that run at once meet in one of eight; a program with one looks at seven empty
-  // parts before it asks the slabs, which costs more anyway.
+  // Two threads that run at once meet in one of eight cases; a program with one thread looks at
+  // seven empty parts before it asks the slabs, which costs more anyway.
   static constexpr unsigned kShards = 8;
 
   void start(uintptr_t magazine_base) {
@@ -56,7 +56,7 @@ class ShardedStack {
     for (auto& shard : shards_) shard.thaw();
   }
 
-  // How many magazines; exact when nobody else is at it.
+  // How many magazines; exact when nobody else changes it.
   uint32_t depth() const {
     uint32_t sum = 0;
     for (const auto& shard : shards_) sum += shard.depth();
@@ -65,15 +65,15 @@ class ShardedStack {
 
   uint32_t depth(unsigned home) const { return shards_[home].depth(); }
 
-  // Ends a tick of the low-water marks: what nobody needed is idle, as long as nobody does. Returns
-  // how many magazines.
+  // Ends a tick of the low-water marks: magazines that nobody needed are idle until somebody needs
+  // them. Returns how many.
   uint32_t tick() {
     uint32_t idle = 0;
     for (auto& shard : shards_) idle += shard.idle = shard.tick();
     return idle;
   }
 
-  // All that is there by now is idle. Returns how many.
+  // Makes all magazines that are there now idle. Returns how many.
   uint32_t make_idle() {
     uint32_t idle = 0;
     for (auto& shard : shards_) {
@@ -83,7 +83,7 @@ class ShardedStack {
     return idle;
   }
 
-  // An idle one; nullptr when there is none.
+  // An idle magazine; nullptr when there is none.
   Magazine* pop_idle() {
     for (auto& shard : shards_) {
       if (shard.idle == 0) continue;
@@ -98,7 +98,7 @@ class ShardedStack {
  private:
   struct Shard : MagazineStack {
     uint32_t idle = 0;                     // magazines
-    std::atomic<uint8_t> last_source = 0;  // the other part that served this home last
+    std::atomic<uint8_t> last_source = 0;  // the other part that last served this home
   };
   static_assert(sizeof(Shard) == 64, "one cache line");
 

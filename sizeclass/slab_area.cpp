@@ -12,9 +12,9 @@
 namespace pktmalloc {
 namespace {
 
-// Small programs use many classes, and what is committed counts against RLIMIT_DATA and overcommit.
+// Small programs use many classes, and committed memory counts against RLIMIT_DATA and overcommit.
 constexpr size_t kCommitLeast = size_t{256} << 10;
-constexpr size_t kCommitMost = size_t{16} << 20;  // beyond it, larger steps save no calls worth it
+constexpr size_t kCommitMost = size_t{16} << 20;  // larger steps save too few calls
 
 constexpr size_t kSets = 4;  // of slabs: partial, empty, kept, purged
 
@@ -110,7 +110,7 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
   mutex_.unlock();
 }
 
-// Moves the slab to the set that its number of free objects demands.
+// Moves the slab to the set for its number of free objects.
 void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
   const uint64_t all = class_.objects_per_slab;
   const auto set_of = [&](uint64_t n) -> SlabSet* {
@@ -127,7 +127,7 @@ void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
   if (before == &empty_ || after == &empty_) count_empty();
 }
 
-// A slab with a free object, in partial_ or empty_; kNone when there is no more.
+// A slab with a free object, in partial_ or empty_; kNone when there is none.
 uint32_t SlabArea::slab_to_fill() {
   if (const uint32_t slab = partial_.lowest(); slab != SlabSet::kNone) return slab;
   if (empty_.count() == 0) {
@@ -142,7 +142,7 @@ uint32_t SlabArea::slab_to_fill() {
   return empty_.lowest();
 }
 
-// The lowest; false also when its addresses are somebody else's by now.
+// Reopens the lowest; false also when somebody else has its addresses by now.
 bool SlabArea::reopen_purged_slab() {
   const uint32_t slab = purged_.lowest();
   if (slab == SlabSet::kNone) return false;
@@ -179,7 +179,7 @@ bool SlabArea::commit_slab(uint32_t slab) {
   if (slab < counts_.committed_bytes >> class_.slab_shift) return true;
   const size_t step = std::clamp(counts_.committed_bytes / 4, kCommitLeast, kCommitMost);
   const auto generous = std::max<uint32_t>(1, static_cast<uint32_t>(step >> class_.slab_shift));
-  // Under a tight limit a single slab may still be had where a step is refused.
+  // Under a tight limit the system may refuse a step but grant a single slab.
   for (const uint32_t slabs : {std::min(generous, place_.piece_end(slab) - slab), uint32_t{1}}) {
     const size_t bytes = size_t{slabs} << class_.slab_shift;
     if (make_usable(start_of(slab), bytes)) {
@@ -236,8 +236,8 @@ uint32_t SlabArea::purge_some(uint32_t most) {
   return count;
 }
 
-// Of slabs that are in no set. The lock is open meanwhile, unless the addresses go as well: then
-// holds() must know before they can be somebody else's.
+// For slabs in no set. The lock is open meanwhile, unless the addresses go as well: then holds()
+// must know before somebody else can get them.
 bool SlabArea::purge_run(uint32_t low, uint32_t count) {
   const size_t bytes = size_t{count} << class_.slab_shift;
   if (unmaps_purged_) {

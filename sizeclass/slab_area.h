@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// SlabArea: all slabs of one class, and the only place that knows which objects are free in them.
+// SlabArea: all slabs of one class, and the only place that knows which of their objects are free.
 //
-// The area is a part of the reservation, in pieces (area_place.h). Bookkeeping lies out of line: a
+// The area is a part of the reservation, in pieces (area_place.h). Bookkeeping lies elsewhere: a
 // record per slab (free count, one bit per object, set = free), found by slab number. Records of
-// the first 64 slabs come from a stretch that all classes share and that is committed at start, so
-// a small program pays one system call for them; later ones are committed as the area grows.
+// the first 64 slabs lie in a stretch that all classes share and that is committed at start, so a
+// small program pays one system call for them; later records are committed as the area grows.
 //
 // A slab is in at most one set:
 //     partial   0 < free < all                        taken first, lowest address first
@@ -15,9 +15,9 @@
 //     (none)    no free object; or never used: fresh_ and up, taken last, committed in growing
 //     steps
 //
-// fill() and drain() may be called by any thread and hold mutex() for as long as a magazine takes.
-// purge_some() holds it only around the system call, while the slabs are in no set.
-// Also serves magazines themselves (magazine_store.h): a magazine is an object like any other.
+// Any thread may call fill() and drain(); they hold mutex() while they handle a magazine.
+// purge_some() opens it around the system call, while the slabs are in no set. SlabArea also serves
+// the magazines themselves (magazine_store.h), as objects like any other.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ namespace pktmalloc {
 
 class SlabArea {
  public:
-  // Bytes of bookkeeping that start() must be given, multiples of 64 and of the page.
+  // Bytes of bookkeeping that start() needs, multiples of 64 and of the page.
   static size_t early_bytes(const SizeClass& size_class);
   static size_t late_bytes(const SizeClass& size_class, uint32_t slabs);
 
@@ -46,25 +46,25 @@ class SlabArea {
   void start(const SizeClass& size_class, LockRank rank, const AreaPlace& place, void* early,
              void* late);
 
-  // Who is told of each slab that is opened, fresh or purged; nobody until then.
+  // `growth` hears of each slab that is opened, fresh or purged; until then nobody does.
   void set_growth(Growth& growth) { growth_ = &growth; }
 
-  // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many;
+  // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many:
   // fewer only when the area is exhausted or the system refuses memory.
   uint32_t fill(uintptr_t* slots, uint32_t want);
 
-  // Takes back slots[0..count). Reports and aborts on an object that is free already or is none.
+  // Takes back slots[0..count). Reports and aborts on an object that is already free or is none.
   void drain(const uintptr_t* slots, uint32_t count);
 
-  // Does the address lie in a slab that may have objects with the program? Takes no lock: for a
-  // live object the answer does not change.
+  // Is the address in a slab that may have objects in use? Takes no lock: for a live object the
+  // answer does not change.
   bool holds(uintptr_t address) const {
     const uint64_t slab = place_.find(address).slab;
     return slab < fresh_.load(std::memory_order_relaxed) && !is_purged(static_cast<uint32_t>(slab));
   }
 
-  // Where the object begins that the address lies in; 0: in no object of a slab that was ever used.
-  // Takes no lock.
+  // The start of the object that holds the address; 0: it is in no object of a used slab. Takes no
+  // lock.
   uintptr_t object_at(uintptr_t address) const {
     const AreaPlace::Slot at = place_.find(address);
     const uint32_t object = class_.object_index(at.offset);
@@ -86,23 +86,23 @@ class SlabArea {
     }
   }
 
-  // Ends a tick of the low-water mark: how many empty slabs nobody needed, with those of earlier
-  // ticks that were not purged.
+  // Ends a tick of the low-water mark: how many empty slabs nobody needed, including those of
+  // earlier ticks that were not purged.
   uint32_t tick();
 
   // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many. If the
-  // system refuses they are kept instead, and it is not asked again before they were used: who
-  // locks memory wants no system calls.
+  // system refuses they are kept instead, and it is not asked again until they have been used: a
+  // program that locks memory wants no system calls.
   uint32_t purge_some(uint32_t most);
 
-  // What is kept may be purged after all: for when somebody asks for all that can be had.
+  // Kept slabs may be purged after all: for when somebody asks for all memory that can be had.
   void forget_kept();
 
-  // Decommits the purged slabs, and what is committed ahead: for when the system refuses memory.
+  // Decommits the purged slabs and those committed ahead: for when the system refuses memory.
   void decommit_purged();
 
-  // Under the lock: from now on nothing is reserved but what was used, and with `purged` not
-  // what is purged either; the caller gives it back. next_mapped() tells which slabs stay: it moves
+  // Under the lock: from now on only used slabs stay reserved, and with `purged` only those not
+  // purged; the caller gives the rest back. next_mapped() names the slabs that stay: it moves
   // on to the next one; false when there is none.
   void map_as_needed(bool purged) UNDER(mutex_) {
     maps_ = true;
@@ -115,16 +115,16 @@ class SlabArea {
   }
   const void* late() const { return late_sets_; }  // bookkeeping, as start() was given it
 
-  // Not those that are kept: these will not go.
+  // Without the kept ones: these will not go.
   uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }
   size_t slab_bytes() const { return size_t{1} << class_.slab_shift; }
   const SizeClass& size_class() const { return class_; }
   const AreaPlace& place() const { return place_; }
 
   AreaStatistics statistics();
-  // Bytes of the slabs that are in memory, as the system says: a walk over all pages.
+  // Bytes of the slabs in memory, as the system reports; walks over all pages.
   uint64_t resident_bytes();
-  // Where they lie, for a reader outside of the process (heap_window.h).
+  // Where the counts lie, for a reader outside the process (heap_window.h).
   const AreaStatistics& counts() const { return counts_; }
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
@@ -138,7 +138,7 @@ class SlabArea {
 
   Record& record(uint32_t slab) UNDER(mutex_);
   void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }
-  // Below fresh_.
+  // Only for slabs below fresh_.
   bool is_purged(uint32_t slab) const NOT_FOLLOWED { return purged_.contains(slab); }
   bool make_usable(void* start, size_t bytes) UNDER(mutex_) {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
@@ -168,12 +168,12 @@ class SlabArea {
   SlabSet partial_ GUARDED_BY(mutex_), empty_ GUARDED_BY(mutex_), kept_ GUARDED_BY(mutex_),
       purged_ GUARDED_BY(mutex_);
   LowWater empty_low_ GUARDED_BY(mutex_);
-  std::atomic<uint32_t> empty_count_ = 0;       // = empty_.count(), to be read without the lock
+  std::atomic<uint32_t> empty_count_ = 0;       // = empty_.count(), readable without the lock
   AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes from late_sets_
-  // Purges at the latest decommit_purged(); 0: none yet.
+  // Purges up to the latest decommit_purged(); 0: none yet.
   uint64_t purges_decommitted_ GUARDED_BY(mutex_) = 0;
-  bool maps_ = false;           // nothing is reserved; what is needed is mapped, not committed
-  bool unmaps_purged_ = false;  // and what is purged is unmapped
+  bool maps_ = false;           // nothing is reserved; slabs are mapped as needed, not committed
+  bool unmaps_purged_ = false;  // and purged slabs are unmapped
 };
 
 }  // namespace pktmalloc

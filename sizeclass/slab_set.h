@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // SlabSet: an ordered set of slab numbers, one bit each.
 //
-// Used under the area's lock. The first 64 bits lie in the object itself, so that a class with few
-// slabs needs no further memory; the rest in words that the area commits when it grows past them.
-// lowest() and highest() scan words from a hint; at 64 slabs a word even 100 GiB are a few
+// Used under the area's lock. The first 64 bits lie in the object itself, so a class with few slabs
+// needs no more memory; the rest lie in words that the area commits when it grows past them.
+// lowest() and highest() scan words from a hint; at 64 slabs a word even 100 GiB take a few
 // microseconds.
 #pragma once
 
@@ -17,7 +17,7 @@ class SlabSet {
   static constexpr uint32_t kInlineSlabs = 64;
   static constexpr uint32_t kNone = ~uint32_t{0};
 
-  // `rest` holds the bits of slabs 64 and up, zero; it is not touched before such a slab is
+  // `rest` holds the bits of slabs 64 and up, all zero; it is not touched until such a slab is
   // inserted.
   void use(uint64_t* rest) { rest_ = rest; }
 
@@ -55,8 +55,8 @@ class SlabSet {
   uint64_t first_ = 0;
   uint64_t* rest_ = nullptr;
   uint32_t count_ = 0;
-  uint32_t low_ = 0;   // no member lies in a word below
-  uint32_t high_ = 0;  // no member lies in a word above
+  uint32_t low_ = 0;   // words below have no member
+  uint32_t high_ = 0;  // words above have no member
 };
 
 }  // namespace pktmalloc

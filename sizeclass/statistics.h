@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Statistics: what the engine counts, and what follows from it; words as in docs/statistics.md.
+// Statistics: what the engine counts and derives; words as in docs/statistics.md.
 //
-// Plain structs of 64-bit numbers, so that a reader outside of the process can copy them as they
-// lie (heap_window.h). Exact when no thread is inside the heap; otherwise each counter is right by
-// itself and sums may be off by what is under way. Never negative. What can be derived is not
-// counted: class_statistics() derives it, inside the process and outside.
+// Plain structs of 64-bit numbers, so that a reader outside the process can copy them as they are
+// (heap_window.h). Exact when no thread is inside the heap; otherwise each counter is right by
+// itself and sums may be off by what is under way. Never negative. class_statistics() derives what
+// need not be counted, inside the process and outside.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace pktmalloc {
 
-// Of one slab area. Counts are objects unless the name says otherwise; since start, or at the
+// For one slab area. Counts are objects unless the name says otherwise, since start or at the
 // moment.
 struct AreaStatistics {
   uint64_t filled, drained;  // objects that left and came back, since start
@@ -22,13 +22,13 @@ struct AreaStatistics {
   uint64_t free_objects;     // in partial and empty slabs
   uint64_t used_slabs;       // ever used = full + partial + empty + purged
   uint64_t empty_slabs, purged_slabs;
-  uint64_t committed_bytes;     // made usable, including what was purged since
+  uint64_t committed_bytes;     // made usable, including slabs purged since
   uint64_t commits, purges;     // system calls
   uint64_t purged_total_bytes;  // given back since start
   uint64_t record_bytes;        // bookkeeping committed for this area alone
 };
 
-// Of one class in one cache; sums over caches are exact when no thread is running.
+// For one class in one cache; sums over caches are exact when no thread is running.
 struct CacheStatistics {
   uint64_t taken, given;  // objects from and to the depot, since start
   uint64_t takes, gives;  // magazines
@@ -52,13 +52,13 @@ struct ClassStatistics {
   uint64_t depot_takes, depot_gives;                    // magazines
   uint64_t fills, drains;                               // trips to slabs
   uint64_t commits, purges;                             // system calls
-  uint64_t active_bytes;                                // slabs that hold a live or cached object
-  uint64_t free_bytes;                                  // usable slabs that hold none
+  uint64_t active_bytes;                                // slabs with a live or cached object
+  uint64_t free_bytes;                                  // usable slabs without one
   uint64_t committed_bytes;                             // = active + free
   uint64_t purged_bytes;                                // given back since start
 };
 
-// Counts whose meaning is that of who uses the engine (Cache::tally).
+// Counts whose meaning the engine's user defines (Cache::tally).
 inline constexpr unsigned kTallies = 20;
 
 struct HeapStatistics {
@@ -77,8 +77,8 @@ inline uint64_t usable_bytes(const AreaStatistics& area, uint64_t slab_bytes) {
   return area.committed_bytes - area.purged_slabs * slab_bytes;
 }
 
-// `caches` is the sum over all of them, with what threads without a cache took; `aged` counts
-// objects that went from the depot to slabs.
+// `caches` is the sum over all of them, plus what threads without a cache took; `aged` counts
+// objects moved from the depot to slabs.
 inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_bytes,
                                         const AreaStatistics& area, const CacheStatistics& caches,
                                         uint64_t aged) {

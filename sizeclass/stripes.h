@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Stripes: a reservation shared out among areas, so that what is used of all of them lies close.
+// Stripes: shares a reservation among areas so that the used parts of all lie close together.
 //
 //     address - base =  | stripe | area | offset in piece |
 //
 // An area's piece in each stripe is 1 << piece_shift bytes (area_place.h). While a program uses no
 // more than a piece of each class, all its objects lie in one stripe, 4 GiB with the default
-// geometry, and the upper levels of its page table are few pages. Constant after start; any
+// geometry, and the upper levels of its page table take few pages. Constant after start; any
 // thread.
 #pragma once
 
@@ -35,10 +35,10 @@ struct Stripes {
   }
 
  private:
-  // 17 pages apart: translation buffers choose a set by the lowest bits of a page's number, 4 to 7
-  // of them, and a page table has 8 entries in a cache line. Being odd, 17 meets every set before
-  // it meets one again, and neighbours never share a line. Up to a sixteenth of the piece.
-  // A colour that is not zero is never touched and keeps an area that overflows off the next one.
+  // 17 pages apart: translation buffers choose a set by the lowest 4 to 7 bits of a page's number,
+  // and a cache line holds 8 page table entries. Being odd, 17 visits every set before it repeats
+  // one, and neighbours never share a line. Up to a sixteenth of the piece. A nonzero colour is
+  // never touched and separates an overflowing area from the next one.
   size_t colour(unsigned area, size_t alignment) const {
     const size_t page = memory::page_bytes();
     const size_t most = (size_t{1} << piece_shift) / 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What clang is told of locks, so that it can check what they guard (-Wthread-safety, in
-// `make check-tidy`). g++ does not know these attributes.
+// What clang must know about locks to check what they guard (-Wthread-safety, in `make
+// check-tidy`). g++ does not know these attributes.
 #pragma once
 
 #ifdef __clang__
@@ -12,12 +12,12 @@
 #define LOCK_TYPE PKTMALLOC_LOCKING(capability("mutex"))
 #define SCOPED_LOCK_TYPE PKTMALLOC_LOCKING(scoped_lockable)
 #define GUARDED_BY(mutex) PKTMALLOC_LOCKING(guarded_by(mutex))
-#define UNDER(mutex) PKTMALLOC_LOCKING(requires_capability(mutex))  // for who holds it
+#define UNDER(mutex) PKTMALLOC_LOCKING(requires_capability(mutex))  // the caller holds it
 #define LOCKS(...) PKTMALLOC_LOCKING(acquire_capability(__VA_ARGS__))
 #define UNLOCKS(...) PKTMALLOC_LOCKING(release_capability(__VA_ARGS__))
 #define LOCKS_IF_TRUE PKTMALLOC_LOCKING(try_acquire_capability(true))
 #define IS_LOCK(mutex) PKTMALLOC_LOCKING(lock_returned(mutex))  // what the function returns
-// For one of two functions, of which the other gives back what it takes.
+// For one of a pair of functions: the other gives back what this one takes.
 #define AROUND_FORK PKTMALLOC_LOCKING(no_thread_safety_analysis)
-// What clang cannot follow: who holds all locks, or reads without one and says why.
+// Clang cannot follow these: they hold all locks, or read without one and say why.
 #define NOT_FOLLOWED PKTMALLOC_LOCKING(no_thread_safety_analysis)
