@@ -22,7 +22,7 @@ const char* file_name(const char* path) {
   return slash != nullptr ? slash + 1 : path;
 }
 
-// Takes the entries with that file name out of a list. True if any entry is left.
+// Removes the entries with that file name from a list. True if any entry is left.
 bool drop_entry(char* list, const char* name) {
   char* to = list;
   const size_t name_length = strlen(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What makes a function visible outside the library, and a second name for one.
+// Makes a function visible outside the library, or gives it a second name.
 #pragma once
 
 #define PKTMALLOC_EXPORT __attribute__((visibility("default")))

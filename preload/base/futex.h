@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A word that a thread of our own sleeps on. By number, because libc has no function for it; safe
-// in signal handlers.
+// A word on which a thread of our own sleeps. Called by number, because libc has no function for
+// it; safe in signal handlers.
 #pragma once
 
 #include <linux/futex.h>
@@ -13,7 +13,7 @@
 
 namespace pktmalloc {
 
-// Returns at a wake, at a signal, after `timeout` (none: never), or at once if the word is not
+// Returns at a wake, at a signal, after `timeout` (nullptr: never), or at once if the word is not
 // `value`.
 inline void futex_wait(std::atomic<uint32_t>& word, uint32_t value, const timespec* timeout) {
   syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// GrowingArray: elements that never move, numbered from 0, in address space of their own; memory
-// comes as it grows and is zero. Not synchronised. T needs no constructor and no destructor.
+// GrowingArray: elements that never move, numbered from 0, in their own address space; it adds
+// zeroed memory as it grows. Not synchronised. T needs no constructor and no destructor.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace pktmalloc {
 template <typename T>
 class GrowingArray {
  public:
-  // Takes less address space than asked for where the system refuses; none at all: false.
+  // Takes less address space than asked for if the system refuses more; false if it gets none.
   bool start(size_t most_bytes) {
     for (size_t bytes = round_up(most_bytes, kStep); bytes >= kStep;
          bytes = bytes / 8 / kStep * kStep) {
@@ -27,7 +27,7 @@ class GrowingArray {
     return false;
   }
 
-  // False when there is no memory for one more; its number is size() before the call.
+  // False when there is no memory for another element; its number is size() before the call.
   bool add() {
     const size_t end = (size_ + 1) * sizeof(T);
     if (end > committed_bytes_) {

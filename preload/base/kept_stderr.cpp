@@ -12,7 +12,7 @@
 namespace pktmalloc {
 namespace {
 
-// Far from the numbers that programs count on.
+// Far from the numbers that programs rely on.
 constexpr int kFarDescriptor = 500;
 int copy = -1;
 struct stat identity;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// OuterRank: the library's own locks in the order in which they may nest. All come before those of
-// the engine (sizeclass/mutex.h).
+// OuterRank: the library's own locks in the order in which they may nest. All come before the
+// engine's (sizeclass/mutex.h).
 #pragma once
 
 #include "sizeclass/mutex.h"
@@ -19,13 +19,13 @@ enum class OuterRank : uint8_t {
   kSizes,                             // kSizes + n: the sizes of live objects, shard n
   kSizeRows = kSizes + kSizesShards,  // adding a row to the histogram of sizes
   kLargeObjects,                      // checked: the table of objects outside the slabs
-  kQuarantine,                        // checked: the freed objects that wait
+  kQuarantine,                        // checked: the freed objects waiting
   kGuard,                             // checked: objects before guard pages
-  kTraceShared,                       // the trace's buffer that all threads share
+  kTraceShared,                       // the trace's shared buffer
   kTraceFile,                         // the trace's file, and which buffers are written to it
 };
 
-// Below 0, where the engine's begin.
+// Below 0, where the engine's ranks begin.
 constexpr LockRank lock_rank(OuterRank rank) {
   return static_cast<LockRank>(static_cast<int>(rank) - 256);
 }

@@ -14,8 +14,8 @@ inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
-// A zeroed T that the stack of a small thread has no room for, until the end of the scope. T needs
-// no constructor and no destructor. False if the system refuses.
+// A zeroed T, too large for the stack of a small thread, until the end of the scope. T needs no
+// constructor and no destructor. False if the system refuses.
 template <typename T>
 class Mapped {
  public:

@@ -18,14 +18,14 @@ namespace {
 constexpr char kPrefix[] = "pktmalloc: ";
 constexpr size_t kPrefixLength = sizeof kPrefix - 1;
 
-// The length of the whole line, also where it did not fit.
+// The length of the whole line, even if it did not fit.
 size_t print(char* line, size_t bytes, const char* format, va_list arguments) {
   memcpy(line, kPrefix, kPrefixLength);
   const int length = vsnprintf(line + kPrefixLength, bytes - kPrefixLength, format, arguments);
   return kPrefixLength + static_cast<size_t>(std::max(length, 0)) + 1;
 }
 
-// What is in it comes from the environment too, and a terminal obeys control characters.
+// Some of it comes from the environment, and a terminal obeys control characters.
 void write(int fd, char* line, size_t length) {
   for (char* c = line; c < line + length; ++c) {
     if (static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') *c = '?';
@@ -40,7 +40,7 @@ void tell(int fd, const char* format, va_list arguments) {
   va_copy(again, arguments);
   char small[500];
   const size_t length = print(small, sizeof small, format, arguments);
-  // Two paths do not fit, nor would they on the stack of a small thread.
+  // Two paths do not fit here, nor would they on the stack of a small thread.
   char* const large = length > sizeof small ? static_cast<char*>(map_lazily(length + 1)) : nullptr;
   if (large != nullptr) {
     print(large, length + 1, format, again);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One line on stderr, prefixed "pktmalloc: ", control characters shown as "?". Allocates nothing,
-// takes no lock, keeps errno, is written at once; cut to 500 bytes only where the system refuses
-// the memory for a longer one. An error's text is that of strerrordesc_np: strerror may load a
-// translation, and allocate.
+// One line on stderr, prefixed "pktmalloc: ", with control characters shown as "?". Allocates
+// nothing, takes no lock, keeps errno, writes at once; cuts the line to 500 bytes only where the
+// system refuses memory for a longer one. For an error's text use strerrordesc_np: strerror may
+// load a translation, and allocate.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ namespace pktmalloc {
 
 void message(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// To where stderr went.
+// Writes to `fd`, where stderr went.
 void message_to(int fd, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// As much of a text of any length as tells which one it is.
+// As much of a text of any length as identifies it.
 struct Excerpt {
   static constexpr size_t kMost = 80;
   char text[kMost + 4];

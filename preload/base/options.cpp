@@ -19,7 +19,7 @@
 namespace pktmalloc {
 namespace {
 
-constinit Options parsed{};  // the table's defaults from read_options() on
+constinit Options parsed{};  // holds the table's defaults from read_options() on
 
 bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
 
@@ -31,8 +31,8 @@ struct Unit {
 constexpr Unit kBytes[] = {{"", 1},          {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
                            {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
 
-// A whole number with one of the units behind it; false when it is anything else or out of range.
-// Moves `text` behind what it read.
+// A whole number followed by a unit; false when it is anything else or out of range. Moves `text`
+// past what it read.
 template <size_t kCount>
 bool read_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
                    uint64_t& out) {
@@ -68,7 +68,7 @@ bool parse_number(const char* text, unsigned least, unsigned most, int& out) {
   return true;
 }
 
-// One of these words: they stand in the order of T's values.
+// One of these words, in the order of T's values.
 template <typename T, size_t kCount>
 bool parse_word(const char* text, const char* const (&words)[kCount], T& out) {
   for (size_t i = 0; i < kCount; ++i) {
@@ -78,15 +78,15 @@ bool parse_word(const char* text, const char* const (&words)[kCount], T& out) {
   return false;
 }
 
-// Paths are copied: programs that set their title (redis, postgres) write over the environment.
+// Paths are copied: programs that set their title (redis, postgres) overwrite the environment.
 char stats_path[PATH_MAX];
 char sizes_path[PATH_MAX];
 char next_path[PATH_MAX];
 char trace_path[PATH_MAX];
 char profile_path[PATH_MAX];
-char folder[PATH_MAX];  // programs go elsewhere before they end
+char folder[PATH_MAX];  // programs may change folder before they end
 
-char name[NAME_MAX + 1];  // of the program; arguments are written over as well
+char name[NAME_MAX + 1];  // of the program; arguments get overwritten as well
 
 // nullptr when it is too long for a path.
 const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
@@ -94,13 +94,13 @@ const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
   return bytes > sizeof copy ? nullptr : static_cast<const char*>(memcpy(copy, value, bytes));
 }
 
-// Of libc's own function nobody knows when it allocates.
+// Nobody knows when libc's own function allocates.
 void remember_folder() {
   const bool known = syscall(SYS_getcwd, folder, sizeof folder) > 0 && *folder == '/';
   if (!known) *folder = '\0';
 }
 
-// A mere word is more likely a mistaken switch, such as "off", than a file to write.
+// A single word is more likely a mistaken switch, such as "off", than a file to write.
 bool parse_path(const char* value, char (&copy)[PATH_MAX], const char*& path) {
   path = equal(value, "0") ? nullptr : copy_path(value, copy);
   if (path != nullptr && *path != '/') remember_folder();
@@ -237,7 +237,7 @@ constexpr char kNames[] =
 #undef OPTION
     ;
 
-// "NAME=value" behind the prefix.
+// "NAME=value", without the prefix.
 void read_variable(const char* variable) {
   const char* equals = strchr(variable, '=');
   if (equals == nullptr) return;

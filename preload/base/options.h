@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Options: the PKTMALLOC_ environment variables, read once at start, from one table (options.def).
 //
-// A name that is not in the table and a value that is not accepted are told in one line on stderr;
-// then the default holds. In setuid programs the environment is ignored. Allocates nothing.
+// An unknown name or a rejected value costs one line on stderr, and the default holds. Setuid
+// programs ignore the environment. Allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace pktmalloc {
 enum class Switch : uint8_t { kOff, kOn, kAuto };
 enum class StackWalk : uint8_t { kUnwind, kFramePointers };
 
-// The defaults stand in the table.
+// The table holds the defaults.
 struct Options {
-  const char* stats_path;               // nullptr: none; "" : text on stderr
+  const char* stats_path;               // nullptr: none; "": text on stderr
   uint64_t stats_interval_ms;           // 0: none
   int stats_signal;                     // 0: none
   const char* sizes_path;               // nullptr: none
   int tell;                             // the process that names its file; 0: none
   bool children;                        // programs that this one starts get the library too
-  const char* next_path;                // nullptr: whoever is next in the process
+  const char* next_path;                // nullptr: the next one in the process
   size_t class_sizes[kMaxClasses - 1];  // ascending
   unsigned class_count;                 // 0: the default table
   uint64_t age_ms;
@@ -36,12 +36,12 @@ struct Options {
   StackWalk profile_stacks;
   bool profile_leaks;  // on stderr at exit
   // Of the checked library.
-  bool check_reports;  // and goes on, instead of abort
+  bool check_reports;  // reports and goes on, instead of aborting
   size_t quarantine_bytes;
   size_t guard_size;  // 0: none
 };
 
-// At start, by one thread. Does nothing when it was done before, or while libc does not know the
+// At start, by one thread. Does nothing if already done, or while libc does not know the
 // environment yet.
 void read_options();
 
@@ -50,8 +50,8 @@ const Options& options();
 // The program's name without its folder, as it was at start.
 const char* program_name();
 
-// Where the process was at start, if an option names a file by a relative path; "" if not, or if
-// that folder is gone.
+// The process's folder at start, if an option names a file by a relative path; "" if none does, or
+// if that folder is gone.
 const char* start_folder();
 
 }  // namespace pktmalloc

@@ -14,16 +14,17 @@ namespace {
 
 using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 constinit std::atomic<Create> libc_create = nullptr;
-// What a thread needs at least: static TLS lies in its stack. Of glibc's own; none elsewhere.
+// The least stack a thread needs: static TLS lies in it. glibc's own function; missing elsewhere.
 using LeastStack = size_t (*)(const pthread_attr_t*);
 constinit std::atomic<LeastStack> least_stack = nullptr;
 
-// Of the process at load. On a machine with more processors than fit, none: as whoever starts us.
+// The process's processors at load. None if the machine has more than fit: then those of the
+// starter.
 constinit cpu_set_t processors{};
 constinit int nice_value = 0;
 
 // These must be set from outside: pinned beside a thread that spins at a real-time priority, ours
-// would not come to run the first instruction. Nothing is set that is right, because many services
+// would not run its first instruction. It leaves alone what is already right, because many services
 // may not set such things.
 void schedule(pthread_attr_t& attributes) {
   cpu_set_t now;
@@ -53,7 +54,7 @@ void OwnThread::allow() {
 
 bool OwnThread::start() {
   if (libc_create.load(std::memory_order_relaxed) == nullptr) return false;
-  // What pthread_create allocates comes back here and finds the lock taken.
+  // pthread_create's own allocations come back here and find the lock taken.
   if (!mutex_.try_lock()) return false;
   bool started = false;
   if (!settled()) {

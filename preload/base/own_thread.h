@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// OwnThread: a thread of the library's own, at most one of each kind in a process. All signals
-// blocked, small stack. It runs on the processors and at the nice value that the process had at
-// load, never at a real-time priority: whoever starts it may be pinned and spin.
+// OwnThread: a thread of the library's own, at most one of each kind per process, with all signals
+// blocked and a small stack. It uses the processors and the nice value that the process had at
+// load, never a real-time priority: the thread that starts it may be pinned and spin.
 //
-// It is started at load or from the slow path of allocating functions, never from free: libc calls
-// free with its thread-stack lock held, which pthread_create takes as well. In the child of a fork
-// it is gone; the child's next consideration may start its own. A process ends when its last thread
-// does, so the last of the program's threads ends ours before.
+// It starts at load or on the slow path of an allocating function, never from free: libc calls free
+// while it holds its thread-stack lock, which pthread_create takes as well. In the child of a fork
+// it is gone; the child's next consideration may start its own. A process ends with its last
+// thread, so the last of the program's threads ends ours before.
 #pragma once
 
 #include <pthread.h>
@@ -25,22 +25,22 @@ class OwnThread {
   constexpr OwnThread(LockRank rank, const char* name, size_t stack_bytes, void (*run)())
       : mutex_(rank), name_(name), stack_bytes_(stack_bytes), run_(run) {}
 
-  // At load, before any start(): looks up libc's own pthread_create, because a wrapper's may be
-  // what is allocating, and how the process is scheduled.
+  // At load, before any start(): looks up libc's own pthread_create, because a wrapper's may be the
+  // one allocating, and how the process is scheduled.
   static void allow();
 
   // It runs, or never will.
   bool settled() const { return settled_.load(std::memory_order_relaxed); }
 
-  // Starts it if nobody did; true if this call did.
+  // Starts it if nobody has; true if this call did.
   bool start();
 
-  // For run(): a sleep of so long, or until it is to end.
+  // For run(): rest() sleeps this long, or until ending() is true.
   bool ending() const { return ending_.load(std::memory_order_seq_cst) != 0; }
   void rest(const timespec& time) { futex_wait(ending_, 0, &time); }
 
-  // Ends it and waits until it has; another start() may follow. `wake` is called for a thread that
-  // sleeps otherwise than by rest().
+  // Ends it and waits until it has ended; another start() may follow. `wake` wakes a thread that
+  // sleeps in another way than rest().
   void end(void (*wake)());
 
   // In the child of a fork.
@@ -50,7 +50,7 @@ class OwnThread {
     settled_.store(false, std::memory_order_relaxed);
   }
 
-  // Held while it is being started; for the fork handlers.
+  // Held while the thread is being started; for the fork handlers.
   Mutex& mutex() { return mutex_; }
 
  private:
@@ -63,7 +63,7 @@ class OwnThread {
   void (*run_)();
   std::atomic<bool> settled_ = false;
   std::atomic<uint32_t> ending_ = 0;  // futex word
-  bool running_ = false;              // guarded by mutex_, as the next
+  bool running_ = false;              // guarded by mutex_, like the next one
   pthread_t thread_{};
 };
 

@@ -16,7 +16,7 @@
 namespace pktmalloc {
 namespace {
 
-// Symbolic links of the system's own, and the only ones that are followed.
+// The system's own symbolic links, the only ones that are followed.
 bool names_descriptor(const char* path) {
   const auto begins = [path](const char* with) { return strncmp(path, with, strlen(with)) == 0; };
   return begins("/proc/") || begins("/dev/fd/") || strcmp(path, "/dev/stdout") == 0 ||
@@ -29,8 +29,8 @@ int open_as_it_is(const char* path, int how) {
   return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow | how, 0600);
 }
 
-// A file of that name that was not there before; -1 with errno. One that is there is replaced: it
-// was left by a process of the same id that died in the middle, or is the one before.
+// Creates a file of that name; -1 with errno. It replaces an existing one: either a process of the
+// same id died in the middle and left it, or it is the previous one.
 int create_new(const char* path) {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
   const int fd = open(path, kFlags, 0600);
@@ -38,7 +38,7 @@ int create_new(const char* path) {
   return open(path, kFlags, 0600);
 }
 
-// Of what it replaces, where that has the same owner and group.
+// Keeps the access rights of the file it replaces, if that has the same owner and group.
 void keep_access(int fd, const struct stat& replaced) {
   struct stat made;
   if (fstat(fd, &made) == 0 && made.st_uid == replaced.st_uid && made.st_gid == replaced.st_gid) {
@@ -46,8 +46,8 @@ void keep_access(int fd, const struct stat& replaced) {
   }
 }
 
-// A new file under `name`, or what the path names, if that is no regular file or its folder takes
-// no new ones; -1 with errno.
+// A new file under `name`; or what the path names, if that is no regular file or its folder takes
+// no new files; -1 with errno.
 int open_place(const char* path, const char* name, bool& is_new) {
   struct stat found;
   const bool there = lstat(path, &found) == 0;
@@ -61,7 +61,7 @@ int open_place(const char* path, const char* name, bool& is_new) {
     }
     if (errno == EEXIST || errno == EPERM) return -1;  // somebody else's, in a folder like /tmp
   }
-  // /dev/stderr may be a log that is not ours to empty.
+  // /dev/stderr may be a log, which is not ours to empty.
   return open_as_it_is(path, O_CREAT | (names_descriptor(path) ? O_APPEND : O_TRUNC));
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A file that an option names, such as PKTMALLOC_STATS: its path, and how it is written.
+// A file that an option names, such as PKTMALLOC_STATS: its path, and how to write it.
 //
-// A reader finds the previous report or the new one, never half of one: it is written under a
-// temporary name beside the file and then takes its place. What is no regular file (a pipe, a
-// device) is written to as it is, and never waited for long: a pipe must have its reader when it is
+// A reader finds the previous report or the new one, never half of one: the report is written under
+// a temporary name beside the file and then takes its place. Anything but a regular file (a pipe, a
+// device) is written directly, and never waited for long: a pipe must have its reader when it is
 // opened.
 //
-// What is written tells of the program's inside, and who starts it may be root: a new file is its
-// owner's alone, one that takes another's place keeps that one's access rights, and a symbolic link
-// is not followed, but those by which the system names descriptors, such as /dev/stderr.
+// The content shows the program's inside, and root may have started it: only its owner may read a
+// new file, one that replaces another keeps that one's access rights, and symbolic links are not
+// followed, except those that name descriptors, such as /dev/stderr.
 #pragma once
 
 #include <climits>
@@ -20,31 +20,30 @@ namespace pktmalloc {
 struct ReportPath {
   char path[PATH_MAX];
 
-  // Puts the process id, the program's name and the number of the report into the pattern, and the
-  // folder in which the process started before it. False if that is too long.
+  // Fills the process id, the program's name and the number of the report into the pattern, and
+  // puts the process's start folder before it. False if that is too long.
   bool name(const char* pattern, unsigned number);
 
   bool ends_with(const char* ending) const;
 
-  // For a file that grows: its descriptor, -1 with errno. A file that was there is unlinked, not
-  // emptied.
+  // For a file that grows: its descriptor, or -1 with errno. Unlinks an existing file rather than
+  // empty it.
   int open_growing() const;
-  // What it opened, to go on at its end.
+  // Opens the same file again, to go on at its end.
   int open_again() const;
 
-  // Words for the errno of what failed.
+  // Words for the errno of a failure.
   const char* why(int error) const;
 };
 
-// For a file that is written at once. 12 KB: not for the stack, which in a small thread has no
-// room.
+// For a file that is written in one go. 12 KB: too large for a small thread's stack.
 struct ReportFile : ReportPath {
-  // As `print` prints it. What goes wrong is told in one line, in which it is called `what`; then
+  // Writes what `print` prints. If anything fails, one line says so, calling the file `what`; then
   // false.
   bool write(const char* what, void (*print)(Writer& out));
 
-  char temporary[PATH_MAX + 32];  // the name that it has until it is whole
-  char buffer[4096];              // for whoever writes
+  char temporary[PATH_MAX + 32];  // the name until it is complete
+  char buffer[4096];              // for the function that prints
 };
 
 }  // namespace pktmalloc

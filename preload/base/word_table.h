@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// WordTable: words that hold an address each, found by that address; a word of 0 is none. Open
-// addressing with linear probing in memory of its own, half to three quarters full while it grows;
-// it doubles then and never shrinks. Not synchronised; keeps errno.
+// WordTable: words that hold an address each, found by that address; 0 means none. Open addressing
+// with linear probing in memory of its own, half to three quarters full while it grows; it then
+// doubles and never shrinks. Not synchronised; keeps errno.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace pktmalloc {
 template <typename Word, uintptr_t (*kAddressIn)(Word)>
 class WordTable {
  public:
-  // Fibonacci hashing (Knuth, vol. 3, 6.4), of which the table takes the top bits.
+  // Fibonacci hashing (Knuth, vol. 3, 6.4); the table uses the top bits.
   static uint64_t hash(uintptr_t address) { return (address >> 4) * 0x9E3779B97F4A7C15; }
 
   size_t size() const { return words_ == nullptr ? 0 : size_t{1} << bits_; }
@@ -23,8 +23,8 @@ class WordTable {
 
   Word find(uintptr_t address) const { return words_ == nullptr ? Word{} : words_[at(address)]; }
 
-  // `former`: the word of the same address, whose place it takes. False, and nothing has changed,
-  // when the system refuses memory.
+  // `former`: the word that it replaces, of the same address. False, with nothing changed, when the
+  // system refuses memory.
   bool put(Word word, Word& former) {
     if (count_ >= size() / 4 * 3 && !grow()) return false;
     Word& place = words_[at(kAddressIn(word))];
@@ -39,7 +39,7 @@ class WordTable {
     if (found == Word{}) return found;
     --count_;
     size_t hole = at(address);
-    // Algorithm R (Knuth, vol. 3, 6.4): what is at home behind the hole would no longer be found.
+    // Algorithm R (Knuth, vol. 3, 6.4): words at home behind the hole would no longer be found.
     for (size_t i = next(hole); words_[i] != Word{}; i = next(i)) {
       const size_t from_home = i - home(kAddressIn(words_[i]));
       if ((from_home & mask()) < ((i - hole) & mask())) continue;
@@ -51,7 +51,7 @@ class WordTable {
   }
 
  private:
-  static constexpr unsigned kFirstBits = 9;  // a page
+  static constexpr unsigned kFirstBits = 9;  // one page
   static constexpr size_t kWordBytes = 8;
   static_assert(sizeof(Word[1]) == kWordBytes);
 
@@ -59,7 +59,7 @@ class WordTable {
   size_t next(size_t i) const { return (i + 1) & mask(); }
   size_t home(uintptr_t address) const { return hash(address) >> (64 - bits_); }
 
-  // Of its word, or the free one where it would be.
+  // The place of the address's word, or the free place for it.
   size_t at(uintptr_t address) const {
     size_t i = home(address);
     while (words_[i] != Word{} && kAddressIn(words_[i]) != address) i = next(i);

@@ -39,7 +39,7 @@ void* no_memory() {
   return nullptr;
 }
 
-// The C++ runtime's own operator new asks malloc: when ours has failed and the new-handler found
+// The C++ runtime's own operator new calls malloc when ours has failed and the new-handler found
 // memory, or when the runtime was linked statically. Then its name is in the stack.
 bool allocated_by_runtime(const Header& header) {
   if (header.family() != Family::kMalloc) return false;
@@ -50,11 +50,11 @@ bool allocated_by_runtime(const Header& header) {
   return i < count && strncmp(function_at(frames[i]).name, "_Zn", 3) == 0;
 }
 
-// Does what a call says of the object agree with what it was allocated as?
+// Does the call agree with how the object was allocated?
 bool fits(const Header& header, const Told& told) {
   if (header.family() != told.family) return false;
   if (told.bytes != kUntold && told.bytes != header.bytes) return false;
-  // free() and realloc() take any alignment; the other functions must be told the right one.
+  // free() and realloc() take any alignment; the other functions must pass the right one.
   if (told.family == Family::kMalloc && told.bytes == kUntold) return true;
   return header.alignment() == (told.alignment == kUntold ? 0 : told.alignment);
 }
@@ -94,11 +94,11 @@ void tell_inside(const char* call, const void* p, const Header& header, StackId 
   }
 }
 
-// True if the pointer, which no object of ours has, cannot have come from another allocator.
+// True if the pointer, which belongs to no object of ours, cannot come from another allocator.
 bool tell_unknown(const char* call, void* p, StackId now) {
   if (Header* header = find_overwritten(p)) {
     tell_overwritten(call, *header, now);
-    header->unseal();  // so that it is not told again at exit
+    header->unseal();  // so that it is not reported again at exit
     return true;
   }
   if (Heap::is_class(heap.owner(p)) || in_guarded(p)) {
@@ -112,7 +112,7 @@ bool tell_unknown(const char* call, void* p, StackId now) {
   return why != nullptr;
 }
 
-// What is freed is no object's beginning.
+// The freed pointer is not the beginning of an object.
 [[gnu::cold, gnu::noinline]] void release_other(const Header* around, void* p, Told told,
                                                 StackId now) {
   const char* const call = name_of(told);
@@ -123,8 +123,8 @@ bool tell_unknown(const char* call, void* p, StackId now) {
   }
 }
 
-// The live object that begins at p, for a call that will use or free it. nullptr: told, or p is
-// unknown, which `unknown` says.
+// The live object that begins at p, for a call that will use or free it. nullptr: reported, or p is
+// unknown, as `unknown` says.
 Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
   Header* header = find_object(p);
   unknown = header == nullptr;
@@ -146,7 +146,7 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
   tell(now, facts, "double free of %p, an object of %zu bytes", facts.user, facts.bytes);
 }
 
-// Marks it as freed; told if somebody else has.
+// Marks it as freed; reports it if somebody else already has.
 inline bool claim(Header& header, StackId now) {
   StackId live = 0;
   if (__libc_single_threaded != 0) {
@@ -160,16 +160,16 @@ inline bool claim(Header& header, StackId now) {
   return live == 0;
 }
 
-// Total size of an object outside the guarded ones; 0 if it is too large.
+// Total size of an unguarded object; 0 if it is too large.
 size_t raw_bytes(size_t alignment, size_t bytes) {
   if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return 0;
   const size_t all = front_bytes(alignment) + bytes + kLeastBack;
   return all > PTRDIFF_MAX ? 0 : all;
 }
 
-// Of raw memory, for which `all` bytes were asked. What the next allocator gave is ours only if the
-// table has room, and not in fork handlers, whose thread holds its lock: then the program gets it
-// as it is, and it will come back as a foreign one.
+// Dresses raw memory, for which `all` bytes were asked. Memory from the next allocator is ours only
+// if the table has room, and not in fork handlers, whose thread holds its lock: otherwise the
+// program gets it as it is, and it will come back as a foreign pointer.
 [[gnu::noinline]] void* hand_out(Site site, void* raw, size_t all, size_t alignment, size_t bytes,
                                  Family family) {
   const uintptr_t owner = heap.owner(raw);
@@ -180,7 +180,7 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
   return pooled || add_large(header) ? header->user() : raw;
 }
 
-// nullptr: the request is for no guarded object.
+// nullptr: not a guarded request.
 void* hand_out_guarded(Site site, size_t bytes, Family family) {
   void* raw = allocate_guarded(bytes);
   if (raw == nullptr) return nullptr;
@@ -205,7 +205,7 @@ void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
   return moved;
 }
 
-// While the request fits and fills half of what there is.
+// Only while the request fits and fills half of the space.
 bool resize_in_place(Header& header, size_t bytes) {
   const size_t room = header.bytes + header.back() - kLeastBack;
   if (in_guarded(&header) || bytes > room || bytes * 2 < room) return false;
@@ -220,7 +220,7 @@ bool resize_in_place(Header& header, size_t bytes) {
 
 }  // namespace
 
-// Small and from the thread's magazines, as nearly all: on one screen, without a call.
+// Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
   constexpr size_t kDress = sizeof(Header) + kLeastBack;
   if (bytes <= ClassTable::kSmallLimit - kDress && guarded_bytes == 0) [[likely]] {
@@ -243,7 +243,7 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family fami
 void* allocate_zeroed_at(Site site, size_t bytes) {
   const size_t all = raw_bytes(0, bytes);
   if (all == 0) return no_memory();
-  // In the pool the dress comes first: what is zeroed with its header looks like one overwritten.
+  // In the pool the dress comes first: if zeroed with its header, it would look overwritten.
   if (heap.started() && bytes <= heap.classes().largest()) {
     void* p = allocate_at(site, bytes, Family::kMalloc);
     return p != nullptr ? memset(p, 0, bytes) : nullptr;
@@ -253,8 +253,7 @@ void* allocate_zeroed_at(Site site, size_t bytes) {
 
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
   if (p == nullptr) return;
-  // Nobody may have touched the object for long. Its two ends are fetched while the stack is
-  // compared.
+  // Nobody may have touched the object for long. Prefetch its two ends while the stack is compared.
   __builtin_prefetch(header_of(p));
   __builtin_prefetch(static_cast<char*>(p) + 64);
   const Told told{family, bytes, alignment};

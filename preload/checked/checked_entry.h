@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Checked entry: what fast_path.h is to the normal library. The same functions under the same
+// Checked entry: replaces fast_path.h in the checked library. The same functions under the same
 // names; each notes where it was called from and leaves the rest to checked_entry.cpp.
 //
-// Every pointer that comes in is looked up (find_object): it may be an object, inside one, or
-// unknown. An unknown one goes to the next allocator, as in the normal library, unless it is of no
-// heap for certain. Raw memory comes from fast_path.h.
+// find_object looks up every pointer that comes in: it may be an object, inside one, or unknown. An
+// unknown one goes to the next allocator, as in the normal library, unless it certainly belongs to
+// no heap. Raw memory comes from fast_path.h.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ void* allocate_at(Site site, size_t bytes, Family family);
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family);
 void* allocate_zeroed_at(Site site, size_t bytes);
 void* reallocate_at(Site site, void* p, size_t bytes);
-// Told in parts: then all arguments are in registers.
+// Takes the parts of Told, so that all arguments are in registers.
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment);
 size_t usable_size_at(Site site, void* p);
 

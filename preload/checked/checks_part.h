@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the checked library does in the life of the process.
+// What the checked library does during the life of the process.
 #pragma once
 
 #include "preload/process/part.h"

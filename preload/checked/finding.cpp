@@ -19,7 +19,7 @@ namespace {
 // In report mode: a fault in a loop should not fill the disk.
 constexpr unsigned kMostFindings = 100;
 constinit std::atomic<unsigned> findings = 0;
-// This thread is telling one: what its report may lead to is not told.
+// This thread is reporting a finding: it ignores any that its own report leads to.
 constinit thread_local bool telling = false;
 
 unsigned frames_outside(StackId id, uintptr_t* frames, unsigned& first) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Finding: how a heap error is told. One first line, what and where; then the stack of the call
-// that showed it, and where the object was allocated and first freed. Then the program is aborted,
+// Finding: reports a heap error. The first line says what and where; the stack of the call that
+// showed it follows, and where the object was allocated and first freed. Then the program aborts,
 // or goes on if PKTMALLOC_CHECK=report.
 //
-// Takes no lock and allocates nothing itself; the loader is asked for names, so a caller must hold
+// Takes no lock and allocates nothing itself; it asks the loader for names, so a caller must hold
 // no lock of ours either.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Facts {
   StackId freed_at = 0;
 };
 
-// `now` is the faulty call's stack, 0 if it is long past.
+// `now` is the faulty call's stack, 0 if that is long past.
 void tell(StackId now, const Facts& object, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 

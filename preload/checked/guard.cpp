@@ -19,7 +19,7 @@
 namespace pktmalloc::checked {
 namespace {
 
-// Two mappings a slot, of the 65,530 that a process has by default.
+// Two mappings per slot, out of the 65,530 that a process has by default.
 constexpr uint32_t kSlots = 16384;
 constexpr size_t kAlignment = 16;
 
@@ -27,7 +27,7 @@ constinit Mutex mutex{lock_rank(OuterRank::kGuard)};
 size_t slot_bytes = 0;  // with the guard page
 size_t page = 0;
 ClassId guarded_class = kNoClass;
-uint32_t fresh = 0;  // slots below have been used; guarded by mutex, as the ring
+uint32_t fresh = 0;  // slots below have been used; guarded by mutex, like the ring
 uint32_t* released = nullptr;
 uint32_t released_first = 0, released_count = 0;
 struct sigaction former;
@@ -71,11 +71,11 @@ void on_fault(int signal, siginfo_t* info, void* context) {
          "%s past the end of %p, an object of %zu bytes: byte %zu",
          (registers[REG_ERR] & kWrite) != 0 ? "write" : "read", facts.user, facts.bytes,
          fault - reinterpret_cast<uintptr_t>(facts.user));
-    // Only when findings are just reported: the access is let through from now on.
+    // Only in report mode: from now on the access is allowed.
     mprotect(reinterpret_cast<void*>(guard_of(slot)), page, PROT_READ | PROT_WRITE);
     return;
   }
-  // Not ours: what would have happened without us happens when the instruction is tried again.
+  // Not ours: trying the instruction again does what would have happened without us.
   if ((former.sa_flags & SA_SIGINFO) != 0) {
     former.sa_sigaction(signal, info, context);
   } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Guard: objects of one chosen class (PKTMALLOC_GUARD) that end where an inaccessible page begins,
-// so that the very instruction that reads or writes past the end is told. The end is rounded up to
+// Guard: objects of one chosen class (PKTMALLOC_GUARD) end where an inaccessible page begins, so
+// that the very instruction that reads or writes past the end is reported. The end is rounded up to
 // 16 bytes, because objects must be aligned; the canary watches those up to 15 bytes.
 //
 //     | header's address ... header, user bytes, up to 15 canary bytes | guard page |    a slot
 //
-// Slots lie in a reservation of their own. There are as many as the system's limit of mappings
-// allows; further objects of the class have no guard. Slots are used again in the order in which
-// they were released.
+// Slots lie in a reservation of their own. Their number fits the system's limit on mappings;
+// further objects have no guard. Slots are reused in the order of release.
 #pragma once
 
 #include "preload/checked/object.h"
@@ -30,13 +29,13 @@ inline void* allocate_guarded(size_t bytes) {
   return guarded_bytes == 0 ? nullptr : take_guarded(bytes);
 }
 void release_guarded(const Header& header);
-// From there to the guard page.
+// Bytes from there to the guard page.
 size_t guarded_room(const void* raw);
 
-// The object in whose slot p lies, its header destroyed or not; nullptr: there was none.
+// The object whose slot holds p, even if its header is destroyed; nullptr: there was none.
 Header* find_guarded(const void* p);
 
-// For a sweep: the first object from slot n on, and n behind it; nullptr: no more.
+// For a sweep: the first object from slot n on; moves n past it. nullptr: no more.
 Header* next_guarded(size_t& n);
 
 Mutex& guard_mutex();

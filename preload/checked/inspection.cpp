@@ -24,7 +24,7 @@ void tell_damage(const Header& header, StackId now) {
        facts.bytes, facts.bytes + at, back_of(header)[at]);
 }
 
-// Other threads may be at work: what counts is read once, and an object only if it was the same
+// Other threads may be at work: it reads what counts once, and an object only if it was the same
 // before and after.
 bool live_and_damaged(const Header& header) {
   const uint32_t sum = __atomic_load_n(&header.sum, __ATOMIC_ACQUIRE);
@@ -75,7 +75,7 @@ void mend_edges(Header& header, StackId now) {
 bool inspect_damaged(Header& header) {
   if (!header.sealed()) {
     tell_overwritten("write after free, before the start", header, 0);
-    header.unseal();  // so that it is not told again at exit
+    header.unseal();  // so that it is not reported again at exit
     return false;
   }
   inspect_edges(header, 0);

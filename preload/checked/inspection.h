@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Inspection: whether an object is as it must be, and what is told if it is not.
+// Inspection: checks whether an object is as it must be, and reports it if not.
 #pragma once
 
 #include "preload/checked/finding.h"
 
 namespace pktmalloc::checked {
 
-// The canaries of an object, which are mended if they are broken: one fault is told once.
-// `now`: the call that asks; 0 at exit.
+// Checks an object's canaries and mends broken ones, so that one fault is reported once. `now`: the
+// call that asks; 0 at exit.
 void mend_edges(Header& header, StackId now);
 inline void inspect_edges(Header& header, StackId now) {
   if (!edges_intact(header)) [[unlikely]]
     mend_edges(header, now);
 }
 
-// What is left of an object without seal: where it is, and its size as far as that can be known.
-// `what` happens to it.
+// Reports what is left of an object without seal: its place, and its size as far as it can be
+// known. `what` happens to it.
 void tell_overwritten(const char* what, const Header& header, StackId now);
 
-// Seal, canaries and poison of an object that leaves the quarantine. False if the header is
+// Checks seal, canaries and poison of an object that leaves the quarantine. False if the header is
 // overwritten, so that nobody knows where the memory belongs.
 bool inspect_damaged(Header& header);
 inline bool inspect_freed(Header& header) {
@@ -29,7 +29,7 @@ inline bool inspect_freed(Header& header) {
   return inspect_damaged(header);
 }
 
-// All live objects, at exit.
+// Checks all live objects, at exit.
 void inspect_all();
 
 }  // namespace pktmalloc::checked

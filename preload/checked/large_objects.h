@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Large objects: the table of dressed objects that the next allocator gave us, live and waiting
-// after free. Their addresses say nothing, so a pointer is ours only if the table knows it. One
-// lock, which is held for nothing but the table.
+// Large objects: the table of dressed objects from the next allocator, live or waiting after free.
+// Their addresses say nothing, so a pointer is ours only if the table knows it. Its one lock guards
+// only the table.
 #pragma once
 
 #include "preload/checked/object.h"
@@ -9,15 +9,15 @@
 
 namespace pktmalloc::checked {
 
-// False if there is no memory for the table: then the object's must be handed out undressed.
+// False if there is no memory for the table: then the object must be handed out undressed.
 bool add_large(Header* header);
 void remove_large(Header* header);
 
-// The object that begins at p, its header destroyed or not, or has p inside it.
+// The object that begins at p or contains it, even if its header is destroyed.
 Header* find_large(const void* p);
 
-// For a sweep: the first such object from the n-th entry of the table on, and n behind it; nullptr:
-// no more. `wanted` is asked under the lock, so that nobody gives the memory back meanwhile.
+// For a sweep: the first wanted object from the table's n-th entry on; moves n past it. nullptr: no
+// more. It calls `wanted` under the lock, so that nobody gives the memory back meanwhile.
 const Header* next_large(size_t& n, bool (*wanted)(const Header&));
 
 Mutex& large_objects_mutex();

@@ -8,7 +8,7 @@ namespace pktmalloc::checked {
 
 namespace {
 
-// The header of an object of the pool may lie behind any pad.
+// The header of a pooled object may lie behind any pad.
 Header* find_pooled(uintptr_t raw, size_t object_bytes) {
   for (size_t front = sizeof(Header); front < object_bytes; front *= 2) {
     Header* header = reinterpret_cast<Header*>(raw + front) - 1;
@@ -31,9 +31,9 @@ Header* find_object_slow(const void* p) {
 }
 
 Header* overwritten_in(uintptr_t raw, size_t object_bytes) {
-  // Since a slot was first handed out there is a canary in front of the user's bytes, and later one
-  // at the slot's end (dress): they are read the other way round. Twice, because the owner may
-  // change between the reads.
+  // Since a slot was first handed out, a canary lies in front of the user's bytes and later one at
+  // the slot's end (dress): read them in the other order. Twice, because the owner may change
+  // between the reads.
   for (int look = 0; look < 2; ++look) {
     const void* end = reinterpret_cast<const void*>(raw + object_bytes - kLeastBack);
     if (!filled(end, kBackByte, kLeastBack)) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lookup: from raw memory to an object, and from any pointer to the object that it belongs to. In
-// the pool the address tells where the object's memory begins; elsewhere tables do.
+// Lookup: finds the object in raw memory, and the object of any pointer. In the pool the address
+// says where the object's memory begins; elsewhere tables do.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 
 namespace pktmalloc::checked {
 
-// Makes an object of raw memory; its user bytes are left as they are. `raw_bytes`: what there is.
+// Makes an object of raw memory and leaves its user bytes as they are. `raw_bytes`: the memory's
+// size.
 [[gnu::always_inline]] inline Header* dress(void* raw, size_t raw_bytes, size_t alignment,
                                             size_t bytes, Family family, StackId allocated_at) {
   const size_t front = front_bytes(alignment);
@@ -29,18 +30,18 @@ namespace pktmalloc::checked {
 
 Header* find_object_slow(const void* p);
 
-// The header in front of p, which is no object's any more, if it was one's and is overwritten.
+// The overwritten header in front of p, if there was one; p no longer belongs to an object.
 Header* find_overwritten(void* p);
 
-// The same in a slot of the pool where find_object() finds none. Where no canary tells where the
-// header was, that is the usual place.
+// The same in a slot of the pool where find_object() finds none. If no canary shows where the
+// header was, it takes the usual place.
 Header* overwritten_in(uintptr_t raw, size_t object_bytes);
 
-// User bytes of an object whose header is overwritten, as its back canary tells; kUntold if it is
-// not known where that ends.
+// User bytes of an object with an overwritten header, as its back canary shows; kUntold if nobody
+// knows where that ends.
 size_t bytes_by_canary(const Header& header);
 
-// The object that begins at p or has p inside it; nullptr: neither. Any thread, any pointer.
+// The object that begins at p or contains it; nullptr: none. Any thread, any pointer.
 inline Header* find_object(const void* p) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) [[likely]] {

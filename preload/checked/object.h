@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Object: how the checked library dresses what the program asked for.
+// Object: how the checked library dresses the memory that the program asked for.
 //
 //     | pad | header, ends in the front canary | user bytes | back canary up to the end |
 //     ^ raw: from the pool or the next allocator
 //
-// The pad is there only for alignments above the header's size, so that the user's bytes, not the
-// raw ones, are aligned. The header carries a seal, a keyed sum of its fields and its address:
-// what has no seal is no object. `freed_at` decides who frees: 0 while the object is live, changed
-// once by exchange, so of two threads that free one object one is told.
+// The pad exists only for alignments above the header's size, so that the user's bytes are aligned
+// rather than the raw ones. The header carries a seal, a keyed sum of its fields and its address:
+// without it there is no object. `freed_at` decides who frees: it is 0 while the object is live and
+// changes once, by exchange, so if two threads free one object, one is reported.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@
 
 namespace pktmalloc::checked {
 
-inline constexpr uint8_t kBackByte = 0xCE;   // behind the user's bytes
+inline constexpr uint8_t kBackByte = 0xCE;   // after the user's bytes
 inline constexpr uint8_t kFreedByte = 0xDF;  // user's bytes while they wait after free
 inline constexpr size_t kLeastBack = 8;
 inline constexpr size_t kMostBack = 0xFFFF;
 
-// Differs between processes, so that no program's data looks like a header.
-// Changed once, before the first object.
+// Differs between processes, so that no program's data looks like a header. Changed once, before
+// the first object.
 inline constinit uint64_t secret = 0x5F2B8C61D3A94E07;
 
 struct alignas(16) Header {
@@ -35,8 +35,8 @@ struct alignas(16) Header {
   StackId allocated_at;
   std::atomic<StackId> freed_at;
   uint32_t sum;
-  // Back canary's bytes (16 bits), alignment code, family (8 bits each): one word, because the sum
-  // is made of it at once, and a load of several stores has to wait for them.
+  // The back canary's bytes (16 bits), alignment code, family (8 bits each): one word, because the
+  // sum is computed from it at once, and a load of several stores has to wait for them.
   uint32_t shape;
   uint64_t canary;
 
@@ -53,15 +53,15 @@ struct alignas(16) Header {
     shape = static_cast<uint32_t>(back << 16 | code << 8 | static_cast<unsigned>(family));
   }
 
-  // Of all that stays the same while the object lives; never 0.
+  // Of everything that stays the same while the object lives; never 0.
   uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape) const {
     const uint64_t all = its_bytes ^ uint64_t { its_shape } << 32 ^ secret ^ address();
     return static_cast<uint32_t>(all * 0xD6E8FEB86659FD93 >> 32) | 1;
   }
   uint32_t expected_sum() const { return sum_of(bytes, shape); }
   uint64_t expected_canary() const { return ~secret ^ address(); }
-  // Canary and no sum: what is here, if anything, is no object just now. Whoever changes a header
-  // unseals it first, because a sweep at exit may be looking.
+  // Canary and no sum: nothing here is an object just now. Unseal a header before changing it,
+  // because a sweep at exit may be looking.
   void unseal() {
     canary = expected_canary();
     std::atomic_thread_fence(std::memory_order_release);
@@ -89,7 +89,7 @@ static_assert(sizeof(Header) == 32 && alignof(std::max_align_t) <= 16);
 inline Header* header_of(void* user) { return static_cast<Header*>(user) - 1; }
 inline const Header* header_of(const void* user) { return static_cast<const Header*>(user) - 1; }
 
-// From raw to user.
+// Bytes from raw to user.
 inline size_t front_bytes(size_t alignment) {
   return alignment > sizeof(Header) ? alignment : sizeof(Header);
 }
@@ -97,8 +97,8 @@ inline void* raw_of(const Header& header) {
   return static_cast<char*>(header.user()) - front_bytes(header.alignment());
 }
 
-// Canaries and poison are one byte many times. Most canaries have 8 to 16 of them: two words, which
-// may overlap, cost less than a call.
+// Canaries and poison repeat one byte. Most canaries have 8 to 16 of them: two words, which may
+// overlap, cost less than a call.
 inline constexpr uint64_t kEachByte = 0x0101010101010101;
 
 inline bool fits_two_words(size_t bytes) { return bytes - 8 <= 8; }
@@ -113,7 +113,7 @@ inline void fill(void* memory, uint8_t value, size_t bytes) {
   memcpy(static_cast<char*>(memory) + bytes - sizeof word, &word, sizeof word);
 }
 
-// Position of the first byte that is not `value`; `bytes` if all are.
+// Position of the first byte that is not `value`; `bytes` if there is none.
 inline size_t first_other(const void* memory, uint8_t value, size_t bytes) {
   const uint8_t* p = static_cast<const uint8_t*>(memory);
   if (bytes == 0 || (*p == value && memcmp(p, p + 1, bytes - 1) == 0)) return bytes;

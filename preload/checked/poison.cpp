@@ -8,7 +8,7 @@
 namespace pktmalloc::checked {
 namespace {
 
-// The user's bytes: those before the whole pages that are given back, these pages, those behind.
+// The user's bytes: those before the returned whole pages, these pages, those after them.
 struct Parts {
   explicit Parts(const Header& header)
       : begin(static_cast<char*>(header.user())), end(begin + header.bytes) {
@@ -31,7 +31,7 @@ void poison_large(Header& header) {
   char* const pages = parts.begin + parts.front;
   char* const behind = pages + parts.pages;
   fill(parts.begin, kFreedByte, parts.front);
-  // Locked pages are not given back.
+  // The system does not take back locked pages.
   if (parts.pages > 0 && !memory::purge(pages, parts.pages)) memset(pages, 0, parts.pages);
   fill(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
 }

@@ -25,17 +25,17 @@ struct Entry {
 Entry* ring = nullptr;  // address space of its own; memory comes as it grows
 constexpr size_t kRingStep = 4096;
 size_t most_entries = 0;
-size_t ring_entries = 0;                      // that there is memory for; guarded by mutex
+size_t ring_entries = 0;                      // entries with memory; guarded by mutex
 size_t limit_bytes = 0;                       // 0: no ring
-size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, as the ring
+size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 
 size_t raw_bytes(const Header& header) {
   return front_bytes(header.alignment()) + header.bytes + header.back();
 }
 
-// The memory goes back to where it came from. The header stays readable as long as nobody gets it,
-// so that late double frees are still told; but behind a pad the next owner would not overwrite it,
-// and between fork handlers it is (Thread::set_aside).
+// The memory goes back to where it came from. The header stays readable until somebody gets it, so
+// that late double frees are still reported; but the next owner would not overwrite it behind a
+// pad, and it is overwritten between fork handlers (Thread::set_aside).
 void give_back(Header& header) {
   void* raw = raw_of(header);
   if (Heap::is_class(heap.owner(raw))) [[likely]] {
@@ -53,17 +53,17 @@ void leave(Header& header) {
   if (inspect_freed(header)) give_back(header);
 }
 
-// What a thread has freed of late: it takes the lock once for many.
+// A thread's latest frees: it takes the lock once for many.
 constexpr unsigned kBatch = 32;
-constexpr size_t kAlone = 8 << 10;  // bytes of an object that goes to the ring at once
+constexpr size_t kAlone = 8 << 10;  // an object of this size goes to the ring at once
 struct Batch {
   unsigned count;
   Header* headers[kBatch];
 };
 constinit thread_local Batch batch{};
 
-// Says that this thread is at its batch or holds the lock. A signal handler that frees meanwhile
-// finds the mark and lets its object not wait.
+// This thread is changing its batch or holds the lock. A signal handler that frees meanwhile sees
+// the mark and does not let its object wait.
 constinit thread_local bool at_work = false;
 class AtWork {
  public:
@@ -113,7 +113,7 @@ Header* pop(size_t most_bytes) {
   return oldest.header;
 }
 
-// Gives this thread's batch to the ring, and lets go whom the bound no longer allows.
+// Gives this thread's batch to the ring and lets go of objects beyond the bound.
 void exchange(size_t most_bytes, void (*let_go)(Header&)) {
   const AtWork mark;
   unsigned leaving;
@@ -145,7 +145,7 @@ void start_quarantine(size_t bytes) {
 
 void quarantine(Header& header) {
   const size_t bytes = raw_bytes(header);
-  // Between our fork handlers this thread holds the lock for good.
+  // Between our fork handlers this thread already holds the lock.
   if (bytes > limit_bytes || this_thread.forking || at_work) [[unlikely]] {
     give_back(header);
     return;

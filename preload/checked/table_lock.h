@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TableLock: around a table of the checks. Signals wait meanwhile: a handler that allocates would
-// wait for the thread that it interrupts. Between our fork handlers this thread holds the lock
-// already.
+// TableLock: guards a table of the checks. Signals wait meanwhile: a handler that allocates would
+// wait for the thread it interrupts. Between our fork handlers this thread already holds the lock.
 #pragma once
 
 #include <signal.h>

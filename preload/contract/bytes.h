@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes: a number of bytes as people read it, such as "12.3 MiB": in the largest unit that leaves
+// Bytes: formats a number of bytes for people, such as "12.3 MiB": in the largest unit that leaves
 // at least one digit before the point. Allocates nothing.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The formats of statistics: text for people, JSON, Prometheus text; a file each, format_NAME.cpp.
-//
-// The library writes its own by them (report.h), and the pktmalloc command those of a process that
-// it reads from outside, so the two cannot differ. Allocates nothing.
+// The formats of statistics: text for people, JSON, Prometheus text; each in a file
+// format_NAME.cpp. The library writes its own statistics with them (report.h), and the pktmalloc
+// command those of a process that it reads from outside, so the two cannot differ. Allocates
+// nothing.
 #pragma once
 
 #include <cstdio>
@@ -12,19 +12,19 @@
 
 namespace pktmalloc {
 
-// Whose statistics they are, and of when.
+// The process and time of the statistics.
 struct Origin {
   const char* program;
   const char* version;  // of the library
   int pid;
   uint64_t time_ms;    // since the epoch
-  uint64_t rss_bytes;  // of the whole process; 0: not known
+  uint64_t rss_bytes;  // of the whole process; 0: unknown
 };
 
-// For printf, whose %llu is not uint64_t everywhere.
+// For printf: %llu is not uint64_t everywhere.
 inline unsigned long long number(uint64_t n) { return n; }
 
-// Quoted, as JSON.
+// Quotes it as JSON.
 void write_string(Writer& out, const char* text);
 
 void write_text(Writer& out, const Origin& origin, const Snapshot& snapshot);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statistics for programs. One object; keys as in statistics.def. A key is never given another
-// meaning: that raises kStatisticsSchema.
+// Statistics for programs: one object with the keys of statistics.def. Changing a key's meaning
+// raises kStatisticsSchema.
 #include "preload/contract/format.h"
 
 namespace pktmalloc {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Statistics in Prometheus' text exposition format 0.0.4, fit for node_exporter's textfile
-// collector. Counters end in _total, as its naming rules want; a class is the label size="BYTES".
+// collector. Counters end in _total, as its naming rules require; a class is the label
+// size="BYTES".
 #include <cstring>
 
 #include "preload/contract/format.h"

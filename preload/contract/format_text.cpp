@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Statistics for people: totals, then a row per class that was used. Fits 100 columns.
+// Statistics for people: totals, then a row per used class. Fits 100 columns.
 #include "preload/contract/bytes.h"
 #include "preload/contract/format.h"
 
@@ -27,7 +27,7 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
             Bytes(p.waiting_bytes).text);
   out.print("metadata   %s\n", Bytes(p.metadata_bytes).text);
   out.print("reserved   %-12s of addresses", Bytes(p.reserved_bytes).text);
-  // A file of statistics does not tell it.
+  // A file of statistics does not contain it.
   if (s.heap.area_bytes > 0) out.print(", %s a class", Bytes(s.heap.area_bytes).text);
   out.print("\n");
   out.print("threads    %llu seen, %llu alive; %llu forks\n", number(p.threads_seen),

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Window: the block by which `pktmalloc stat`, `top` and `doctor` read a process from outside.
+// Window: the block through which `pktmalloc stat`, `top` and `doctor` read a process from outside.
 //
-// One exported symbol, pktmalloc_window, in every process that has the library, preloaded or
-// linked. A reader of the same user finds it in the library's symbol table, copies it by
-// process_vm_readv(2), looks at magic, schema and bytes, and follows the addresses in it, which
-// hold in that process. The process need not be stopped and does not notice.
-//
-// It is all zero until the library has started, but for deep_bindings. Every change of these shapes
-// or of those they name raises kWindowSchema.
+// Every process with the library, preloaded or linked, exports one symbol, pktmalloc_window. A
+// reader of the same user finds it in the library's symbol table, copies it with
+// process_vm_readv(2), checks magic, schema and bytes, and follows its addresses, which are those
+// of that process. The process need not stop and does not notice.
+// It is all zero until the library has started, except deep_bindings. Any change to these structs
+// or to those they name raises kWindowSchema.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ struct Window {
   uint64_t passed;         // uint64_t[kPassReasons][kSizeBands]: by threads without cache
   uint64_t forks;          // one word
   uint64_t deep_bindings;  // calls of dlopen whose RTLD_DEEPBIND was ignored
-  HeapWindow heap;         // heap.reserved_bytes == 0: nothing could be reserved, nothing is pooled
+  HeapWindow heap;         // heap.reserved_bytes == 0: nothing is reserved or pooled
 };
 
 }  // namespace pktmalloc

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// write(2) that never raises a signal: what we have to say must not end the program. Without it, a
-// report into a pipe that nobody reads any more, or beyond RLIMIT_FSIZE, would kill. Nor must it
-// stop the program: a pipe of ours does not block (report_file.h), and its reader has some seconds.
+// write(2) that never raises a signal: our output must not end the program. Otherwise a report
+// would kill it on a pipe that nobody reads any more, or beyond RLIMIT_FSIZE. Nor must it stop the
+// program: a pipe of ours does not block (report_file.h), and its reader has some seconds.
 #pragma once
 
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 namespace pktmalloc {
 
-// As write(2).
+// Like write(2).
 inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
   sigset_t raised;
   sigset_t before;
@@ -29,7 +29,7 @@ inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
   const ssize_t written = syscall(SYS_write, fd, bytes, count);
   const int error = errno;
   if (written < 0 && (error == EPIPE || error == EFBIG)) {
-    // The signal waits for this thread: take it back, unless the program holds it back itself.
+    // The signal waits for this thread: take it back, unless the program itself blocks it.
     if (sigismember(&before, SIGPIPE) == 1) sigdelset(&raised, SIGPIPE);
     if (sigismember(&before, SIGXFSZ) == 1) sigdelset(&raised, SIGXFSZ);
     const timespec at_once{};
@@ -40,7 +40,7 @@ inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
   return written;
 }
 
-// All of it. False with errno; EAGAIN: so long nothing was taken.
+// Writes all of it. False with errno; EAGAIN: nothing was taken for too long.
 inline bool write_all(int fd, const void* bytes, size_t count) {
   constexpr uint64_t kPatienceMs = 5000;
   const char* at = static_cast<const char*>(bytes);

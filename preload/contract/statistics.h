@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Snapshot: everything that the statistics tell, as plain shapes; the keys are statistics.def's.
-// Taken in the process by take_snapshot.h, and read from outside of it by the pktmalloc command.
+// Snapshot: everything in the statistics, as plain structs; statistics.def names the keys.
+// take_snapshot.h takes it in the process; the pktmalloc command reads it from outside.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace pktmalloc {
 // Raised when a key of the JSON file changes its meaning.
 inline constexpr int kStatisticsSchema = 1;
 
-// Why a request was given to the next allocator, and how large it was.
+// Why a request went to the next allocator, and how large it was.
 enum class PassReason : uint8_t { kTooLarge, kTooAligned, kClassOff, kExhausted, kNotReserved };
 inline constexpr unsigned kPassReasons = 5;
 inline constexpr const char* kPassReasonNames[kPassReasons] = {
@@ -35,7 +35,7 @@ struct Snapshot {
   uint64_t passed[kPassReasons][kSizeBands];
 };
 
-// Each cache counts for itself what its thread passed on.
+// Each cache counts what its thread passed on.
 static_assert(kTallies == kPassReasons * kSizeBands);
 inline constexpr unsigned pass_tally(unsigned reason, unsigned band) {
   return reason * kSizeBands + band;
@@ -48,7 +48,7 @@ inline void add_tallies(Snapshot& s) {
   }
 }
 
-// Fills `process` from the rest, but for resident_bytes and forks.
+// Fills `process` from the rest, except resident_bytes and forks.
 inline void sum_up(Snapshot& s) {
   ProcessStatistics& p = s.process;
   for (unsigned i = 0; i < s.heap.classes; ++i) {

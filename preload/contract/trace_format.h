@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The trace's format, shared by the library, which writes it, and `pktmalloc replay`, which reads.
+// The trace's format: the library writes it, `pktmalloc replay` reads it.
 //
-// A Header, then blocks, each of one thread and readable by itself, then a block of kind kEnd. Of a
-// thread's blocks the order is that of the file; between threads it is that of the times, where a
-// release comes before an allocation of the same nanosecond. A record in a block:
+// A Header, then blocks, each of one thread and readable by itself, then a block of kind kEnd. A
+// thread's blocks are in file order; times order the records of different threads, and a release
+// comes before an allocation of the same nanosecond. A record in a block:
 //
 //   byte     its kind (2 bits), and which of the 64 latest addresses its address is told from
 //   varint   ns since the record before
@@ -13,11 +13,11 @@
 //   byte, varint   the address it had before, told from the latest one of that number; kResized and
 //                  kMoved only
 //
-// An object is told by its address: the reader finds the allocation of each release, because in
-// order of time an address is somebody's from its allocation to its release. A realloc is one
-// record, of a moment when both addresses are the object's; where there is no such moment, because
-// the next allocator moves it, kMove before and kMoved after, in the same thread. All numbers have
-// the bytes of the machine. Who changes any of this raises kVersion.
+// An address identifies an object: the reader finds the allocation of each release, because in
+// order of time an address belongs to one object from its allocation to its release. A realloc is
+// one record, at a moment when both addresses are the object's; if the next allocator moves it and
+// there is no such moment, kMove before and kMoved after, in the same thread. All numbers are in
+// the machine's byte order. Any change here raises kVersion.
 #pragma once
 
 #include <bit>
@@ -39,13 +39,13 @@ enum class State : uint32_t {
 struct Header {
   char magic[8];
   uint32_t version;
-  State state;           // the only field that is written again later
-  uint64_t start_ns;     // monotonic clock, as the records
+  State state;           // the only field that is rewritten later
+  uint64_t start_ns;     // monotonic clock, like the records
   uint64_t start_epoch;  // seconds
   int32_t pid;
-  int32_t forked_from;  // process that the objects of before belong to; 0: traced from its load
+  int32_t forked_from;  // process that owned the earlier objects; 0: traced from its load
   char program[64];     // ends with a zero
-  uint64_t checksum;    // of all before it, with state 0
+  uint64_t checksum;    // of everything before it, with state 0
 };
 
 enum class BlockKind : uint32_t { kRecords = 0x4b4c4250, kEnd = 0x444e4550 };
@@ -55,7 +55,7 @@ struct Block {
   uint32_t bytes;     // of its records, which follow
   uint32_t thread;    // from 1; 0: threads that had ended or were not there yet, mixed
   uint32_t number;    // of the block in the file, from 0
-  uint64_t start_ns;  // the first record's time is told from
+  uint64_t start_ns;  // base of the first record's time
   uint64_t checksum;  // of the fields before it and of the records
 };
 
@@ -65,7 +65,7 @@ inline constexpr size_t kMostRecordBytes = 1 + 10 + 10 + 10 + 1 + 1 + 10;
 enum RecordKind : uint8_t { kAllocation, kSpecialAllocation, kRelease, kMove };
 enum Special : uint8_t { kAligned = 0, kZeroed = 64, kResized, kMoved };  // kAligned: and its log2
 
-// What a record is told from.
+// The base of a record's differences.
 struct Position {
   uint64_t time_ns;
   uint64_t latest[64];  // address / 8, by bits of the address: a size class's are one entry's

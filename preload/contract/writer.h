@@ -8,8 +8,8 @@ namespace pktmalloc {
 
 class Writer {
  public:
-  // To a file descriptor, which stays the caller's, in pieces of so many bytes; the buffer is the
-  // caller's too, because the stack of a small thread has no room for a large one.
+  // To a file descriptor, in pieces of this many bytes. Descriptor and buffer stay the caller's: a
+  // small thread's stack has no room for a large buffer.
   Writer(int fd, char* buffer, size_t bytes) : fd_(fd), text_(buffer), room_(bytes) {}
   // Into memory, cut to fit.
   Writer(char* text, size_t bytes) : text_(text), room_(bytes) {}
@@ -25,7 +25,7 @@ class Writer {
   // Writes out what is buffered, or ends the text in memory with a zero. False if anything failed.
   bool finish();
 
-  // Bytes printed in all, also those that did not fit.
+  // All bytes printed, including those that did not fit.
   size_t length() const { return length_; }
 
  private:
