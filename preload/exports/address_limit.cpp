@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// setrlimit and prlimit as libc's, which are one system call. But when a program lowers its own
-// limit of address space (RLIMIT_AS) below what is reserved, it could map nothing any more, and
-// without us it could: so the heap gives back what it does not use.
+// setrlimit and prlimit like libc's, by one system call. But when a program lowers its own limit of
+// address space (RLIMIT_AS) below what is reserved, it could map nothing any more, though without
+// us it could: so the heap gives back what it does not use.
 //
 // Weak, because a program linked with the archive may have its own.
 #include <sys/resource.h>
@@ -21,7 +21,7 @@ int set_limit(pid_t process, int resource, const void* limit, void* old) {
   const long result = syscall(SYS_prlimit64, process, resource, limit, old);
   if (result == 0 && resource == RLIMIT_AS && limit != nullptr && !this_thread.forking) {
     const KeepErrno keep;
-    rlimit ours{};  // whichever process it was set for
+    rlimit ours{};  // of whichever process it was set for
     if (getrlimit(RLIMIT_AS, &ours) == 0 && ours.rlim_cur < heap.reserved_bytes() &&
         in_own_memory()) {
       heap.give_back_addresses();

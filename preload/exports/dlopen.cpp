@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// dlopen without RTLD_DEEPBIND. A library that is loaded with that flag finds malloc and free in
-// libc.so.6 before ours, and what it and the program hand to each other is freed by the wrong one
+// dlopen without RTLD_DEEPBIND. A library loaded with that flag finds malloc and free in libc.so.6
+// before ours; when it and the program hand objects to each other, the wrong one frees them
 // (docs/decisions.md).
 //
-// glibc's dlopen looks where it returns to: RUNPATH, $ORIGIN and namespace of that object are those
-// of the search. So ours leaves by a jump, with the caller's return address in its place. No
+// glibc's dlopen looks at its return address: it searches with the RUNPATH, $ORIGIN and namespace
+// of the object there. So ours leaves by a jump, with the caller's return address in place. No
 // compiler promises that, hence the assembly.
 //
-// The next dlopen is looked up by the first call: other libraries' constructors may come before
-// ours. Weak, because a program linked with the archive may have a dlopen of its own.
+// The first call looks up the next dlopen, because other libraries' constructors may run before
+// ours. Weak, because a program linked with the archive may have its own dlopen.
 //
-// Nobody loses the flag in silence: PKTMALLOC_VERBOSE tells the first time, the window counts.
+// The flag is never lost in silence: PKTMALLOC_VERBOSE reports the first time, the window counts.
 #include <dlfcn.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Front: the functions that the exports call, under one name for the normal and for the checked
-// library. The only place where the two part.
+// Front: the functions that the exports call, under one name for the normal and the checked
+// library. Only here do the two differ.
 #pragma once
 
 #if PKTMALLOC_CHECKED

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The exports that look at the heap or tune it: glibc's malloc_trim, mallinfo and relatives, and
-// the functions of pktmalloc.h.
+// The exports that inspect or tune the heap: glibc's malloc_trim, mallinfo and relatives, and the
+// functions of pktmalloc.h.
 #include <malloc.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 
 using namespace pktmalloc;
 
-// Zeros when the system refuses the memory for a snapshot.
+// Zeros when the system refuses memory for a snapshot.
 ProcessStatistics totals() {
   const Mapped<Snapshot> s;
   if (!s) return {};
@@ -41,7 +41,7 @@ struct mallinfo2 both_heaps() {
   return info;
 }
 
-// All of the table but resident_bytes, which would cost a walk over all pages.
+// The whole table except resident_bytes, which would cost a walk over all pages.
 static_assert(sizeof(pktmalloc_statistics) + sizeof(uint64_t) == sizeof(ProcessStatistics));
 template <typename Public>
 void fill(Public& to, const ProcessStatistics& from) {
@@ -67,7 +67,7 @@ PKTMALLOC_EXPORT int malloc_trim(size_t pad) {
 
 PKTMALLOC_EXPORT void malloc_stats() { report_now(); }
 
-// glibc's XML, as far as it has words for what we are; the rest is in our own statistics.
+// glibc's XML, as far as it has words for us; the rest is in our own statistics.
 PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
   if (options != 0) {
     errno = EINVAL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The C exports: what the C and POSIX standards and glibc's manual demand (errno, overflow,
-// alignment, zero sizes), and nothing else. Names and aliases that glibc has are all here.
+// alignment, zero sizes), and nothing else. All of glibc's names and aliases are here.
 #include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ PKTMALLOC_EXPORT void* calloc(size_t count, size_t bytes_each) {
   return front::allocate_zeroed(count, bytes_each, bytes);
 }
 
-// As glibc: (null, n) allocates, (p, 0) frees and returns null.
+// Like glibc: (null, n) allocates, (p, 0) frees and returns null.
 PKTMALLOC_EXPORT void* realloc(void* p, size_t bytes) {
   if (p == nullptr) return front::allocate<front::allocate_slow>(bytes);
   if (bytes == 0) {
@@ -88,7 +88,7 @@ PKTMALLOC_EXPORT void* aligned_alloc(size_t alignment, size_t bytes) {
   return aligned(alignment, bytes);
 }
 
-// As glibc: an alignment that is no power of two is rounded up to one.
+// Like glibc: rounds an alignment that is no power of two up to one.
 PKTMALLOC_EXPORT void* memalign(size_t alignment, size_t bytes) {
   if (alignment > SIZE_MAX / 2 + 1) return invalid();
   return aligned(std::bit_ceil(alignment), bytes);
@@ -105,7 +105,7 @@ PKTMALLOC_EXPORT void* pvalloc(size_t bytes) {
 
 PKTMALLOC_EXPORT size_t malloc_usable_size(void* p) { return front::usable_size(p); }
 
-// Programs that know glibc call it by these names as well.
+// Programs that know glibc also call it by these names.
 PKTMALLOC_ALIAS(free) void cfree(void*);
 PKTMALLOC_ALIAS(malloc) void* __libc_malloc(size_t);
 PKTMALLOC_ALIAS(free) void __libc_free(void*);

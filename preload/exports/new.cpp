@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The C++ exports: every replaceable operator new and delete.
 //
-// A failing operator new is forwarded to the C++ runtime's own function of the same name. That one
-// asks malloc, which is ours and fails again, and then does what the standard demands: it calls the
-// new-handler and retries, throws std::bad_alloc, or, for the nothrow forms, catches that and
+// A failing operator new goes on to the C++ runtime's own function of the same name. That function
+// calls malloc, which is ours and fails again, and then does what the standard demands: it calls
+// the new-handler and retries, throws std::bad_alloc, or, for the nothrow forms, catches that and
 // returns null. So the library needs no C++ runtime, and any runtime's exceptions fit.
 #include <new>
 
@@ -43,7 +43,7 @@ struct Array {
   static constexpr char kAlignedNothrow[] = "_ZnamSt11align_val_tRKSt9nothrow_t";
 };
 
-// Nothrow: std::nothrow_t or nothing, as the form has it.
+// Nothrow: std::nothrow_t or nothing, depending on the form.
 template <typename Form, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
   if (void* p = front::allocate_slow(bytes, Form::kFamily)) return p;
@@ -57,8 +57,8 @@ void* aligned(size_t bytes, std::align_val_t alignment) {
   return std::has_single_bit(a) ? front::allocate_aligned(a, bytes, Form::kFamily) : nullptr;
 }
 
-// libstdc++ rounds the size up to the alignment without minding overflow, and would then be content
-// with a tiny object; its plain forms refuse all sizes that malloc refuses.
+// libstdc++ rounds the size up to the alignment and ignores overflow, so it would accept a tiny
+// object; its plain forms refuse all sizes that malloc refuses.
 bool overflows_when_rounded(size_t bytes) { return bytes > PTRDIFF_MAX; }
 
 template <typename Form, typename... Nothrow>

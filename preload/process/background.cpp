@@ -16,13 +16,13 @@ namespace {
 
 constexpr uint64_t kWorthAThread = uint64_t{32} << 20;  // bytes of classes
 constexpr uint64_t kWorthATick = uint64_t{64} << 10;    // bytes that wait
-constexpr size_t kStackBytes = size_t{64} << 10;        // our need is 4 KiB
+constexpr size_t kStackBytes = size_t{64} << 10;        // we need 4 KiB
 
 constinit std::atomic<uint32_t> parked = 0;  // futex word: 1 while asleep without a timeout
 
 void wake() {
   if (parked.load(std::memory_order_seq_cst) == 0) return;
-  // Partner: the store of 1 in run(). One of several wakers makes the call.
+  // Partner: the store of 1 in run(). Only one of several wakers makes the call.
   if (parked.exchange(0, std::memory_order_acq_rel) == 1) futex_wake_one(parked);
 }
 

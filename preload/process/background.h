@@ -2,17 +2,17 @@
 // The background thread: gives memory back while the program is idle and runs no code of ours.
 //
 // It sleeps without a timeout while nothing waits to be given back, and wakes once a tick while
-// something does. With PKTMALLOC_BACKGROUND=auto it is started only in a process that has several
-// threads and more than 32 MiB of classes, so a single-threaded program never gets a second one
-// unasked. Since no free may start it (own_thread.h), it must exist before the frees it is for;
-// waking it from there is one futex call.
+// something does. With PKTMALLOC_BACKGROUND=auto it starts only in a process with several threads
+// and more than 32 MiB of classes, so a single-threaded program never gets a second thread unasked.
+// Since no free may start it (own_thread.h), it must exist before the frees it serves; a free wakes
+// it with one futex call.
 #pragma once
 
 #include "preload/process/part.h"
 
 namespace pktmalloc {
 
-// Starts the thread if it is wanted and not there. Cheap when it is not.
+// Starts the thread if it is wanted and missing. Cheap otherwise.
 void background_consider();
 
 extern const Part background_part;

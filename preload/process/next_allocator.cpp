@@ -23,8 +23,8 @@ constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us
 
-// For tick(): whether there was a request or a release since the latest one, ticks without any, and
-// whether memory may lie idle in the heap.
+// For tick(): was there a request or a release since the latest tick; ticks without any; may memory
+// lie idle in the heap?
 constinit std::atomic<bool> called = false;
 unsigned quiet_ticks = 0;
 bool may_trim = false;
@@ -43,7 +43,8 @@ bool user_tuned_glibc() {
   return tunables != nullptr && strstr(tunables, "glibc.malloc.") != nullptr;
 }
 
-// Most find it noted: threads that come by all the time share the line and do not fight for it.
+// Usually it is already noted: threads that come by all the time share the cache line and do not
+// fight for it.
 void note_call() {
   if (!called.load(std::memory_order_relaxed)) called.store(true, std::memory_order_relaxed);
 }
@@ -109,8 +110,8 @@ void NextAllocator::tick() const {
   trim(0);
 }
 
-// Private: its malloc is not seen by the program, only its mi_ functions by us. Pointers that were
-// handed out by the process's allocator before or behind our back keep going there.
+// Private: the program does not see its malloc, and only we use its mi_ functions. Pointers from
+// the process's allocator, handed out before or behind our back, still go there.
 bool NextAllocator::load_mimalloc(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
@@ -186,13 +187,13 @@ struct mallinfo2 NextAllocator::info() const {
 }
 
 void* find_next_function(const char* name) {
-  // The C++ runtime itself first: another allocator behind us may have an operator new that was
+  // The C++ runtime itself first: another allocator after us may have an operator new that was
   // built without exceptions and aborts instead of throwing (mimalloc), and the runtime of a plugin
-  // in a program in C is not in the global scope.
+  // in a C program is not in the global scope.
   void* runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (runtime != nullptr) {
     void* function = dlsym(runtime, name);
-    dlclose(runtime);  // gives back only the count that dlopen took
+    dlclose(runtime);  // only undoes the count that dlopen took
     if (function != nullptr) return function;
   }
   return dlsym(RTLD_NEXT, name);

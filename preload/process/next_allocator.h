@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// NextAllocator: whoever would serve malloc without us. glibc, or what else is preloaded behind us,
-// or a privately loaded mimalloc; it gets every request that no class serves and every pointer that
-// is not ours.
+// NextAllocator: the allocator that would serve malloc without us: glibc, another one preloaded
+// after us, or a privately loaded mimalloc. It gets every request that no class serves and every
+// pointer that is not ours.
 //
-// glibc is told not to trim its heap at every free: with only large requests left its top is free
-// after each of them (docs/decisions.md). What it keeps is trimmed here once it has lain idle for
-// an ageing interval.
+// glibc is told not to trim its heap at every free: when it gets only large requests, its top is
+// free after each of them (docs/decisions.md). NextAllocator trims what glibc keeps once it has
+// been idle for an ageing interval.
 //
-// Found at load time by dlsym(RTLD_NEXT), earlier only if a request demands it. What dlsym itself
-// allocates is served from our slabs.
+// dlsym(RTLD_NEXT) finds it at load time, or earlier if a request needs it. Our slabs serve what
+// dlsym itself allocates.
 #pragma once
 
 #include <malloc.h>
@@ -22,8 +22,8 @@ namespace pktmalloc {
 
 class NextAllocator {
  public:
-  // Each as the C function of that name; allocate_aligned: a power of two and a multiple of the
-  // pointer size. ENOMEM while the functions are not known yet.
+  // Each like the C function of that name; allocate_aligned: a power of two and a multiple of the
+  // pointer size. ENOMEM while the functions are still unknown.
   void* allocate(size_t bytes) const;
   void* allocate_zeroed(size_t count, size_t bytes) const;
   void* allocate_aligned(size_t alignment, size_t bytes) const;
@@ -34,7 +34,7 @@ class NextAllocator {
   int set_option(int option, int value) const;
   struct mallinfo2 info() const;
 
-  // Tells glibc not to trim; for a process in which tick() is called.
+  // Tells glibc not to trim; for a process that calls tick().
   void keep_heap_top() const;
 
   // Ends a tick of ageing: trims if something was released and an interval has passed without a
@@ -68,8 +68,8 @@ const NextAllocator& next_allocator();
 
 extern const Part next_allocator_part;
 
-// The function of that name in the libraries behind us, also in a C++ runtime that was loaded
-// privately; nullptr when there is none.
+// The function of that name in the libraries after us, also in a privately loaded C++ runtime;
+// nullptr when there is none.
 void* find_next_function(const char* name);
 
 }  // namespace pktmalloc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Passes: requests that went to the next allocator, counted by reason and size band.
+// Passed requests: requests that went to the next allocator, counted by reason and size band.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,10 @@
 
 namespace pktmalloc {
 
-// One more, by the calling thread. Any thread; no locked instruction in one that has a cache.
+// Counts one more for the calling thread. Any thread; no locked instruction if it has a cache.
 void count_pass(PassReason reason, size_t bytes);
 
-// Since start, of threads without a cache, by PassReason and size band; those of the others are in
+// Since start, from threads without a cache, by PassReason and size band; the other threads' are in
 // their caches' tallies.
 using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
 const PassCounts& passed_counts();

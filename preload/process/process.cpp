@@ -21,7 +21,7 @@
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/misuse.h"
 
-// glibc's lock of the list of all FILEs, recursive; exported, in no header.
+// glibc's lock on the list of all FILEs, recursive; exported, but in no header.
 extern "C" __attribute__((weak)) void _IO_list_lock();
 extern "C" __attribute__((weak)) void _IO_list_unlock();
 
@@ -51,14 +51,14 @@ void each_part_back(void (*Part::*step)()) {
 
 void on_thread_exit(void* cache) {
   each_part_back(&Part::thread_exit);
-  // Whatever else this thread still allocates or frees goes to the slabs directly: other keys'
+  // Everything this thread still allocates or frees goes to the slabs directly: other keys'
   // destructors and libc's own teardown come after us.
   this_thread.direct = true;
   this_thread.cache = nullptr;
   publish(nullptr);
   heap.detach(static_cast<Cache*>(cache));
-  // The process ends with its last thread: ours must not keep it. Threads that did not allocate yet
-  // may be left; they start them again.
+  // The process ends with its last thread: ours must not keep it alive. Threads that did not
+  // allocate yet may remain; they start them again.
   if (heap.threads_alive() == 0) each_part_back(&Part::last_thread);
 }
 
@@ -67,7 +67,7 @@ void on_thread_exit(void* cache) {
 // and the thread may hold a lock of ours for ever.
 void before_fork() AROUND_FORK {
   if (__libc_single_threaded != 0 || aborting) return;
-  // fork takes the lock of all FILEs after our handlers, and its holders allocate: we take it
+  // fork takes the lock on all FILEs after our handlers, and its holders allocate: we take it
   // first.
   if (_IO_list_lock != nullptr) _IO_list_lock();
   start_mutex.lock();
@@ -91,7 +91,7 @@ void after_fork_in_parent() {
 }
 
 void after_fork_in_child() {
-  unlock_after_fork();  // the lock of all FILEs was made anew by fork
+  unlock_after_fork();  // fork made the lock on all FILEs anew
   forks.fetch_add(1, std::memory_order_relaxed);
   process = getpid();
   heap.forget_other_threads(this_thread.cache);
@@ -106,8 +106,8 @@ void after_fork_in_child() {
   abort();
 }
 
-// Half of the address space that is allowed, so that the program keeps the other half for what we
-// do not serve.
+// Half of the allowed address space, so that the program keeps the other half for what we do not
+// serve.
 size_t address_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~size_t{0};
@@ -132,15 +132,15 @@ void start_process() {
     in_place_bytes[i] = heap.classes()[static_cast<ClassId>(i)].object_bytes;
   }
   each_part(&Part::start);
-  // From here on what libc allocates is served from our slabs. The handlers come before the word
-  // that we have started: no thread can use a heap that a fork would not lock.
+  // From here on our slabs serve what libc allocates. The handlers come before we say that we have
+  // started: no thread can use a heap that a fork would not lock.
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   have_exit_key = pthread_key_create(&exit_key, on_thread_exit) == 0;
   started.store(true, std::memory_order_release);
 }
 
-// Before other constructors where the loader lets us choose, so that dlsym is called while the
-// process has one thread and no lock of the loader is held by another.
+// Before other constructors if the loader lets us choose, so that dlsym runs while the process has
+// one thread and no other thread holds a lock of the loader.
 __attribute__((constructor(101))) void on_load() {
   const KeepErrno keep;  // a program finds 0 at its start
   cache_of_this_thread();
@@ -158,7 +158,7 @@ __attribute__((destructor)) void on_exit() {
 }  // namespace
 
 Cache* enter_thread() {
-  this_thread.direct = true;  // for what the following calls allocate themselves
+  this_thread.direct = true;  // for what the following calls allocate
   if (!started.load(std::memory_order_acquire)) start_process();
   Cache* cache = heap.attach();
   // pthread_setspecific may allocate; without the key this thread's magazines would be lost with
@@ -169,15 +169,15 @@ Cache* enter_thread() {
   }
   this_thread.cache = cache;
   if (cache != nullptr) each_part(&Part::thread_start);
-  // Without memory for a cache this call does without; the next one tries again.
+  // If there is no memory for a cache, this call works without; the next one tries again.
   this_thread.direct = !heap.started();
   publish(cache);
   return cache;
 }
 
 // libc frees a detached thread's table of thread-local blocks in that thread, at its very end, and
-// those of other threads whose stacks it has kept for too long. Signals are blocked by then, also
-// the first beyond the standard ones, which is libc's own and which no program can block.
+// those of other threads whose stacks it has kept too long. By then signals are blocked, even the
+// first one beyond the standard ones, which is libc's own and which no program can block.
 bool past_destructors() {
   sigset_t blocked;
   return pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&

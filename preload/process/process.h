@@ -11,7 +11,7 @@ namespace pktmalloc {
 // Not in the child of vfork, which works in its parent's memory.
 bool in_own_memory();
 
-// Forks that this process descends from, counted from where the library was loaded.
+// Number of forks from the process that loaded the library down to this one.
 const std::atomic<uint64_t>& fork_count();
 
 }  // namespace pktmalloc

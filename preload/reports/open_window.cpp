@@ -32,7 +32,8 @@ void load() {
   w.passed = reinterpret_cast<uint64_t>(passed_counts());
   w.forks = reinterpret_cast<uint64_t>(&fork_count());
   if (heap.started()) w.heap = heap.window();
-  // Partner: none in the process; a reader that copies from the front sees the magic with the rest.
+  // Partner: none in the process; a reader that copies from the front and sees the magic sees the
+  // rest too.
   std::atomic_ref(w.magic).store(kWindowMagic, std::memory_order_release);
 }
 

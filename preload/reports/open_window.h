@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens the window (contract/live_window.h) at load, and keeps what is counted in it alone.
+// Opens the window (contract/live_window.h) at load, and keeps the counts that only it has.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace pktmalloc {
 
 extern const Part window_part;
 
-// One more call of dlopen whose RTLD_DEEPBIND is ignored; how many there were before.
+// Counts a call of dlopen whose RTLD_DEEPBIND is ignored; returns how many there were before.
 uint64_t count_deep_binding();
 
 }  // namespace pktmalloc

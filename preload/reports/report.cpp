@@ -27,7 +27,7 @@ namespace pktmalloc {
 
 namespace {
 
-// What a report needs and the stack of a small thread has no room for.
+// What a report needs but a small thread's stack cannot hold.
 struct Room {
   Snapshot snapshot;
   ReportFile file;
@@ -41,13 +41,13 @@ struct Room {
   }
 };
 
-// Whoever is writing a report; and what follows is guarded by it.
+// Held while a report is written; guards what follows.
 constinit Mutex writing{lock_rank(OuterRank::kReport)};
 constinit Room room{};
 unsigned reports = 0;
-bool ended = false;  // the one at exit was the last
+bool ended = false;  // the report at exit was the last
 
-// In the format of the path's ending.
+// In the format that the path's ending names.
 void write_statistics(Writer& out) {
   if (room.file.ends_with(".json")) {
     write_json(out, this_process(), room.snapshot);
@@ -58,7 +58,7 @@ void write_statistics(Writer& out) {
   }
 }
 
-// `what` is for the line that says that it cannot be written, `told` and `reader` for the one that
+// `what` is for the line that says that it cannot be written, `told` and `reader` for the line that
 // says where it is.
 struct Content {
   const char* option;
@@ -129,7 +129,7 @@ void at_exit() {
   report(true);
 }
 
-// Whoever was writing is gone.
+// The thread that was writing is gone.
 void forked() {
   writing.forget_holder();
   reports = 0;

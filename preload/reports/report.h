@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Report: when statistics, the heap profile and the record of sizes are written, and where: to
-// stderr or into a file (report_file.h). Nothing here allocates, and a file that cannot be written
-// is told in one line and changes nothing for the program.
+// Report: when to write statistics, the heap profile and the record of sizes, and where: to stderr
+// or into a file (report_file.h). Nothing here allocates. If a file cannot be written, one line
+// says so, and nothing changes for the program.
 #pragma once
 
 #include "preload/process/part.h"
 
 namespace pktmalloc {
 
-// At load it remembers stderr for a program that closes its own before the end; at exit it writes
-// what the options ask for.
+// At load it keeps stderr for programs that close their own before the end; at exit it writes what
+// the options ask for.
 extern const Part report_part;
 
-// While the program runs; from one thread (report_thread.h).
+// While the program runs; called by one thread (report_thread.h).
 void report_meanwhile();
 
-// As text on stderr, now.
+// Writes text on stderr, now.
 void report_now();
 
 }  // namespace pktmalloc

@@ -17,7 +17,7 @@
 namespace pktmalloc {
 namespace {
 
-// Our need is 8 KiB; the rest is for what libraries in front of libc add.
+// We need 8 KiB; the rest is for what libraries in front of libc add.
 constexpr size_t kStackBytes = size_t{128} << 10;
 
 constinit std::atomic<uint32_t> asked = 0;  // futex word: 1 when the signal came
@@ -31,7 +31,7 @@ void on_signal(int) {
 void run();
 constinit OwnThread thread{lock_rank(OuterRank::kReporter), "pktmalloc stats", kStackBytes, run};
 
-// Until the signal, the end or, with an interval, until `due`.
+// Sleeps until the signal, the end or, with an interval, until `due`.
 void sleep_until(uint64_t due) {
   const uint64_t interval = options().stats_interval_ms;
   for (;;) {
@@ -47,8 +47,8 @@ void sleep_until(uint64_t due) {
 }
 
 void run() {
-  // A table of descriptors of its own: the program may close any number, or count on the lowest.
-  // Kernels before 5.9 refuse; then it shares the program's.
+  // Its own table of descriptors: the program may close any number, or rely on the lowest. Kernels
+  // before 5.9 refuse; then it shares the program's.
   close_range(3, ~0U, CLOSE_RANGE_UNSHARE);
   const uint64_t interval = options().stats_interval_ms;
   uint64_t due = clock_ms() + interval;
@@ -58,7 +58,7 @@ void run() {
     if (asked.exchange(0, std::memory_order_acquire) == 0) {
       due += interval;
       const uint64_t now = clock_ms();
-      if (due <= now) due = now + interval;  // a write that took longer is not made up for
+      if (due <= now) due = now + interval;  // it does not make up for a slow write
     }
     report_meanwhile();
   }
@@ -71,7 +71,7 @@ bool has_something() {
          options().sizes_path != nullptr;
 }
 
-// Sets the signal's handler, starts the thread.
+// Sets the signal's handler and starts the thread.
 void load() {
   if (!asked_for()) return;
   if (!has_something()) {

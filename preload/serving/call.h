@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Call: what a call of an allocating or freeing function says of the object. The checked library
-// holds the two against each other; the normal one does not look.
+// Call: what a call of an allocating or freeing function says about the object. The checked library
+// compares the two; the normal one does not look.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ enum class Family : uint8_t { kMalloc, kNew, kNewArray };
 
 inline constexpr size_t kUntold = ~size_t{0};
 
-// By the caller of a freeing function.
+// What the caller of a freeing function says.
 struct Told {
   Family family = Family::kMalloc;
   size_t bytes = kUntold;

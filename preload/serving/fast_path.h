@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Entry: the fast half of every exported function, inlined into each of them, because a call
+// Fast path: the fast half of every exported function, inlined into each of them, because a call
 // through the procedure linkage table costs a tenth of the whole operation.
 //
 //     malloc: size -> class (one byte load) -> top of the loaded magazine -> object
 //     free:   address -> class (subtract, shift) -> top of the loaded magazine -> store
 //
-// No lock, no atomic, no call, no test of any state: what is not yet, no longer or never served
-// from the thread's magazines meets the sentinel there and leaves by a tail call.
+// No lock, no atomic, no call, no test of any state: a request that the thread's magazines cannot
+// serve, not yet, no longer or never, meets the sentinel there and leaves by a tail call.
 #pragma once
 
 #include <algorithm>

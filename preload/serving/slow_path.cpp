@@ -29,7 +29,7 @@ void* allocate_pooled(ClassId id) {
   return p;
 }
 
-// At the end of every allocating function; `site` is where that was called.
+// At the end of every allocating function; `site` is where that function was called.
 void* sampled(Site site, void* p, size_t bytes) {
   if (this_thread.sampled) [[unlikely]] {
     this_thread.sampled = false;
@@ -38,12 +38,12 @@ void* sampled(Site site, void* p, size_t bytes) {
   return p;
 }
 
-// An object of the class that find() names, or nullptr after counting, the first time, why there is
-// none.
+// An object of the class that find() names; or nullptr, after counting why there is none, the first
+// time.
 template <typename Find>
 void* try_classes(size_t bytes, PassReason otherwise, bool again, Find find) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
-  cache_of_this_thread();  // the first request of all starts the process: then there are classes
+  cache_of_this_thread();  // the very first request starts the process: then there are classes
   const ClassId id = find();
   if (sampling && sample_due(id, bytes)) [[unlikely]] {
     this_thread.sampled = true;
@@ -64,8 +64,8 @@ void* try_classes(size_t bytes, PassReason otherwise, bool again, Find find) {
 }
 
 // Tries once more when the system refuses: by then our free memory no longer counts against the
-// limit. Not for requests beyond all that we ever had, and not in the checked library, which looks
-// into free objects.
+// limit. Not for requests larger than everything we ever had, and not in the checked library, which
+// looks into free objects.
 template <typename Attempt>
 void* retry_if_refused(size_t bytes, Attempt attempt) {
   void* p = attempt(false);
@@ -74,7 +74,7 @@ void* retry_if_refused(size_t bytes, Attempt attempt) {
     return p;
   }
   heap.decommit(cache_of_this_thread());
-  this_thread.sampled = false;  // the second attempt may be served by a class
+  this_thread.sampled = false;  // a class may serve the second attempt
   return attempt(true);
 }
 
@@ -134,7 +134,7 @@ void release_told(void* p) {
       heap.release(releasing != nullptr ? releasing : cache, static_cast<ClassId>(owner), p);
       if (releasing != nullptr && releasing->visits.watched) {
         releasing->visits.watched = false;
-        cache->visits.watched = true;  // what is watched are allocations
+        cache->visits.watched = true;  // watching concerns allocations
       }
       publish(cache);
     }
@@ -166,7 +166,7 @@ size_t usable_size(void* p) {
 
 namespace {
 
-// Between allocation and release, both addresses are the object's.
+// Between allocation and release both addresses belong to the object.
 void* move_observed(void* p, size_t old_bytes, size_t bytes) {
   void* const moved = find_object(bytes);
   if (moved == nullptr) return nullptr;
@@ -189,7 +189,7 @@ void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
 }
 
 void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool may_be_sample) {
-  // Before the call: afterwards p may be another thread's already.
+  // Before the call: afterwards another thread may already have p.
   if (observing) tell_moving(p);
   void* const moved =
       retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
@@ -231,7 +231,7 @@ void* reallocate_pooled(void* p, size_t bytes) {
 
 namespace {
 
-// Freed by other libraries' fork handlers, which ran between ours.
+// Other libraries' fork handlers, which ran between ours, freed these.
 void release_set_aside() {
   if (this_thread.forking) return;
   while (void* p = this_thread.set_aside) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Route: which requests are pooled, and what becomes of those that are not. The slow half of every
-// allocating and freeing function; the fast half is in fast_path.h.
+// Slow path: the slow half of every allocating and freeing function (fast_path.h has the fast one).
+// It decides which requests are pooled, and what becomes of the others.
 //
 // The next allocator gets a request that is larger than the largest class, needs an alignment that
-// no class has, has a size whose class is off (PKTMALLOC_CLASSES), or whose class is exhausted.
+// no class has, has a size whose class is off (PKTMALLOC_CLASSES), or has an exhausted class.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes);
 void* allocate_aligned(size_t alignment, size_t bytes);
 // p is not null and no quick_owner() knows it, bytes not 0. On failure p is untouched.
 void* reallocate_foreign(void* p, size_t bytes);
-// p is ours and cannot stay where it is, or there are observers.
+// p is ours and cannot stay in place, or there are observers.
 void* reallocate_pooled(void* p, size_t bytes);
 
 // Keeps errno. p may be null or foreign.
