@@ -6,9 +6,9 @@
 // device) is written directly, and never waited for long: a pipe must have its reader when it is
 // opened.
 //
-// The content shows the program's inside, and root may have started it: only its owner may read a
-// new file, one that replaces another keeps that one's access rights, and symbolic links are not
-// followed, except those that name descriptors, such as /dev/stderr.
+// The content shows the program's inside, and root may have started it: only its owner has access
+// to a new file, one that replaces another keeps that one's access rights, and symbolic links are
+// not followed, except those that name descriptors, such as /dev/stderr.
 #pragma once
 
 #include <climits>

@@ -6,7 +6,7 @@
 //     | header's address ... header, user bytes, up to 15 canary bytes | guard page |    a slot
 //
 // Slots lie in a reservation of their own. Their number fits the system's limit on mappings;
-// further objects have no guard. Slots are reused in the order of release.
+// further objects of the class have no guard. Slots are reused in the order of release.
 #pragma once
 
 #include "preload/checked/object.h"

@@ -7,7 +7,7 @@ namespace pktmalloc {
 namespace {
 
 constexpr uint64_t kIdMask = (uint64_t{1} << AddressTable::kIdBits) - 1;
-constexpr unsigned kAddressBits = 47;  // of a program
+constexpr unsigned kAddressBits = 47;  // of a program's address
 static_assert(kAddressBits - 3 + AddressTable::kIdBits <= 64);
 
 uint64_t address_of(const void* p) { return reinterpret_cast<uintptr_t>(p) & ~uint64_t{7}; }
@@ -23,7 +23,7 @@ void AddressTable::start() {
   }
 }
 
-// By bits of the hash that no table of less than 2^32 words looks at.
+// By hash bits that no table of less than 2^32 words uses.
 AddressTable::Shard& AddressTable::shard(uint64_t address) {
   return shards_[(Words::hash(address) >> 28) % kSizesShards];
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// AddressTable: a small number (an id) for each live object, found by the object's address. For
-// observers that must know at a release what the allocation said.
+// AddressTable: maps the address of each live object to a small number (an id). For observers that
+// must know at a release what the allocation said.
 //
-// Any thread. Shards with a lock each, by a hash of the address; in each a word an object, so the
-// table costs 11 to 22 bytes for each object of the most that ever lived at once. Allocates nothing
-// through malloc; keeps errno.
+// Any thread. A hash of the address chooses a shard, each with a lock; an object takes one word, so
+// the table costs 11 to 22 bytes per object of the largest number that ever lived at once.
+// Allocates nothing through malloc; keeps errno.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ class AddressTable {
 
   constexpr AddressTable() = default;
 
-  // Ranks of the shards' locks; before the first use.
+  // Sets the ranks of the shards' locks; before the first use.
   void start();
 
-  // The id is not kNoId. `before` becomes the one that the address had already (its release was not
-  // told), else kNoId. False, and nothing has changed, when the system refuses memory.
+  // The id is not kNoId. `before` becomes the id that the address already had (nobody told its
+  // release), else kNoId. False, with nothing changed, when the system refuses memory.
   bool put(const void* p, uint32_t id, uint32_t& before);
 
-  // Forgets the address; its id, or kNoId.
+  // Forgets the address and returns its id, or kNoId.
   uint32_t take(const void* p);
 
   // Around fork: all shards.

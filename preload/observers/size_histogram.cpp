@@ -12,14 +12,15 @@ constexpr auto kRelaxed = std::memory_order_relaxed;
 constexpr auto kAcquire = std::memory_order_acquire;
 constexpr auto kRelease = std::memory_order_release;
 constexpr auto kBoth = std::memory_order_acq_rel;
-constexpr size_t kSlotBits = SizeHistogram::kRowBits + 1;  // half full at the most
+constexpr size_t kSlotBits = SizeHistogram::kRowBits + 1;  // at most half full
 constexpr size_t kSlotMask = (size_t{1} << kSlotBits) - 1;
 
 size_t home(size_t bytes, size_t alignment) {
   return (bytes ^ alignment << 32) * 0x9E3779B97F4A7C15 >> (64 - kSlotBits);
 }
 
-// The sum. A process with one thread does without a locked instruction. Partner: live_since().
+// Adds and returns the sum. A process with one thread needs no locked instruction. Partner:
+// live_since().
 template <typename Number>
 Number add_to(std::atomic<Number>& sum, Number n) {
   if (__libc_single_threaded == 0) return sum.fetch_add(n, kRelease) + n;
@@ -28,15 +29,15 @@ Number add_to(std::atomic<Number>& sum, Number n) {
   return more;
 }
 
-// Of two peaks that a program has, the same once in four thousand million. Not their lowest bits: a
-// block of 4 GiB does not change these.
+// Two peaks of a program share a tag once in four thousand million. Not their lowest bits: a block
+// of 4 GiB does not change these.
 uint64_t tag_of(uint64_t peak_bytes) { return peak_bytes * 0x9E3779B97F4A7C15 >> 32 << 32; }
 
 constexpr uint64_t kObjects = UINT32_MAX;
 
 bool has_tag(uint64_t word, uint64_t tag) { return (word & ~kObjects) == tag; }
 
-// What the row held at a peak, provided that `held` is of this one or of one before: then the row
+// What the row held at a peak, provided that `held` is of this peak or an earlier one: then the row
 // has not changed since.
 uint64_t live_since(const SizeHistogram::Row& row, uint64_t tag) {
   // Partners: the changes of both, in this order, in note_held() and add_to().
@@ -83,8 +84,8 @@ uint32_t SizeHistogram::add(size_t bytes, size_t alignment, size_t slot) {
   return row;
 }
 
-// Before a change. Who loses the race finds it done. The peak is loaded after `held`, so it is none
-// of before that.
+// Called before a change. The thread that loses the race finds it done. The peak is loaded after
+// `held`, so it is no earlier one.
 void SizeHistogram::note_held(Row& row) {
   uint64_t held = row.held.load(kAcquire);
   const uint64_t tag = tag_of(peak_bytes_.load());  // in one order with pin_peak()
@@ -94,8 +95,8 @@ void SizeHistogram::note_held(Row& row) {
   row.held.compare_exchange_strong(held, tag | (live & kObjects), kBoth);
 }
 
-// Likewise the pin is none of before `kept`. Who knows a peak above the pinned one knows the pin:
-// it was there when pin_peak() looked at the peak again.
+// Likewise the pin is no earlier than `kept`. A thread that knows a peak above the pinned one also
+// knows the pin: it was there when pin_peak() looked at the peak again.
 void SizeHistogram::keep_pinned(Row& row) {
   uint64_t kept = row.kept.load(kAcquire);
   const uint64_t tag = tag_of(pinned_bytes_.load());
@@ -141,7 +142,7 @@ void SizeHistogram::begin_anew() {
     Row& row = rows_[i];
     row.calls.store(0, kRelaxed);
     row.threads.store(0, kRelaxed);
-    row.held.store(0, kRelaxed);  // the parent's peaks may come again
+    row.held.store(0, kRelaxed);  // the parent's peaks may recur
     row.kept.store(0, kRelaxed);
   }
   pinned_bytes_.store(0, kRelaxed);

@@ -2,19 +2,18 @@
 // SizeHistogram: how often each size was requested, and how many objects of it were live when the
 // program held most.
 //
-// A row per distinct request (bytes and alignment), made at the first one of its kind and never
-// removed. The peak is the moment at which the sum of requested bytes of all live objects was
-// highest. What each row held then is known without ever copying all rows: the first change of a
-// row after a new peak puts by what the row held before. So it is exact where one thread works;
-// otherwise a row is off by at most one object for each other thread that was inside malloc or free
-// at that moment.
+// One row per distinct request (bytes and alignment), made at its first occurrence and never
+// removed. The peak is the moment when the requested bytes of all live objects had the highest sum.
+// Rows are never copied all at once: the first change of a row after a new peak saves what the row
+// held before. So the result is exact where one thread works; otherwise a row is off by at most one
+// object for each other thread inside malloc or free at that moment.
 //
-// A report is written while the program goes on to higher peaks, so it pins the one that it tells:
-// a row that is to put by what it held at a later peak keeps what it held at the pinned one. Nobody
-// waits for the report, which may take as long as it likes.
+// The program may reach higher peaks while a report is written, so the report pins its peak: a row
+// that must save its value at a later peak keeps its value at the pinned one. Nobody waits for the
+// report, which may take as long as it likes.
 //
-// Any thread; a lock only to add a row. Memory comes from the system, at first touch: 56 bytes a
-// row and a part of 8 MiB for what finds them, 64 MiB at the most.
+// Any thread; only adding a row takes a lock. Memory comes from the system at first touch: 56 bytes
+// a row and a part of 8 MiB for the index, 64 MiB at most.
 #pragma once
 
 #include <atomic>
@@ -36,8 +35,8 @@ class SizeHistogram {
     uint64_t alignment;             // as asked for; 0: none
     std::atomic<uint64_t> calls;    // that allocated
     std::atomic<int64_t> live;      // objects
-    std::atomic<uint64_t> held;     // tag of a peak << 32 | objects that were live then
-    std::atomic<uint64_t> kept;     // the same of the pinned peak, where `held` is of a later one
+    std::atomic<uint64_t> held;     // tag of a peak << 32 | objects live then
+    std::atomic<uint64_t> kept;     // the same for the pinned peak, when `held` is of a later one
     std::atomic<uint32_t> threads;  // that made calls
   };
 
@@ -46,7 +45,7 @@ class SizeHistogram {
   // False when the system refuses memory.
   bool start();
 
-  // The row of such requests, kNoRow when there are too many kinds.
+  // The row of such requests; kNoRow when there are too many kinds.
   uint32_t find(size_t bytes, size_t alignment);
 
   void add_object(uint32_t row);
@@ -56,12 +55,12 @@ class SizeHistogram {
   uint32_t rows() const { return count_.load(std::memory_order_acquire); }
   Row& operator[](uint32_t row) { return rows_[row]; }
 
-  // For a report, one at a time: the highest peak so far, and what rows held then until the next
-  // pin.
+  // For a report, one at a time: returns the highest peak so far; what rows held then stays until
+  // the next pin.
   uint64_t pin_peak();
   uint64_t live_at_pinned_peak(const Row& row) const;
 
-  // Objects stay; calls, threads and the peak begin anew. One thread.
+  // Keeps the objects; calls, threads and the peak begin anew. One thread.
   void begin_anew();
 
   Mutex& mutex() { return mutex_; }
@@ -73,11 +72,11 @@ class SizeHistogram {
 
   Mutex mutex_{lock_rank(OuterRank::kSizeRows)};
   Row* rows_ = nullptr;
-  std::atomic<uint32_t>* slots_ = nullptr;  // a row's number, by hash of bytes and alignment
+  std::atomic<uint32_t>* slots_ = nullptr;  // row numbers, by hash of bytes and alignment
   std::atomic<uint32_t> count_ = 0;         // raised under mutex_
   std::atomic<uint64_t> total_bytes_ = 0;   // of live objects
   std::atomic<uint64_t> peak_bytes_ = 0;
-  std::atomic<uint64_t> pinned_bytes_ = 0;  // a value that peak_bytes_ had
+  std::atomic<uint64_t> pinned_bytes_ = 0;  // a former value of peak_bytes_
 };
 
 }  // namespace pktmalloc

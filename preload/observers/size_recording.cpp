@@ -28,7 +28,7 @@ constinit std::atomic<bool> ended = false;
 constinit std::atomic<uint64_t> missing = 0;  // allocations since it ended
 constinit std::atomic<uint32_t> threads = 0;
 
-// A bit per row: this thread has used it. nullptr: not yet, or refused.
+// A bit per row: this thread has used it. nullptr: not yet, or memory was refused.
 constinit thread_local std::atomic<uint64_t>* rows_used = nullptr;
 constinit thread_local bool thread_ended = false;
 constexpr size_t kRowsUsedBytes = (size_t{1} << SizeHistogram::kRowBits) / 8;
@@ -39,7 +39,7 @@ void end() {
   }
 }
 
-// A thread that has made its last call to us and allocates on counts no more.
+// A thread that has made its last call to us but still allocates is not counted any more.
 void count_thread(uint32_t row) {
   if (rows_used == nullptr) {
     if (thread_ended) return;
@@ -49,7 +49,7 @@ void count_thread(uint32_t row) {
   }
   std::atomic<uint64_t>& word = rows_used[row / 64];
   const uint64_t bit = uint64_t{1} << row % 64;
-  const uint64_t before = word.load(std::memory_order_relaxed);  // nobody else's
+  const uint64_t before = word.load(std::memory_order_relaxed);  // only this thread writes it
   if ((before & bit) != 0) return;
   word.store(before | bit, std::memory_order_relaxed);
   histogram[row].threads.fetch_add(1, std::memory_order_relaxed);
@@ -133,7 +133,7 @@ void load() {
 
 }  // namespace
 
-// report.h has the last look.
+// report.h takes the last look.
 constinit const Part sizes_part{
     .load = load, .thread_exit = thread_exit, .lock = lock, .unlock = unlock, .forked = forked};
 

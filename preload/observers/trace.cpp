@@ -28,15 +28,15 @@
 namespace pktmalloc {
 namespace {
 
-constinit std::atomic<bool> recording = false;  // no thread begins a record when it is false
+constinit std::atomic<bool> recording = false;  // no thread begins a record while false
 
-// No signal handler and no cancellation gets between what a lock guards.
+// Keeps signal handlers and cancellation out of what a lock guards.
 class Undisturbed {
  public:
   Undisturbed() {
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGPIPE);  // what our own writes may raise is quiet_write's
+    sigdelset(&all, SIGPIPE);  // quiet_write handles those that our own writes raise
     sigdelset(&all, SIGXFSZ);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
     pthread_sigmask(SIG_SETMASK, &all, &signals_);
@@ -55,25 +55,25 @@ class Undisturbed {
   sigset_t signals_;
 };
 
-constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all that were ever made
-constinit std::atomic<uint32_t> threads = 0;            // that got one
+constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all ever made
+constinit std::atomic<uint32_t> threads = 0;            // threads that got a buffer
 constinit Mutex shared_mutex{lock_rank(OuterRank::kTraceShared)};
 constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
 
 constinit Mutex file_mutex{lock_rank(OuterRank::kTraceFile)};
 constinit TraceFile file;      // guarded by file_mutex
 constinit trace::State end{};  // how the trace will have ended; guarded by file_mutex
-constinit bool ended = false;  // nothing is written any more; guarded by file_mutex
-// Reads as false in the child of any fork, also before our fork handler has run there or when it
+constinit bool ended = false;  // nothing more is written; guarded by file_mutex
+// Reads as false in the child of any fork, even before our fork handler has run there or if it
 // does not run: other libraries' handlers allocate. Not in that of vfork, which shares our memory.
 constinit bool* same_process = nullptr;
-constinit int process = 0;  // whose trace this is
+constinit int process = 0;  // the process that this trace belongs to
 constinit int forked_from = 0;
 
 struct Mine {
   TraceBuffer* buffer;
   bool ended;
-  volatile bool busy;  // between begin and end of a record, where a signal handler may come
+  volatile bool busy;  // between begin and end of a record; a signal handler may come
 };
 constinit thread_local Mine mine{nullptr, false, false};
 
@@ -83,7 +83,7 @@ void stop(trace::State state) {
   end = state;
 }
 
-// Under file_mutex. Its thread may go on recording meanwhile: that is added behind `used`.
+// Under file_mutex. Its thread may go on recording meanwhile: new records go behind `used`.
 void write_out(TraceBuffer& buffer) {
   const uint32_t used = buffer.used.load(std::memory_order_acquire);
   if (used == 0 || ended) return;
@@ -97,8 +97,8 @@ void write_out(TraceBuffer& buffer) {
   }
 }
 
-// In the child. Other threads' buffers are nobody's now, and what this thread recorded before is
-// the parent's. Locks of ours may have been held by threads that are gone.
+// In the child. Other threads' buffers now belong to nobody, and this thread's earlier records are
+// the parent's. Threads that are gone may have held our locks.
 void begin_anew(bool interrupts_a_record) {
   const Undisturbed undisturbed;
   *same_process = true;
@@ -114,15 +114,15 @@ void begin_anew(bool interrupts_a_record) {
   }
   if (mine.buffer != nullptr) mine.buffer->block.thread = threads.fetch_add(1) + 1;
   if (!recording.load(std::memory_order_relaxed)) return;
-  static char name_of_parent[PATH_MAX];  // small threads fork as well
+  static char name_of_parent[PATH_MAX];  // static, because small threads fork too
   strcpy(name_of_parent, file.path());
-  // A handler that forked in the middle of a record goes back into it.
+  // A handler that forked in the middle of a record returns into it.
   if (interrupts_a_record || !file.name() || strcmp(name_of_parent, file.path()) == 0) {
     recording.store(false, std::memory_order_relaxed);
   }
 }
 
-// Of the calling thread's buffer, or under shared_mutex.
+// The calling thread's own buffer, or the shared one under shared_mutex.
 void flush(TraceBuffer& buffer) {
   if (!*same_process) begin_anew(false);
   const Undisturbed undisturbed;
@@ -160,7 +160,8 @@ TraceBuffer* take_buffer() {
   return b;
 }
 
-// False: none for this thread now. Only a thread with a cache has one, because its end is told.
+// False: no buffer for this thread now. Only a thread with a cache gets one, because we learn of
+// its end.
 bool attach() {
   if (mine.ended || this_thread.cache == nullptr) return false;
   const Undisturbed undisturbed;
@@ -224,8 +225,8 @@ void on_thread_exit() {
   buffer->taken.store(false, std::memory_order_release);
 }
 
-// Other threads may still run: what they record from now on is lost, as what they would do after
-// the process has ended.
+// Other threads may still run: what they record from now on is lost, like whatever they would do
+// after the process has ended.
 void on_process_exit() {
   const Undisturbed undisturbed;
   const Lock shared_lock(shared_mutex);

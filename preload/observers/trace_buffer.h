@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // TraceBuffer: one thread's records since its last block of the trace.
 //
-// Its owner alone writes. Up to `used` whoever holds the lock of the file may read, and only under
-// that lock does `used` fall.
+// Only its owner writes. Whoever holds the file's lock may read up to `used`, and only under that
+// lock does `used` fall.
 #pragma once
 
 #include <atomic>

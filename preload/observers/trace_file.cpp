@@ -16,7 +16,7 @@
 namespace pktmalloc {
 namespace {
 
-// Programs that look for their own descriptors, and shells that number theirs, stay below.
+// Programs that look for their own descriptors, and shells that number theirs, stay below it.
 constexpr int kLowestDescriptor = 200;
 
 int move_up(int descriptor) {
@@ -108,7 +108,8 @@ bool TraceFile::write(const Compressor::Frame& frame) {
 void TraceFile::close(trace::State state) {
   struct stat now;
   if (descriptor_ < 0 || fstat(descriptor_, &now) != 0 || !same_file(now, identity_)) return;
-  // A pipe cannot be written at an offset and does without, and so does what is not alone.
+  // A pipe cannot be written at an offset, so it does without, and so does a file that is not
+  // alone.
   if (S_ISREG(now.st_mode) && is_alone() &&
       fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
     const size_t header_at = framed_ ? Compressor::kStoredHeadBytes : 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // TraceFile: the file of a trace, which grows block by block.
 //
-// Its name belongs to the process that opened it last: an old file is unlinked, not emptied, so two
-// processes never write into one. A pipe or a device is written as it is (report_file.h). A program
-// may close our descriptor, or put a file of its own there: each block looks first. One thread at a
-// time. A file whose name ends in .zst is one of zstd: header and blocks are a frame each, the
-// header's is not compressed, so that its `state` has a place there as well.
+// The name belongs to the process that opened it last: an old file is unlinked, not emptied, so two
+// processes never write into one file. A pipe or a device is written directly (report_file.h). A
+// program may close our descriptor or put its own file there, so each block checks first. One
+// thread at a time. If the name ends in .zst, header and blocks are a zstd frame each; the header's
+// is not compressed, so that its `state` has a fixed place.
 #pragma once
 
 #include <sys/stat.h>
@@ -20,21 +20,21 @@ namespace pktmalloc {
 
 class TraceFile {
  public:
-  // Chooses the name, of options().trace_path; false, after a line, when it is too long.
+  // Chooses the name, from options().trace_path; false, after a line, when it is too long.
   bool name();
-  // At load, after name(): for what must be there to write the file, a line where it is not.
+  // At load, after name(): prepares what writing the file needs; a line if something is missing.
   void load();
   const char* path() const { return name_.path; }
 
   bool is_open() const { return descriptor_ >= 0; }
-  // With the header. `forked_from`: as in it. False after a line.
+  // Writes the header, with `forked_from`. False after a line.
   bool open(int forked_from);
-  // False after a line; then the file ends with the block before, and says so.
-  // Gives the block its number and checksum; its records lie behind it.
+  // Gives the block, followed by its records, its number and checksum. False after a line; then the
+  // file ends with the previous block, and says so.
   bool append(trace::Block& block);
   // Writes into the header how the trace ended. Nothing may be appended afterwards.
   void close(trace::State state);
-  // In the child of a fork: the parent goes on with the file.
+  // In the child of a fork: the parent keeps the file.
   void forget();
 
  private:
@@ -47,10 +47,10 @@ class TraceFile {
   Compressor compressor_{};
   int descriptor_ = -1;
   struct stat identity_ {};  // of the file when it was opened
-  // Nothing was there before the trace: not a log that it was added to.
+  // The file was empty before the trace: it is not a log that the trace was added to.
   bool is_alone() const { return identity_.st_size == 0; }
   uint32_t blocks_ = 0;
-  off_t length_ = 0;  // of whole blocks, as they are in the file
+  off_t length_ = 0;  // of the whole blocks in the file
 };
 
 }  // namespace pktmalloc

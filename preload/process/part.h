@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Part: a piece of the library that takes part in the life of the process (process.cpp).
 //
-// One table, preload/parts.cpp, lists the parts in the order of their locks' ranks. Steps that
-// begin something go through them in that order, steps that end something in the reverse order. A
-// part fills in what it needs; the rest is null.
+// One table, preload/parts.cpp, lists the parts in the order of their locks' ranks. Each step of
+// the process's life goes through them in that order, a step that ends something in the reverse
+// order. A part fills in what it needs; the rest is null.
 #pragma once
 
 namespace pktmalloc {

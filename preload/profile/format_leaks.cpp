@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned kPlaces = 10;
 constexpr unsigned kFrames = 8;
 
-// "1.2 MiB +- 0.3 MiB in 2400 objects (19 samples)"; exact where the variance is none.
+// "1.2 MiB +- 0.3 MiB in 2400 objects (19 samples)"; exact where the variance is zero.
 void write_amount(Writer& out, const ProfileSums& s) {
   out.print("%s", Bytes(rounded(s.live_bytes)).text);
   const bool exact = s.live_variance == 0;

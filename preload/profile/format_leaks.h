@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Leaks: which places hold memory at exit, for people (PKTMALLOC_PROFILE_LEAKS). Allocates nothing.
+// Leaks: shows people the places that hold memory at exit (PKTMALLOC_PROFILE_LEAKS). Allocates
+// nothing.
 #pragma once
 
 #include "preload/contract/writer.h"

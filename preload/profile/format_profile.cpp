@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The heap profile in the text format of gperftools ("heapprofile"), which Google's pprof and
-// Debian's google-pprof read. The numbers are estimates of the whole already, so neither scales
-// them: a reader that knows but the sums of a stack could not do it without bias.
+// Debian's google-pprof read. The numbers already estimate the whole, so neither scales them: a
+// reader that knows only a stack's sums could not do it without bias.
 //
-// What else is known stands in comments, which both skip: behind each stack how many samples its
-// numbers rest on and the standard errors of its bytes, behind the mappings the build ids of the
-// files, by the address where the mapping that is executed begins. tools/command/heap_profile.cpp
-// reads all of it.
+// Comments, which both skip, hold the rest: behind each stack the number of samples and the
+// standard errors of its bytes; behind the mappings the build ids of the files, by the address
+// where the executable mapping begins. tools/command/heap_profile.cpp reads all of it.
 #include "preload/profile/format_profile.h"
 
 #include <elf.h>
@@ -27,7 +26,7 @@
 namespace pktmalloc {
 namespace {
 
-// What is there is at least one object: readers refuse bytes without any.
+// Anything there is at least one object: readers refuse bytes without any.
 uint64_t objects(double n, uint64_t samples) {
   return samples == 0 ? 0 : std::max<uint64_t>(rounded(n), 1);
 }
@@ -74,7 +73,7 @@ void write_mappings(Writer& out) {
   close(fd);
 }
 
-// Into memory: the loader holds a lock meanwhile.
+// Writes to memory, because the loader holds a lock meanwhile.
 int write_build_id(dl_phdr_info* info, size_t, void* argument) {
   Writer& out = *static_cast<Writer*>(argument);
   uintptr_t code = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The heap profile as text, as pprof reads it.
+// The heap profile as text for pprof.
 #pragma once
 
 #include "preload/contract/writer.h"

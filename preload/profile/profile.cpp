@@ -23,7 +23,7 @@ namespace pktmalloc {
 namespace {
 
 constexpr unsigned kBucketBits = 16;
-// Address space for 5000 stacks a MiB, for 25000 live samples a MiB, for 10000 sums a MiB.
+// Address space for 5000 stacks a MiB, 25000 live samples a MiB, 10000 sums a MiB.
 constexpr size_t kStackBytes = size_t{128} << 20;
 constexpr size_t kSampleBytes = size_t{8} << 30;
 constexpr size_t kSumBytes = size_t{128} << 20;
@@ -35,7 +35,7 @@ uint32_t* buckets = nullptr;
 uint64_t lost = 0;
 bool active = false;  // constant after load
 
-// The thread between the fork handlers holds the lock already.
+// Between the fork handlers the thread already holds the lock.
 struct ProfileLock : Lock {
   ProfileLock() : Lock(mutex, !this_thread.forking) {}
 };
@@ -46,7 +46,7 @@ StackId stack_at(Site site) {
   return intern(frames, walk_frame_pointers(site, frames));
 }
 
-// The number of its sums; 0: no memory.
+// The number of the stack's sums; 0: no memory.
 uint32_t sums_of(StackId stack) {
   uint32_t& first = buckets[(stack * 0x9E3779B1U) >> (32 - kBucketBits)];
   for (uint32_t i = first; i != 0; i = sums[i].next) {
@@ -60,7 +60,7 @@ uint32_t sums_of(StackId stack) {
   return number;
 }
 
-// `sign`: it comes or goes. What has no samples has no rounding errors either.
+// `sign`: it comes or goes. Without samples there are no rounding errors either.
 void add_live(const Sample& sample, double sign) {
   ProfileSums& s = sums[sample.owner];
   const double p = sample_probability(sample.sampled_bytes);
@@ -82,7 +82,7 @@ void add_all(const Sample& sample) {
   s.variance += bytes * bytes * (1 - p) / (p * p);
 }
 
-// Under the lock. True for the first one that is lost.
+// Under the lock. True for the first sample that is lost.
 bool keep(void* p, const Sample& sample) {
   if (live.put(p, sample)) {
     add_live(sample, 1);
@@ -102,7 +102,7 @@ void taken(void* p, const Sample& from_sampler, Site site) {
   bool first_lost = false;
   {
     const ProfileLock lock;
-    // What a child of vfork or a destructor of libc's freed behind our back.
+    // A child of vfork or a libc destructor freed it behind our back.
     if (Sample stale; live.take(p, stale)) add_live(stale, -1);
     sample.owner = sums_of(stack);
     if (sample.owner == 0) {

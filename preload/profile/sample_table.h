@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// SampleTable: the sampled objects that are live, by address. Memory of its own.
+// SampleTable: the live sampled objects, by address. Memory of its own.
 //
-// The caller's lock guards all but may_hold(), which asks without: every free of the next
-// allocator's objects comes by, and few of them are samples.
+// The caller's lock guards all but may_hold(), which needs none: every free of the next allocator's
+// objects asks it, and few of them are samples.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,10 @@ class SampleTable {
   // False when the table is full. The address must not be in it.
   bool put(const void* p, const Sample& sample);
 
-  // False when there is none of that address.
+  // False when that address is not there.
   bool take(const void* p, Sample& sample);
 
-  // May it be in the table? Never wrong for the one who owns the object.
+  // May it be in the table? Never wrong for the object's owner.
   bool may_hold(const void* p) const;
 
  private:
@@ -32,7 +32,7 @@ class SampleTable {
   struct Entry {
     const void* address;
     Sample sample;
-    uint32_t next;  // with the same bucket, or of those that are free
+    uint32_t next;  // with the same bucket, or in the list of free ones
   };
   using Head = std::atomic<uint32_t>;
 
@@ -43,7 +43,7 @@ class SampleTable {
   GrowingArray<Entry> entries_;
   uint32_t free_ = 0;
   uint32_t live_ = 0;
-  // Grown at once with the mask. An outgrown one stays mapped: someone may be reading it.
+  // Replaced as a whole, with the mask. An outgrown one stays mapped: someone may be reading it.
   struct Heads {
     unsigned bits;
     Head of[];

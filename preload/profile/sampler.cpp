@@ -15,15 +15,15 @@ namespace pktmalloc {
 
 bool sampling = false;
 
-// One thread's: where its sample points lie. A mapping of its own: about a page.
+// One thread's sample points. It has a mapping of its own: about a page.
 struct Sampler {
   Cache::Marks marks{};
-  uint64_t seen[kMaxClasses]{};     // allocations of the class that are accounted for
+  uint64_t seen[kMaxClasses]{};     // allocations of the class already accounted for
   double countdown[kMaxClasses]{};  // bytes to the next sample point; the last for what no class
                                     // serves
   uint64_t random = 0;
-  ClassId due = kNoClass;  // of the sample that is under way
-  bool busy = false;       // taking a sample: what that allocates is none
+  ClassId due = kNoClass;  // of the sample under way
+  bool busy = false;       // taking a sample: its own allocations are none
 
   double next_distance();
 };
@@ -33,7 +33,7 @@ namespace {
 double rate = 0;
 SampleHandlers handlers;
 
-// -ln(x) for 0 < x <= 1 without libm: the exponent, and twice the series of artanh for the rest,
+// -ln(x) for 0 < x <= 1 without libm: the exponent, and for the rest twice the series of artanh,
 // whose argument is at most 1/3: good to 1e-7.
 double minus_log(double x) {
   constexpr double kLn2 = 0.693147180559945309;
@@ -61,7 +61,7 @@ void free_sampler(Sampler* sampler) { munmap(sampler, sizeof *sampler); }
 
 size_t object_bytes(ClassId id) { return heap.classes()[id].object_bytes; }
 
-// Brings the class's countdown up to what the cache has handed out.
+// Brings the class's countdown up to date with what the cache has handed out.
 void account(Sampler& sampler, ClassId id) {
   const uint64_t allocated = this_thread.cache->allocated(id);
   uint64_t& seen = sampler.seen[index(id)];
@@ -71,7 +71,7 @@ void account(Sampler& sampler, ClassId id) {
 
 }  // namespace
 
-// q(x) = 1 - exp(-x) without libm: its series where x is small, and q(2x) = q(x) (2 - q(x)).
+// q(x) = 1 - exp(-x) without libm: its series for small x, and q(2x) = q(x) (2 - q(x)).
 double sample_probability(size_t bytes) {
   double x = static_cast<double>(std::max<size_t>(bytes, 1)) / rate;
   if (rate <= 1 || x > 40) return 1;
@@ -114,7 +114,7 @@ void sampler_attach() {
     sampler->seen[i] = cache.allocated(static_cast<ClassId>(i));
   }
   this_thread.sampler = sampler;
-  // What it holds already is the main thread's from before.
+  // What it already holds is the main thread's from before.
   for (unsigned i = 0; i < heap.classes().count(); ++i) sample_mark(static_cast<ClassId>(i), true);
 }
 
@@ -142,13 +142,13 @@ bool sample_due(ClassId id, size_t bytes) {
   }
   if (countdown > static_cast<double>(bytes)) {
     if (id == kNoClass) {
-      countdown -= static_cast<double>(bytes);  // others are counted by the cache
+      countdown -= static_cast<double>(bytes);  // the cache counts the others
     } else {
       heap.trade(*this_thread.cache, id, *this_thread.release_cache);
     }
     return false;
   }
-  // Where in the object the point lies does not matter to the next one: the process has no memory.
+  // Where the point lies in the object does not affect the next one: the process has no memory.
   countdown = sampler->next_distance();
   sampler->due = id;
   return !sampler->busy;

@@ -31,7 +31,7 @@ bool find_stretch(uintptr_t address, Stretch& found) {
     }
     held -= static_cast<size_t>(line - text);
     memmove(text, line, held);
-    if (held == sizeof text - 1) held = 0;  // a line that long has a path nobody needs
+    if (held == sizeof text - 1) held = 0;  // such a long line has a path that nobody needs
   }
   close(fd);
   return true;

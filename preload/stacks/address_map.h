@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Address map: which stretch of the address space an address lies in, as /proc/self/maps says.
+// Address map: finds the stretch of the address space around an address, from /proc/self/maps.
 // Allocates nothing.
 #pragma once
 

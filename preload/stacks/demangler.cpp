@@ -13,11 +13,11 @@
 namespace pktmalloc {
 namespace {
 
-// A name of n bytes takes some 70 n; longer names than kMostBytes are left alone.
+// A name of n bytes takes about 70 n; names longer than kMostBytes stay as they are.
 constexpr size_t kMostBytes = 1000;
 constexpr size_t kStackRoom = 128 << 10;
 
-// A signal handler's own stack may be small, and lie anywhere.
+// A signal handler's own stack may be small and lie anywhere.
 bool stack_has_room() {
   stack_t alternate;
   if (sigaltstack(nullptr, &alternate) != 0 || (alternate.ss_flags & SS_ONSTACK) != 0) return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Demangler: C++ names as they are in the source, by the C++ runtime that the process has anyway.
+// Demangler: C++ names as in the source, by the C++ runtime that the process has anyway.
 //
-// That one allocates and wants room on the stack. So it is asked only when the program is about to
-// be aborted, where nobody is left to be disturbed, and only on a stack that has the room; a report
-// after which the program goes on has the names as the linker knows them (for c++filt).
+// The runtime allocates and needs room on the stack. So it is asked only when the program is about
+// to abort, where it can disturb nobody, and only on a stack with room; if the program goes on, a
+// report has the linker's names (for c++filt).
 #pragma once
 
 #include <cstddef>

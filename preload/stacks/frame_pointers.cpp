@@ -16,8 +16,8 @@ namespace {
 constexpr uintptr_t kPage = 4096;
 constexpr uintptr_t kLargestFrame = size_t{1} << 20;
 
-// The system reads the new mask before it finds that the first argument is nonsense. Changes
-// nothing, and tells apart what cannot be read.
+// The system reads the new mask before it rejects the nonsensical first argument. This changes
+// nothing, and tells unreadable pages apart.
 bool readable(uintptr_t page) {
   const KeepErrno keep_errno;
   syscall(SYS_rt_sigprocmask, ~0, page, nullptr, size_t{8});
@@ -30,7 +30,7 @@ bool foreign(uintptr_t pc) { return !in_this_library(pc); }
 
 unsigned walk_frame_pointers(Site site, uintptr_t* frames) {
   frames[0] = site.pc;
-  // In front of the return address lies what the caller has in the register.
+  // The caller's value of the register lies in front of the return address.
   FoundFrame frame{site.pc, reinterpret_cast<const uintptr_t*>(site.cfa)[-2]};
   if (in_this_library(site.pc) && find_frame(site, foreign, frame)) frames[0] = frame.pc;
   unsigned count = 1;

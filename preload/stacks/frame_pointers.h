@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// FramePointers: the stack by the chain of saved frame pointers, for programs that were compiled
-// with -fno-omit-frame-pointer and for code without unwind tables. A word that nobody may read ends
-// the walk, whatever the chain holds.
+// FramePointers: walks the stack by the chain of saved frame pointers, for programs compiled with
+// -fno-omit-frame-pointer and for code without unwind tables. A word that nobody may read ends the
+// walk, whatever the chain holds.
 //
-// Frames of this library have none: where `site` lies in it, these are unwound by its tables.
+// Frames of this library have none: if `site` lies in it, its tables unwind them.
 #pragma once
 
 #include "preload/stacks/stacks.h"

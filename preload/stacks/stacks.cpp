@@ -17,10 +17,10 @@ constexpr size_t kStep = size_t{256} << 10;
 size_t store_bytes = 0;  // address space
 constinit std::atomic<size_t> committed = 0;
 constinit std::atomic<size_t> used = 2 * kStackUnit;
-// Heads of the lists of stacks by hash; changed by exchange, so nobody waits.
+// Heads of the lists of stacks by hash; exchanged atomically, so nobody waits.
 constinit std::atomic<StackId> buckets[size_t{1} << kBucketBits]{};
 
-// Threads may commit the same step at once: then the second changes nothing.
+// Threads may commit the same step at once: then the second commit changes nothing.
 bool commit_up_to(size_t end) {
   size_t begin = committed.load(std::memory_order_relaxed);
   if (end <= begin) return true;
@@ -85,7 +85,7 @@ void start_stacks(size_t most_bytes) {
 StackId capture_interrupted(uintptr_t pc) {
   Calls calls(Site{pc, 0});
   unwind(calls);
-  ++calls.frames[0].pc;  // all others are return addresses, behind the instruction that counts
+  ++calls.frames[0].pc;  // all others are return addresses, just after the instruction that counts
   return intern(calls.frames, calls.count);
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Stacks: which calls led to an allocation or a free, as a 32-bit number that an object can carry.
+// Stacks: the calls that led to an allocation or a free, as a 32-bit number that an object can
+// carry.
 //
 // A stack is unwound once per place. A place is a return address together with the address of its
-// frame, and names the stack that was found there last. A stack knows where, counted from the
-// frame, its outer return addresses lay. At the next call from the place those words are compared
-// with the frames that were found, the innermost first: if all are the same, so is the stack, and
-// no unwinder is asked. That costs a few nanoseconds where unwinding costs microseconds. While the
-// words agree, each belongs to a frame of the same function, so none lies beyond the stack's end.
+// frame; it names the stack last found there. A stack records where, counted from the frame, its
+// outer return addresses lay. The next call from the place compares those words with the frames
+// found, the innermost first: if all are the same, so is the stack, and no unwinder is asked. That
+// costs a few nanoseconds; unwinding costs microseconds. While the words agree, each belongs to a
+// frame of the same function, so none lies beyond the stack's end.
 #pragma once
 
 #include <atomic>
@@ -25,18 +26,18 @@ struct Stack {
   Frame frames[kStackFrames];  // innermost first; `count` are stored
 };
 
-// Of the exported function into which the caller is inlined.
+// The call of the exported function into which the caller is inlined.
 [[gnu::always_inline]] inline Site this_site() {
   return {reinterpret_cast<uintptr_t>(__builtin_return_address(0)),
           reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())};
 }
 
-// Address space for the stacks themselves, less where the system refuses; memory comes as they
-// grow. A stack that there is no memory for is told as an unknown place.
+// Reserves address space for the stacks, less if the system refuses; memory comes as they grow. A
+// stack without memory is reported as an unknown place.
 void start_stacks(size_t most_bytes = size_t{1} << 30);
 
-// The stacks, one behind the other; an id is the position in units. They never change once an id is
-// known.
+// The stacks, one after the other; an id is the position in units. A stack never changes once its
+// id is known.
 inline constexpr size_t kStackUnit = 8;
 inline constinit char* stack_store = nullptr;
 inline const Stack& stack_of(StackId id) {
@@ -44,7 +45,7 @@ inline const Stack& stack_of(StackId id) {
 }
 
 // By hash of the place: the rest of the hash above, never 0, and the id below. One word, so that a
-// reader never sees two halves of different places.
+// reader never sees halves of different places.
 inline constexpr unsigned kPlaceBits = 15;
 inline constinit std::atomic<uint64_t> places[size_t{1} << kPlaceBits]{};
 inline std::atomic<uint64_t>& place_of(uint64_t hash) { return places[hash >> (64 - kPlaceBits)]; }
@@ -74,10 +75,10 @@ inline StackId capture(Site site) {
 // From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.
 StackId capture_interrupted(uintptr_t pc);
 
-// The number of a stack that was found in another way (frame_pointers.h).
+// The number of a stack found in another way (frame_pointers.h).
 StackId intern(const uintptr_t* frames, uint32_t count);
 
-// Fewer than asked for if less is known. frames: kStackFrames of them.
+// Returns fewer than asked for if fewer are known. frames: kStackFrames of them.
 unsigned frames_of(StackId id, uintptr_t* frames);
 
 }  // namespace pktmalloc

@@ -13,7 +13,7 @@
 namespace pktmalloc {
 namespace {
 
-// A file in memory. Whatever it says of itself is checked before it is followed.
+// A file in memory. Everything it claims is checked before use.
 class ElfFile {
  public:
   explicit ElfFile(const char* path) {
@@ -34,7 +34,7 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  // The first page has the header, the segments and, as a rule, the build's id.
+  // The first page has the header, the segments and, as a rule, the build id.
   bool begins_as(const void* header) const {
     constexpr size_t kPage = 4096;
     return bytes_ > 0 && memcmp(start_, header, std::min(bytes_, kPage)) == 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Symbol table: the names that a module's file has for its functions, the local ones among them,
-// which the loader does not know. A stripped file has none; a file that is not the one the module
-// was loaded from (replaced since, or not to be read) is not believed.
+// Symbol table: the function names in a module's file, including local ones, which the loader does
+// not know. A stripped file has none; a file other than the one loaded (replaced since, or
+// unreadable) is not trusted.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@ namespace pktmalloc {
 struct Module {
   const char* path;
   const void* header;  // its ELF header in memory
-  uintptr_t bias;      // what the loader added to the addresses in the file
+  uintptr_t bias;      // added by the loader to the addresses in the file
 };
 
-// The function that the address lies in: its name, cut to fit, and where it begins; 0: none is
-// known. Maps the file for as long as it searches; allocates nothing.
+// The function at the address: its name, cut to fit, and where it begins; 0: unknown. Maps the file
+// while it searches; allocates nothing.
 uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size_t bytes);
 
 }  // namespace pktmalloc

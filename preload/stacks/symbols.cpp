@@ -14,7 +14,7 @@
 #include "preload/stacks/symbol_table.h"
 
 extern "C" {
-// By the linker: where this library begins and ends.
+// Set by the linker: where this library begins and ends.
 extern const char __ehdr_start __attribute__((visibility("hidden")));
 extern const char _end __attribute__((visibility("hidden")));
 }
@@ -27,14 +27,14 @@ const char* base_name(const char* path) {
   return slash != nullptr ? slash + 1 : path;
 }
 
-// The loader calls the program by no name.
+// The loader's name for the program is empty.
 const char* module_name(const char* path) {
   return path == nullptr || *path == '\0' ? program_name() : base_name(path);
 }
 
 struct Search {
   uintptr_t address;
-  const char* module;  // that has it in one of its segments
+  const char* module;  // the one with it in a segment
 };
 
 int look_into(dl_phdr_info* info, size_t, void* argument) {
@@ -55,7 +55,7 @@ int look_into(dl_phdr_info* info, size_t, void* argument) {
 bool in_this_library(uintptr_t pc) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
   const size_t bytes = reinterpret_cast<uintptr_t>(&_end) - begin;
-  // Linked statically it has no place of its own: all of this is the program.
+  // Linked statically, it has no place of its own: all of this is the program.
   const bool is_program = getauxval(AT_PHDR) - begin < bytes;
   return !is_program && pc - begin < bytes;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Symbols: names for return addresses: what the loader knows, else what the module's file knows.
+// Symbols: names for return addresses, from the loader or else from the module's file.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace pktmalloc {
 
 enum class Detail : uint8_t { kNames, kOffsets };
 
-// "main of app", or "app+0x11c5" where no name is known; with offsets "main+0x2a (app+0x11c5)".
+// "main of app", or "app+0x11c5" if no name is known; with offsets "main+0x2a (app+0x11c5)".
 void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes);
 
 inline constexpr size_t kNameBytes = 256;
@@ -23,12 +23,12 @@ struct Function {
   uintptr_t module_begin = 0;
 };
 
-// The function that the return address lies in.
+// The function that holds the return address.
 Function function_at(uintptr_t pc);
 
 bool in_this_library(uintptr_t pc);
 
-// Why p cannot be of any heap ("on the stack"), or nullptr if it may be. Looks at the modules and
+// Why p cannot belong to any heap ("on the stack"), or nullptr if it may. Looks at the modules and
 // at /proc/self/maps.
 const char* why_no_heap(const void* p, char* buffer, size_t bytes);
 

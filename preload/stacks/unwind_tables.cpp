@@ -20,7 +20,7 @@ std::atomic<Backtrace> backtrace_of = nullptr;
 _Unwind_Ptr (*ip_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*cfa_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*register_of)(_Unwind_Context*, int) = nullptr;
-constexpr int kFramePointer = 6;  // rbp, by the numbers of DWARF
+constexpr int kFramePointer = 6;  // rbp, in DWARF's numbering
 
 constinit std::atomic<int> unwinding_threads = 0;
 constinit std::atomic<bool> forking = false;
@@ -46,7 +46,7 @@ void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   if (backtrace == nullptr || unwinding) return;
   const KeepErrno keep_errno;
   unwinding = true;
-  // An unwinder may make calls that libc makes cancellation points.
+  // An unwinder may make calls that libc treats as cancellation points.
   int cancellable = PTHREAD_CANCEL_ENABLE;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
   unwinding_threads.fetch_add(1, std::memory_order_seq_cst);
@@ -57,14 +57,14 @@ void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   unwinding = false;
 }
 
-// By hash of the return address: the rest of the hash above; below, how many words further the next
-// one lies.
+// By hash of the return address: the rest of the hash above; below, the distance to the next one,
+// in words.
 constexpr unsigned kStepBits = 14;
 constexpr uint32_t kUnknown = 0;
 constexpr uint32_t kVaries = ~uint32_t{0};
 constexpr uint32_t kOutermost = kVaries - 1;  // there is no next one
 constinit std::atomic<uint64_t> steps[size_t{1} << kStepBits]{};
-// Where this thread's outermost return address was found: no step leads further.
+// Where this thread's outermost return address was found: no step leads beyond it.
 constinit thread_local uintptr_t stack_top = 0;
 
 uint32_t step_from(uintptr_t pc) {
@@ -92,7 +92,7 @@ void learn(const Calls& calls) {
   if (top > stack_top || calls.site.cfa > stack_top) stack_top = top;
 }
 
-// False: some step is not known.
+// False: a step is unknown.
 bool walk(Calls& calls) {
   Frame frame = {calls.site.pc, -sizeof(uintptr_t)};
   for (;;) {
@@ -133,7 +133,7 @@ void unwind(Calls& calls) {
     calls.words_known = false;
   }
   if (calls.words_known) return learn(calls);
-  // Stacks that differ in nothing else are the same.
+  // Stacks that differ only in these are the same.
   for (uint32_t i = 0; i < calls.count; ++i) calls.frames[i].offset = 0;
 }
 

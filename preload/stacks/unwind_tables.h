@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Unwinder: the calls that led here, frame by frame.
+// Unwind tables: find the calls that led here, frame by frame.
 //
-// By libgcc_s.so.1, which every C++ exception relies on and which takes no lock on the way
-// (docs/decisions.md); that costs a quarter of a microsecond a frame. So what it finds is learned:
-// a step, from a return address to the place of the next one, is the same each time unless the
-// function's frame varies (alloca), and a stack all of whose steps are known is walked without it.
+// libgcc_s.so.1 unwinds; every C++ exception relies on it, and it takes no lock on the way
+// (docs/decisions.md), but it costs a quarter of a microsecond a frame. So its findings are
+// learned: a step, from a return address to the place of the next one, is always the same unless
+// the function's frame varies (alloca), and a stack whose steps are all known is walked without it.
 // A step that turns out to vary is never trusted again. Before load_unwinder() a stack is its
-// innermost frame, and so it is for what the unwinder itself allocates.
+// innermost frame; so it is for what the unwinder itself allocates.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ inline constexpr unsigned kStackFrames = 32;
 
 struct Frame {
   uintptr_t pc;      // return address
-  uintptr_t offset;  // of the word that holds it, from the innermost frame's cfa; not known: 0
+  uintptr_t offset;  // of the word that holds it, from the innermost frame's cfa; 0: unknown
 };
 
-// A call into the library: where it returns to, and the stack pointer once it has.
+// A call into the library: where it returns to, and the stack pointer after the return.
 struct Site {
   uintptr_t pc;
-  uintptr_t cfa;  // canonical frame address, as DWARF calls it; 0: not known
+  uintptr_t cfa;  // canonical frame address, as DWARF calls it; 0: unknown
 };
 
 inline uint64_t hash_of(Site site) {
@@ -37,7 +37,7 @@ struct Calls {
   explicit Calls(Site from) : site(from), words_known(from.cfa != 0) {}
 
   Site site;
-  bool words_known;  // where on the stack every frame's return address lies
+  bool words_known;  // every frame's return address has a known place
   uint32_t count = 0;
   Frame frames[kStackFrames];
 };
@@ -47,15 +47,15 @@ void load_unwinder();
 // At least one frame. Keeps errno.
 void unwind(Calls& calls);
 
-// The first frame from `site` outwards that is wanted: where it goes on, and what it has in the
-// frame pointer's register. False if it is not known.
+// The first wanted frame from `site` outwards: where it goes on, and its value of the frame
+// pointer's register. False if it is unknown.
 struct FoundFrame {
   uintptr_t pc, frame_pointer;
 };
 bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found);
 
-// Around fork: waits, but not for ever, until nobody is unwinding, and lets nobody begin: the child
-// would find the unwinder's locks held.
+// Around fork: waits, though not for ever, until nobody is unwinding, and lets nobody begin: the
+// child would find the unwinder's locks held.
 void stop_unwinding();
 void allow_unwinding();
 
