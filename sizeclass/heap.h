@@ -28,8 +28,8 @@ struct HeapConfig {
   unsigned area_shift = 37;        // 128 GiB an area: 64 of them are 8 TiB of 128 in user space
   unsigned least_area_shift = 26;  // 64 MiB: with less, classes would exhaust at once
   // 64 MiB: a stripe is 4 GiB, which four second-level pages of page table entries cover. Smaller
-  // pieces split a large heap into more mappings, two a piece, of which a process may have
-  // 65,530 by default: with 64 MiB that is 2 TiB.
+  // pieces split a large heap into more mappings, two a piece; a process may have 65,530 by
+  // default: with 64 MiB that is 2 TiB.
   unsigned piece_shift = 26;
   unsigned slab_shift = ClassTable::kSlabShift;
   size_t address_limit = ~size_t{0};  // bytes that all reservations together may take

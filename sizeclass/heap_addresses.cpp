@@ -7,7 +7,7 @@
 namespace pktmalloc {
 namespace {
 
-// A reservation of which some stretches stay; they are named in ascending order.
+// A reservation that keeps some stretches, named in ascending order.
 class Reservation {
  public:
   explicit Reservation(const void* start) : at_(reinterpret_cast<uintptr_t>(start)) {}

@@ -5,12 +5,12 @@
 // thread's blocks are in file order; times order the records of different threads, and a release
 // comes before an allocation of the same nanosecond. A record in a block:
 //
-//   byte     its kind (2 bits), and which of the 64 latest addresses its address is told from
+//   byte     its kind (2 bits), and which of the 64 latest addresses is its base
 //   varint   ns since the record before
 //   varint   address / 8 less the latest one / 8, zigzag
 //   varint   bytes asked for; allocations only
 //   byte     Special, or log2 of the alignment asked for; kSpecialAllocation only
-//   byte, varint   the address it had before, told from the latest one of that number; kResized and
+//   byte, varint   the address it had before, less the latest one of that number; kResized and
 //                  kMoved only
 //
 // An address identifies an object: the reader finds the allocation of each release, because in
@@ -55,7 +55,7 @@ struct Block {
   uint32_t bytes;     // of its records, which follow
   uint32_t thread;    // from 1; 0: threads that had ended or were not there yet, mixed
   uint32_t number;    // of the block in the file, from 0
-  uint64_t start_ns;  // base of the first record's time
+  uint64_t start_ns;  // the first record's time counts from here
   uint64_t checksum;  // of the fields before it and of the records
 };
 
