@@ -23,13 +23,13 @@ class SlabSet {
 
   void insert(uint32_t slab) {
     const uint32_t w = slab / 64;
-    word(w) |= bit(slab);
+    set(w, word(w) | bit(slab));
     if (count_++ == 0) low_ = high_ = w;
     if (w < low_) low_ = w;
     if (w > high_) high_ = w;
   }
   void erase(uint32_t slab) {
-    word(slab / 64) &= ~bit(slab);
+    set(slab / 64, word(slab / 64) & ~bit(slab));
     --count_;
   }
   uint32_t lowest() {
@@ -42,14 +42,16 @@ class SlabSet {
     while (word(high_) == 0) --high_;
     return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero(word(high_)));
   }
+  // Without the lock too: an old answer or a new one.
   bool contains(uint32_t slab) const {
     const uint32_t w = slab / 64;
-    return ((w == 0 ? first_ : rest_[w - 1]) & bit(slab)) != 0;
+    return (__atomic_load_n(w == 0 ? &first_ : rest_ + w - 1, __ATOMIC_RELAXED) & bit(slab)) != 0;
   }
   uint32_t count() const { return count_; }
 
  private:
   static uint64_t bit(uint32_t slab) { return uint64_t{1} << (slab % 64); }
+  void set(uint32_t w, uint64_t bits) { __atomic_store_n(&word(w), bits, __ATOMIC_RELAXED); }
   uint64_t& word(uint32_t w) { return w == 0 ? first_ : rest_[w - 1]; }
 
   uint64_t first_ = 0;

@@ -43,7 +43,7 @@ std::vector<uint64_t*> take(StartedHeap& heap, Cache* cache, size_t most = ~size
 }  // namespace
 
 TEST_CASE("addresses that were given back can be somebody else's, and are had again otherwise") {
-  StartedHeap heap(tiny());
+  StartedHeap heap(of_few_classes(tiny()));
   Cache* cache = heap->attach();
   auto* live = static_cast<uint64_t*>(heap->allocate(cache, kId));
   *live = 1;
@@ -79,7 +79,7 @@ TEST_CASE("addresses that were given back can be somebody else's, and are had ag
 }
 
 TEST_CASE("slabs that are purged after addresses were given back are nobody's") {
-  StartedHeap heap(tiny());
+  StartedHeap heap(of_few_classes(tiny()));
   Cache* cache = heap->attach();
   heap->give_back_addresses();
   const size_t count = capacity(heap.heap, kId) / 3;
