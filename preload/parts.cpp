@@ -17,8 +17,8 @@
 namespace pktmalloc {
 
 const Part* const parts[] = {
-    &route_part,   // the last to be unlocked: it frees
-    &report_part,  // at exit behind all that it reports
+    &slow_path_part,  // the last to be unlocked: it frees
+    &report_part,     // at exit behind all that it reports
     &next_allocator_part, &window_part,  &background_part,
     &reporter_part,       &profile_part, &sizes_part,
 #if PKTMALLOC_CHECKED

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "preload/base/own_thread.h"
+#include "preload/base/signals_wait.h"
 #include "sizeclass/keep_errno.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -92,16 +92,15 @@ bool OwnThread::create() {
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   schedule(attributes);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
   const LeastStack least = least_stack.load(std::memory_order_relaxed);
   pthread_attr_setstacksize(&attributes,
                             stack_bytes_ + (least != nullptr ? least(&attributes) : 0));
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool created =
-      libc_create.load(std::memory_order_relaxed)(&thread_, &attributes, enter, this) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const auto make = libc_create.load(std::memory_order_relaxed);
+  bool created;
+  {
+    const SignalsWait in_the_new_thread;  // it inherits the mask
+    created = make(&thread_, &attributes, enter, this) == 0;
+  }
   pthread_attr_destroy(&attributes);
   return created;
 }

@@ -17,12 +17,14 @@ Header* find_pooled(uintptr_t raw, size_t object_bytes) {
   return nullptr;
 }
 
+Header* find_outside_pool(const void* p) { return in_guarded(p) ? find_guarded(p) : find_large(p); }
+
 }  // namespace
 
 Header* find_object_slow(const void* p) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) {
-    Header* header = in_guarded(p) ? find_guarded(p) : find_large(p);
+    Header* header = find_outside_pool(p);
     return header != nullptr && header->sealed() ? header : nullptr;
   }
   const ClassId id = static_cast<ClassId>(owner);
@@ -51,7 +53,7 @@ Header* overwritten_in(uintptr_t raw, size_t object_bytes) {
 Header* find_overwritten(void* p) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) {
-    Header* header = in_guarded(p) ? find_guarded(p) : find_large(p);
+    Header* header = find_outside_pool(p);
     return header != nullptr && header->user() == p ? header : nullptr;
   }
   const ClassId id = static_cast<ClassId>(owner);

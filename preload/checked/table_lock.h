@@ -3,25 +3,11 @@
 // wait for the thread it interrupts. Between our fork handlers this thread already holds the lock.
 #pragma once
 
-#include <signal.h>
-
+#include "preload/base/signals_wait.h"
 #include "preload/process/thread.h"
 #include "sizeclass/mutex.h"
 
 namespace pktmalloc::checked {
-
-class SignalsWait {
- public:
-  SignalsWait() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &former_);
-  }
-  ~SignalsWait() { pthread_sigmask(SIG_SETMASK, &former_, nullptr); }
-
- private:
-  sigset_t former_;
-};
 
 struct TableLock : private SignalsWait, private Lock {
   explicit TableLock(Mutex& mutex) : Lock(mutex, !this_thread.forking) {}

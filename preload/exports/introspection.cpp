@@ -4,8 +4,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -93,13 +91,20 @@ PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
 
 PKTMALLOC_EXPORT struct mallinfo2 mallinfo2() { return both_heaps(); }
 
-// The same fields, narrower.
 PKTMALLOC_EXPORT struct mallinfo mallinfo() {
-  using Wide = std::array<size_t, sizeof(struct mallinfo) / sizeof(int)>;
-  std::array<int, std::tuple_size_v<Wide>> narrow{};
-  std::ranges::transform(std::bit_cast<Wide>(both_heaps()), narrow.begin(),
-                         [](size_t n) { return static_cast<int>(std::min<size_t>(n, INT_MAX)); });
-  return std::bit_cast<struct mallinfo>(narrow);
+  const struct mallinfo2 wide = both_heaps();
+  const auto narrow = [](size_t n) { return static_cast<int>(std::min<size_t>(n, INT_MAX)); };
+  struct mallinfo info {};
+  info.arena = narrow(wide.arena);
+  info.ordblks = narrow(wide.ordblks);
+  info.smblks = narrow(wide.smblks);
+  info.hblks = narrow(wide.hblks);
+  info.hblkhd = narrow(wide.hblkhd);
+  info.fsmblks = narrow(wide.fsmblks);
+  info.uordblks = narrow(wide.uordblks);
+  info.fordblks = narrow(wide.fordblks);
+  info.keepcost = narrow(wide.keepcost);
+  return info;
 }
 
 PKTMALLOC_EXPORT int mallopt(int option, int value) {

@@ -228,6 +228,7 @@ void on_thread_exit() {
 // Other threads may still run: what they record from now on is lost, like whatever they would do
 // after the process has ended.
 void on_process_exit() {
+  if (same_process == nullptr) return;  // no trace was wanted
   const Undisturbed undisturbed;
   const Lock shared_lock(shared_mutex);
   const Lock lock(file_mutex);

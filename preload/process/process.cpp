@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/process.h"
 
-#include "preload/process/heap.h"
-
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -16,6 +14,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
+#include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/keep_errno.h"

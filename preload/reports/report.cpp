@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/reports/report.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -242,6 +242,6 @@ void release_set_aside() {
 
 }  // namespace
 
-constinit const Part route_part{.unlock = release_set_aside};
+constinit const Part slow_path_part{.unlock = release_set_aside};
 
 }  // namespace pktmalloc

@@ -12,7 +12,7 @@
 
 namespace pktmalloc {
 
-extern const Part route_part;
+extern const Part slow_path_part;
 
 // All return nullptr with errno = ENOMEM when there is no memory.
 void* allocate_slow(size_t bytes);
