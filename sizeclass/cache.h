@@ -64,11 +64,12 @@ class alignas(64) Cache {
     return reinterpret_cast<void*>(object);
   }
 
-  // False when there is no room: then call release_slow().
+  // False when there is no room, or when the object was released just before: then call
+  // release_slow().
   bool release(ClassId id, void* object) {
     const size_t i = static_cast<size_t>(id);
     uintptr_t* const top = tops_[i];
-    if (top[1] == kFullMark) return false;
+    if (top[1] == kFullMark || top[0] == reinterpret_cast<uintptr_t>(object)) return false;
     top[1] = reinterpret_cast<uintptr_t>(object);
     tops_[i] = top + 1;
     return true;
@@ -101,12 +102,16 @@ class alignas(64) Cache {
   // After allocate() failed. nullptr when neither depot nor slabs have an object.
   void* allocate_slow(const Supply& supply, ClassId id);
 
-  // After release() failed. Always takes the object.
+  // After release() failed. Takes the object, or reports that it is free already.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
   // Drains to the slabs the contents of classes that made no trip since `before` (a tick number),
   // except class `busy`, which is making one.
   void flush_idle(const Supply& supply, uint32_t before, ClassId busy);
+
+  // Reports and aborts if an object lies here twice or is none. Does nothing where a signal
+  // interrupted a change.
+  void inspect_all(const Supply& supply);
 
   // Gives everything to the depot; every class points at the sentinel again.
   void flush(const Supply& supply);
@@ -153,6 +158,8 @@ class alignas(64) Cache {
     Owned<uint64_t> taken, given, takes, gives;
   };
 
+  class Change;
+
   void trip(const SizeClass& size_class, Line& line);
   void load(ClassId id, Line& line, Magazine* magazine);
   void fetch_ahead(ClassId id, Line& line);
@@ -161,12 +168,14 @@ class alignas(64) Cache {
   static void unstop(Line& line);
   void unload(ClassId id, Line& line);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line);
+  static void inspect(const SlabArea& area, Magazine* magazine, Magazine* later);
   void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
   static Magazine* drain(const Supply& supply, ClassId id, Magazine* magazine);
   void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
 
   Line lines_[kMaxClasses];
   Owned<uint64_t> tallies_[kTallies];
+  bool changing_ = false;
 };
 
 extern const Cache kNullCache __attribute__((visibility("hidden")));

@@ -46,6 +46,10 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift
   c.slab_shift = static_cast<uint8_t>(choose_slab_shift(object_bytes, smallest_slab_shift));
   c.objects_per_slab = static_cast<uint32_t>((size_t{1} << c.slab_shift) / object_bytes);
   c.reciprocal = ((uint64_t{1} << SizeClass::kDivisionShift) + object_bytes - 1) / object_bytes;
+  c.twos = static_cast<uint8_t>(std::countr_zero(object_bytes));
+  const uint32_t odd = c.object_bytes >> c.twos;
+  c.inverse = odd;  // right in the lowest three bits; each step doubles them
+  for (int bits = 3; bits < 32; bits *= 2) c.inverse *= 2 - odd * c.inverse;
   const size_t by_bytes = kMagazineBytesLimit / object_bytes;
   c.largest_rounds =
       static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(kRoundsLimit)));

@@ -8,6 +8,7 @@
 // magazine rounds): change such a rule there and nowhere else.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -19,6 +20,8 @@ struct SizeClass {
   uint32_t object_bytes;
   uint32_t objects_per_slab;
   uint64_t reciprocal;      // ceil(2^kDivisionShift / object_bytes)
+  uint32_t inverse;         // of the odd part of object_bytes, modulo 2^32
+  uint8_t twos;             // the other part is 2^twos
   uint8_t slab_shift;       // a slab is 1 << slab_shift bytes
   uint16_t first_rounds;    // rounds of a thread's first magazine
   uint16_t largest_rounds;  // largest number of rounds its magazines grow to
@@ -29,6 +32,13 @@ struct SizeClass {
   static constexpr unsigned kDivisionShift = 44;
   uint32_t object_index(uint64_t offset_in_slab) const {
     return static_cast<uint32_t>((offset_in_slab * reciprocal) >> kDivisionShift);
+  }
+
+  // Does an object begin there? True for multiples of the size: their product with the inverse,
+  // turned right by the power of two, is the quotient; that of all others is larger than any (the
+  // same).
+  bool is_object(uint32_t offset_in_slab) const {
+    return std::rotr(offset_in_slab * inverse, twos) < objects_per_slab;
   }
 
   // Every object starts at a multiple of this power of two, in bytes.

@@ -95,6 +95,9 @@ class Heap {
   void* allocate(Cache* cache, ClassId id);
   void release(Cache* cache, ClassId id, void* object);
 
+  // Of what this thread freed last: reports and aborts if it is wrong.
+  void inspect(Cache& cache) { cache.inspect_all(supply_); }
+
   // For callers with business elsewhere: lets ageing go on as at a trip.
   void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
 

@@ -9,8 +9,9 @@
 namespace pktmalloc {
 
 enum class Misuse : uint8_t {
-  kDoubleFree,   // the object is already free
-  kNotAnObject,  // inside the class's area but not at the start of an object
+  kFreedAgain,   // the object is already free, and the present call frees it
+  kDoubleFree,   // the same, by the present call or an earlier one
+  kNotAnObject,  // inside the class's area but not at the start of an object; likewise
 };
 
 using MisuseHandler = void (*)(Misuse, uintptr_t pointer, size_t object_bytes);

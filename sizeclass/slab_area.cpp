@@ -85,17 +85,52 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want) {
   return got;
 }
 
+bool SlabArea::find(uintptr_t address, Place& place) const {
+  const auto [slab, offset] = place_.find(address);
+  const uint32_t object = class_.object_index(offset);
+  place = {static_cast<uint32_t>(slab), object};
+  return slab < fresh_.load(std::memory_order_relaxed) && object < class_.objects_per_slab &&
+         uint64_t{object} * class_.object_bytes == offset;
+}
+
+// A hash table finds those that are there twice; neighbours in a slab have entries of their own.
+void SlabArea::inspect(const uintptr_t* objects, uint32_t count) const {
+  if (count == 0) return;
+  uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
+  const uint32_t last = std::bit_ceil(8 * count) - 1;
+  memset(table, 0, last + size_t{1});
+  const SizeClass c = class_;  // a copy: a byte of the table might be anything, to the compiler
+  const uintptr_t base = place_.start_of(0);
+  const uintptr_t used = place_.start_of(fresh_.load(std::memory_order_relaxed)) - base;
+  const uintptr_t in_slab = (uintptr_t{1} << c.slab_shift) - 1;
+  const unsigned shift = std::bit_width(c.object_bytes) - 1U;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uintptr_t object = objects[i];
+    const uintptr_t distance = object - base;
+    if (distance >= used || !c.is_object(static_cast<uint32_t>(distance & in_slab))) [[unlikely]] {
+      report_misuse(Misuse::kNotAnObject, object, c.object_bytes);
+    }
+    uintptr_t entry = object >> shift;
+    while (const uint8_t other = table[entry & last]) {
+      if (objects[other - 1] == object) {
+        report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
+      }
+      ++entry;
+    }
+    table[entry & last] = static_cast<uint8_t>(i + 1);  // the last of 256 needs no number
+  }
+}
+
 void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
   mutex_.lock();
   for (uint32_t i = 0; i < count; ++i) {
-    const auto [slab, offset] = place_.find(slots[i]);
-    const uint32_t object = class_.object_index(offset);
-    if (slab >= fresh_.load(std::memory_order_relaxed) || object >= class_.objects_per_slab ||
-        uint64_t{object} * class_.object_bytes != offset) [[unlikely]] {
+    Place place;
+    if (!find(slots[i], place)) [[unlikely]] {
       mutex_.unlock();
       report_misuse(Misuse::kNotAnObject, slots[i], class_.object_bytes);
     }
-    Record& r = record(static_cast<uint32_t>(slab));
+    const auto [slab, object] = place;
+    Record& r = record(slab);
     uint64_t& word = r.bits[object / 64];
     const uint64_t bit = uint64_t{1} << (object % 64);
     if ((word & bit) != 0) [[unlikely]] {
@@ -103,7 +138,7 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
       report_misuse(Misuse::kDoubleFree, slots[i], class_.object_bytes);
     }
     word |= bit;
-    change_free(static_cast<uint32_t>(slab), r, r.free + 1);
+    change_free(slab, r, r.free + 1);
   }
   ++counts_.drains;
   counts_.drained += count;

@@ -56,6 +56,11 @@ class SlabArea {
   // Takes back slots[0..count). Reports and aborts on an object that is already free or is none.
   void drain(const uintptr_t* slots, uint32_t count);
 
+  // Reports and aborts on an object that is there twice or is none, but does not look whether it is
+  // in use. Takes no lock. `count` is at most kInspectMost.
+  static constexpr uint32_t kInspectMost = ClassTable::kRoundsLimit;
+  void inspect(const uintptr_t* objects, uint32_t count) const;
+
   // Is the address in a slab that may have objects in use? Takes no lock: for a live object the
   // answer does not change.
   bool holds(uintptr_t address) const {
@@ -133,6 +138,12 @@ class SlabArea {
     uint64_t free;
     uint64_t bits[1];  // objects_per_slab bits
   };
+  // An object's place among all of the area, without gaps; false: the address is no object's.
+  struct Place {
+    uint32_t slab;
+    uint32_t object;
+  };
+  bool find(uintptr_t address, Place& place) const;
   static size_t record_bytes(const SizeClass& size_class);
   static size_t set_bytes(uint32_t slabs);
 

@@ -42,6 +42,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"exceptions_across_allocations", {}},
     {"exec_keeps_the_environment", {}},
     {"exhausted_class_is_served_by_the_next_allocator", {{}, rlim_t{16} << 30}},
+    {"exit_in_a_signal_handler", {}},
     {"failed_realloc_leaves_the_block", {}},
     {"foreign_pointers_go_to_their_owner", {}},
     {"everything_at_once", {}},
@@ -128,6 +129,7 @@ const std::set<std::string> kRunElsewhere = {
     "ends_on_the_smallest_stack",          // small_stacks_test.cpp
     "double_free_of_many_is_told",         // failures_test.cpp
     "free_inside_an_object_is_told",       // failures_test.cpp
+    "free_of_what_never_was_is_told",      // failures_test.cpp
     "work_under_limits",                   // failures_test.cpp
     "hello",                               // options_test.cpp
     "is_read_from_outside",                // live_test.cpp, top_test.cpp

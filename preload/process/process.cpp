@@ -99,9 +99,22 @@ void after_fork_in_child() {
 
 [[noreturn]] void on_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes) {
   aborting = true;
-  const char* what =
-      misuse == Misuse::kDoubleFree ? "double free" : "free of a pointer inside an object";
-  message("%s: %#zx, class of %zu bytes", what, size_t{pointer}, object_bytes);
+  const auto* const p = reinterpret_cast<const void*>(pointer);
+  const char* const hint =
+      misuse == Misuse::kFreedAgain
+          ? ""
+          : "; an earlier call may be at fault: `pktmalloc run --checked` finds it";
+  const uintptr_t owner = heap.owner(p);
+  const uintptr_t object =
+      Heap::is_class(owner) ? heap.object_at(static_cast<ClassId>(owner), p) : 0;
+  if (misuse != Misuse::kNotAnObject) {
+    message("double free of %p, an object of up to %zu bytes%s", p, object_bytes, hint);
+  } else if (object != 0) {
+    message("free of %p, %zu bytes inside an object of up to %zu bytes%s", p,
+            size_t{pointer - object}, object_bytes, hint);
+  } else {
+    message("free of %p, which malloc never returned%s", p, hint);
+  }
   abort();
 }
 
@@ -152,6 +165,9 @@ __attribute__((constructor(101))) void on_load() {
 __attribute__((destructor)) void on_exit() {
   if (aborting) return;
   each_part_back(&Part::exit);
+  for (Cache* cache : {this_thread.cache, this_thread.release_cache}) {
+    if (cache != nullptr) heap.inspect(*cache);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The object is free twice when the magazines are drained into slabs. Prints its address.
-#include <malloc.h>
+// Found at the second call. Prints the address.
 #include <stdlib.h>
 
 #include "check.h"
@@ -11,7 +10,6 @@ int main(void) {
   fflush(stdout);
   free(object);
   free(object);
-  malloc_trim(0);
   CHECK(!"the double free was not found");
   return 0;
 }

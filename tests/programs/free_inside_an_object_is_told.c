@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prints the address.
-#include <malloc.h>
+// Found when the process ends. Prints the address.
 #include <stdlib.h>
 
 #include "check.h"
@@ -10,7 +9,5 @@ int main(void) {
   printf("%p\n", (void*)(object + 16));
   fflush(stdout);
   free(object + 16);
-  malloc_trim(0);
-  CHECK(!"the wrong pointer was not found");
-  return 0;
+  return 0;  // the test expects an abort
 }

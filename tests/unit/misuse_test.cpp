@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// What a cache notices of wrong frees, and when.
+#include "sizeclass/misuse.h"
+
+#include <sys/time.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include "tests/unit/child.h"
+#include "tests/unit/stock.h"
+
+using namespace pktmalloc;
+using namespace pktmalloc::test;
+
+namespace {
+
+enum Found { kNothing, kAgain, kDouble, kNoObject };
+
+void exit_with(Misuse misuse, uintptr_t, size_t) {
+  _exit(misuse == Misuse::kFreedAgain   ? kAgain
+        : misuse == Misuse::kDoubleFree ? kDouble
+                                        : kNoObject);
+}
+
+constexpr ClassId kOnly{0};
+constexpr size_t kMany = 1000;
+
+// A thread with many objects of one size.
+struct Thread {
+  explicit Thread(size_t bytes) : stock({bytes}, size_t{32} << 20) {
+    set_misuse_handler(exit_with);
+    for (size_t n = 0; n < kMany; ++n) objects.push_back(stock.allocate(*cache, kOnly));
+  }
+  void release(void* object) { stock.release(*cache, kOnly, object); }
+  void release_next(size_t count) {
+    for (; count > 0; --count) release(objects[next++]);
+  }
+
+  Stock stock;
+  std::unique_ptr<Cache> cache = std::make_unique<Cache>();
+  std::vector<void*> objects;
+  size_t next = 0;
+};
+
+template <typename Body>
+int found(size_t bytes, Body body) {
+  return end_of_child([&] {
+           Thread thread(bytes);
+           body(thread);
+           return kNothing;
+         })
+      .status;
+}
+
+}  // namespace
+
+TEST_CASE("a second free at once is found at the call, wherever the magazines stand") {
+  for (const size_t bytes : {16, 1536, 16384}) {
+    for (const size_t before : {0, 1, 2, 3, 7, 30, 31, 32, 33, 255, 256, 257, 700}) {
+      CAPTURE(bytes, before);
+      CHECK(found(bytes, [&](Thread& t) {
+              t.release_next(before);
+              void* const object = t.objects[t.next];
+              t.release_next(1);
+              t.release(object);
+            }) == kAgain);
+    }
+  }
+}
+
+TEST_CASE("a second free after a few others is found when the magazine leaves the thread") {
+  for (const size_t bytes : {16, 1536, 16384}) {
+    for (size_t before = 0; before < 500; before += 31) {
+      const size_t between = before % 12 + 1;
+      CAPTURE(bytes, before, between);
+      const auto twice = [&](Thread& t) {
+        t.release_next(before);
+        void* const object = t.objects[t.next];
+        t.release_next(1 + between);
+        t.release(object);
+      };
+      CHECK(found(bytes, [&](Thread& t) {
+              twice(t);
+              t.release_next(kMany - t.next);
+            }) == kDouble);
+      CHECK(found(bytes, [&](Thread& t) {
+              twice(t);
+              t.cache->flush(t.stock.supply);
+            }) == kDouble);
+      CHECK(found(bytes, [&](Thread& t) {
+              twice(t);
+              t.cache->inspect_all(t.stock.supply);
+            }) == kDouble);
+    }
+  }
+}
+
+TEST_CASE("what is no object is found when the magazine leaves the thread") {
+  for (const size_t bytes : {16, 48, 592, 1536, 16384}) {
+    for (const ptrdiff_t off : {ptrdiff_t{1}, ptrdiff_t{8}, ptrdiff_t{-1}, ptrdiff_t{20} << 20}) {
+      CAPTURE(bytes, off);
+      const auto wrong = [&](Thread& t) { t.release(static_cast<char*>(t.objects[500]) + off); };
+      CHECK(found(bytes, [&](Thread& t) {
+              wrong(t);
+              t.release_next(400);
+              t.release_next(kMany - 400);
+            }) == kNoObject);
+      CHECK(found(bytes, [&](Thread& t) {
+              wrong(t);
+              t.cache->inspect_all(t.stock.supply);
+            }) == kNoObject);
+    }
+  }
+}
+
+TEST_CASE("right frees in any order are found right") {
+  for (const size_t bytes : {16, 48, 592, 1536, 16384}) {
+    CAPTURE(bytes);
+    CHECK(found(bytes, [](Thread& t) {
+            // Objects whose numbers agree in many bits share entries of the table.
+            for (size_t step : {64, 128, 256}) {
+              for (size_t first = 0; first < step; ++first) {
+                for (size_t n = first; n < kMany; n += step) t.release(t.objects[n]);
+              }
+              t.cache->inspect_all(t.stock.supply);
+              for (void*& object : t.objects) object = t.stock.allocate(*t.cache, kOnly);
+            }
+          }) == kNothing);
+  }
+}
+
+namespace {
+Thread* interrupted = nullptr;
+}
+
+TEST_CASE("a cache that a signal finds half changed is not looked at") {
+  CHECK(found(1536, [](Thread& t) {
+          interrupted = &t;
+          signal(SIGALRM, [](int) { interrupted->cache->inspect_all(interrupted->stock.supply); });
+          const itimerval often = {{0, 20}, {0, 20}};
+          setitimer(ITIMER_REAL, &often, nullptr);
+          // Full and empty magazines change places all the time.
+          for (int round = 0; round < 3000; ++round) {
+            for (void* object : t.objects) t.release(object);
+            for (void*& object : t.objects) object = t.stock.allocate(*t.cache, kOnly);
+          }
+          signal(SIGALRM, SIG_IGN);
+        }) == kNothing);
+}
