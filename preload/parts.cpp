@@ -3,12 +3,14 @@
 #include <iterator>
 
 #include "preload/checked/checks_part.h"
+#include "preload/guard/sample_guard.h"
 #include "preload/observers/size_recording.h"
 #include "preload/observers/trace.h"
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/part.h"
 #include "preload/profile/profile.h"
+#include "preload/profile/sampler.h"
 #include "preload/reports/open_window.h"
 #include "preload/reports/report.h"
 #include "preload/reports/report_thread.h"
@@ -19,8 +21,8 @@ namespace pktmalloc {
 const Part* const parts[] = {
     &slow_path_part,  // the last to be unlocked: it frees
     &report_part,     // at exit behind all that it reports
-    &next_allocator_part, &window_part,  &background_part,
-    &reporter_part,       &profile_part, &sizes_part,
+    &next_allocator_part, &window_part,       &background_part, &reporter_part,
+    &profile_part,        &sample_guard_part, &sampler_part,    &sizes_part,
 #if PKTMALLOC_CHECKED
     &checks_part,
 #endif

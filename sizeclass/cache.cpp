@@ -45,9 +45,9 @@ void Cache::load(ClassId id, Line& line, Magazine* magazine) {
 void Cache::mark_after(ClassId id, uint64_t objects) {
   Line& line = lines_[index(id)];
   if (line.loaded == nullptr) return;
-  unstop(line);
   uintptr_t* const top = tops_[index(id)];
   if (objects >= static_cast<uint64_t>(top - line.loaded->slots())) return;
+  unstop(line);
   uintptr_t* const slot = top - objects;
   marks->slot[index(id)] = slot;
   marks->object[index(id)] = *slot;
@@ -93,7 +93,7 @@ void Cache::fetch_ahead(ClassId id, Line& line) {
   uintptr_t* const top = tops_[index(id)];
   const ptrdiff_t left = top - line.loaded->slots();
   fetch(top, std::min(left, 2 * kStep));
-  if (left > 2 * kStep && marks == nullptr) stop_at(line, top - kStep);
+  if (left > 2 * kStep) stop_at(line, top - kStep);
 }
 
 void* Cache::go_on(ClassId id, Line& line) {

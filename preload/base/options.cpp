@@ -193,6 +193,12 @@ bool parse_PROFILE_LEAKS(const char* value) {
   return parse_word(value, {"0", "1"}, parsed.profile_leaks);
 }
 
+bool parse_SAMPLE_GUARD(const char* value) {
+  static constexpr Unit kOnes[] = {{"", 1}};
+  parsed.sample_guard = 0;
+  return equal(value, "0") || parse_quantity(value, kOnes, 1, 1'000'000'000, parsed.sample_guard);
+}
+
 bool parse_CHECK(const char* value) {
   return parse_word(value, {"abort", "report"}, parsed.check_reports);
 }

@@ -35,8 +35,9 @@ struct Options {
   uint64_t profile_rate;
   StackWalk profile_stacks;
   bool profile_leaks;  // on stderr at exit
+  uint64_t sample_guard;  // one object in so many; 0: none
+  bool check_reports;     // reports a finding and goes on, instead of aborting
   // Of the checked library.
-  bool check_reports;  // reports and goes on, instead of aborting
   size_t quarantine_bytes;
   size_t guard_size;  // 0: none
 };

@@ -213,7 +213,7 @@ void load() {
   } else {
     load_unwinder();
     active = true;
-    sample(options().profile_rate, kHandlers);
+    sample(options().profile_rate, SampleUnit::kByte, kHandlers);
   }
 }
 
@@ -233,8 +233,6 @@ void unlock() AROUND_FORK {
 
 constinit const Part profile_part{
     .load = load,
-    .thread_start = sampler_attach,
-    .thread_exit = sampler_detach,
     .lock = lock,
     .unlock = unlock,
 };

@@ -34,7 +34,7 @@ double square_root(double x);
 // To the nearest whole number; 0 for negative numbers. Without libm for the same reason.
 uint64_t rounded(double x);
 
-// Includes the sampler's. The child of a fork keeps its parent's live samples and sums.
+// The child of a fork keeps its parent's live samples and sums.
 extern const Part profile_part;
 
 bool profiling();

@@ -19,7 +19,7 @@ bool sampling = false;
 struct Sampler {
   Cache::Marks marks{};
   uint64_t seen[kMaxClasses]{};     // allocations of the class already accounted for
-  double countdown[kMaxClasses]{};  // bytes to the next sample point; the last for what no class
+  double countdown[kMaxClasses]{};  // units to the next sample point; the last for what no class
                                     // serves
   uint64_t random = 0;
   ClassId due = kNoClass;  // of the sample under way
@@ -31,6 +31,7 @@ struct Sampler {
 namespace {
 
 double rate = 0;
+bool by_bytes = true;
 SampleHandlers handlers;
 
 // -ln(x) for 0 < x <= 1 without libm: the exponent, and for the rest twice the series of artanh,
@@ -61,11 +62,14 @@ void free_sampler(Sampler* sampler) { munmap(sampler, sizeof *sampler); }
 
 size_t object_bytes(ClassId id) { return heap.classes()[id].object_bytes; }
 
+size_t units(size_t bytes) { return by_bytes ? bytes : 1; }
+size_t units(ClassId id) { return units(object_bytes(id)); }
+
 // Brings the class's countdown up to date with what the cache has handed out.
 void account(Sampler& sampler, ClassId id) {
   const uint64_t allocated = this_thread.cache->allocated(id);
   uint64_t& seen = sampler.seen[index(id)];
-  sampler.countdown[index(id)] -= static_cast<double>((allocated - seen) * object_bytes(id));
+  sampler.countdown[index(id)] -= static_cast<double>((allocated - seen) * units(id));
   seen = allocated;
 }
 
@@ -93,21 +97,16 @@ double Sampler::next_distance() {
   return rate * minus_log((static_cast<double>(bits) + 1) * 0x1p-53);
 }
 
-void sample(uint64_t bytes, const SampleHandlers& what) {
-  rate = static_cast<double>(bytes);
-  handlers = what;
-  sampling = true;
-  if (this_thread.cache == nullptr) return;
-  sampler_attach();
-  publish(this_thread.cache);
-}
+namespace {
 
-void sampler_attach() {
+void attach() {
   if (!sampling) return;
   Sampler* const sampler = new_sampler();
   if (sampler == nullptr) return;
-  this_thread.release_cache = heap.attach_second();
-  if (this_thread.release_cache == nullptr) return free_sampler(sampler);
+  if (by_bytes) {
+    this_thread.release_cache = heap.attach_second();
+    if (this_thread.release_cache == nullptr) return free_sampler(sampler);
+  }
   Cache& cache = *this_thread.cache;
   cache.marks = &sampler->marks;
   for (unsigned i = 0; i < kMaxClasses; ++i) {
@@ -118,7 +117,7 @@ void sampler_attach() {
   for (unsigned i = 0; i < heap.classes().count(); ++i) sample_mark(static_cast<ClassId>(i), true);
 }
 
-void sampler_detach() {
+void detach() {
   if (!sampling) return;
   if (Cache* const second = this_thread.release_cache) heap.detach_second(second);
   this_thread.release_cache = nullptr;
@@ -131,6 +130,18 @@ void sampler_detach() {
   free_sampler(sampler);
 }
 
+}  // namespace
+
+void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
+  rate = static_cast<double>(mean);
+  by_bytes = unit == SampleUnit::kByte;
+  handlers = what;
+  sampling = true;
+  if (this_thread.cache == nullptr) return;
+  attach();
+  publish(this_thread.cache);
+}
+
 bool sample_due(ClassId id, size_t bytes) {
   Sampler* const sampler = this_thread.sampler;
   if (sampler == nullptr) return false;
@@ -140,10 +151,11 @@ bool sample_due(ClassId id, size_t bytes) {
     bytes = object_bytes(id);
     account(*sampler, id);
   }
-  if (countdown > static_cast<double>(bytes)) {
+  const auto weight = static_cast<double>(units(bytes));
+  if (countdown > weight) {
     if (id == kNoClass) {
-      countdown -= static_cast<double>(bytes);  // the cache counts the others
-    } else {
+      countdown -= weight;  // the cache counts the others
+    } else if (by_bytes) {
       heap.trade(*this_thread.cache, id, *this_thread.release_cache);
     }
     return false;
@@ -157,9 +169,9 @@ bool sample_due(ClassId id, size_t bytes) {
 void sample_mark(ClassId id, bool served) {
   Sampler* const sampler = this_thread.sampler;
   if (sampler == nullptr || id == kNoClass) return;
-  if (!served) sampler->countdown[index(id)] -= static_cast<double>(object_bytes(id));
+  if (!served) sampler->countdown[index(id)] -= static_cast<double>(units(id));
   account(*sampler, id);
-  const double objects = sampler->countdown[index(id)] / static_cast<double>(object_bytes(id));
+  const double objects = sampler->countdown[index(id)] / static_cast<double>(units(id));
   this_thread.cache->mark_after(id, static_cast<uint64_t>(std::max(objects, 0.0)));
 }
 
@@ -174,5 +186,7 @@ void sample_taken(void* p, size_t bytes, Site site) {
 bool sample_released(void* p, Sample& sample) { return handlers.released(p, sample); }
 
 void sample_kept(void* p, const Sample& sample) { handlers.kept(p, sample); }
+
+constinit const Part sampler_part{.thread_start = attach, .thread_exit = detach};
 
 }  // namespace pktmalloc

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Sampler: chooses the allocations for the heap profile, without a look at the others.
+// Sampler: chooses allocations for the heap profile or the sampled guard, without a look at the
+// others.
 //
-// Sample points are a Poisson process over the bytes handed out: each byte is one with probability
-// 1/rate, so a size's probability is 1 - exp(-bytes/rate) (like tcmalloc's and jemalloc's
-// profiles). Bytes handed out are those of the object; in a class, the class's size. Every class of
-// every thread has its own process; together they are one.
+// Sample points are a Poisson process over what is handed out. For the profile that is bytes: each
+// is a point with probability 1/rate, so a size's probability is 1 - exp(-bytes/rate) (like
+// tcmalloc's and jemalloc's profiles). Bytes handed out are those of the object; in a class, the
+// class's size. For the guard it is objects. Every class of every thread has its own process;
+// together they are one.
 //
 // The fast path has no countdown. Instead the thread's loaded magazine is marked: kEmptyMark
 // replaces the object whose allocation will cross the next sample point (Cache::mark_after), so
-// just that call reaches the slow path. This needs allocations to walk down the magazine, so while
-// sampling, a thread releases into a second cache, which meets the first one in the depot. The next
-// allocator serves samples: their frees then reach the slow path too, and no others do.
+// just that call reaches the slow path. The next allocator or the guard serves samples: their frees
+// then reach the slow path too, and no others do.
+//
+// That is exact if allocations walk down the magazine. So for the profile a thread releases into a
+// second cache, which meets the first one in the depot. The guard needs no exactness and does
+// without: there a mark that the thread does not reach, because it hovers above, is made up for at
+// its next trip.
 //
 // A thread without sampler or second cache, because the system refused it, has no samples. Nor does
 // a thread before it has a cache or after it has given it back.
@@ -19,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/process/part.h"
 #include "preload/stacks/stacks.h"
 #include "sizeclass/class_id.h"
 
@@ -44,20 +51,21 @@ struct SampleHandlers {
   void (*kept)(void* p, const Sample& sample);
 };
 
-// At load, before the program has a second thread. `rate` in bytes; 1: every allocation.
-void sample(uint64_t rate, const SampleHandlers& handlers);
+enum class SampleUnit : uint8_t { kByte, kObject };
 
-// How likely an object of this size is sampled: 1 - exp(-bytes/rate).
+// At load, before the program has a second thread. One sample in `rate` units on average; 1: every
+// allocation.
+void sample(uint64_t rate, SampleUnit unit, const SampleHandlers& handlers);
+
+// With units of bytes: how likely an object of this size is sampled: 1 - exp(-bytes/rate).
 double sample_probability(size_t bytes);
 
 extern bool sampling __attribute__((visibility("hidden")));
 
-// For process.cpp, when `sampling`: the calling thread has got its cache, or loses it.
-void sampler_attach();
-void sampler_detach();
+extern const Part sampler_part;
 
 // For slow_path.cpp, when `sampling`. Before an allocation in the thread's own cache: true if it is
-// a sample; then the next allocator serves it and sample_taken() follows.
+// a sample; then somebody else serves it and sample_taken() follows.
 bool sample_due(ClassId id, size_t bytes);
 // After an allocation for which sample_due() was asked. Not served: the class is exhausted, and the
 // next allocator serves it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "preload/guard/sample_guard.h"
 #include "preload/observers/observer.h"
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
@@ -41,14 +42,17 @@ void* sampled(Site site, void* p, size_t bytes) {
 // An object of the class that find() names; or nullptr, after counting why there is none, the first
 // time.
 template <typename Find>
-void* try_classes(size_t bytes, PassReason otherwise, bool again, Find find) {
+void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool again, Find find) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
   const ClassId id = find();
   if (sampling && sample_due(id, bytes)) [[unlikely]] {
-    this_thread.sampled = true;
-    sample_mark(id, true);
-    return nullptr;
+    void* const p = allocate_guarded(bytes, alignment);
+    if (p != nullptr || guarded_bytes == 0) {
+      this_thread.sampled = true;
+      sample_mark(id, true);
+      return p;
+    }
   }
   if (id == kNoClass) {
     if (again) return nullptr;
@@ -80,7 +84,7 @@ void* retry_if_refused(size_t bytes, Attempt attempt) {
 
 void* find_object(size_t bytes) {
   return retry_if_refused(bytes, [=](bool again) {
-    void* q = try_classes(bytes, PassReason::kClassOff, again,
+    void* q = try_classes(bytes, 1, PassReason::kClassOff, again,
                           [&] { return heap.classes().find(bytes); });
     return q != nullptr ? q : next_allocator().allocate(bytes);
   });
@@ -98,7 +102,7 @@ void* allocate_slow(size_t bytes) {
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
   void* p = retry_if_refused(bytes, [=](bool again) {
-    void* q = try_classes(bytes, PassReason::kClassOff, again,
+    void* q = try_classes(bytes, 1, PassReason::kClassOff, again,
                           [&] { return heap.classes().find(bytes); });
     return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
   });
@@ -109,7 +113,7 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
   void* p = retry_if_refused(bytes, [=](bool again) {
-    void* q = try_classes(bytes, PassReason::kTooAligned, again,
+    void* q = try_classes(bytes, alignment, PassReason::kTooAligned, again,
                           [&] { return heap.classes().find_aligned(bytes, alignment); });
     if (q != nullptr) return q;
     return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
@@ -121,8 +125,10 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
 
 namespace {
 
-// May change errno.
-void release_told(void* p) {
+// May change errno. `site`: where the program frees it.
+void release_told(void* p, Site site) {
+  if (is_guarded(p)) [[unlikely]]
+    return release_guarded(p, site);
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) {
     if (this_thread.forking) {
@@ -154,11 +160,13 @@ void release_slow(void* p) {
   const KeepErrno keep;
   if (observing) [[unlikely]]
     tell_released(p);
-  release_told(p);
+  release_told(p, this_site());
 }
 
 size_t usable_size(void* p) {
   if (p == nullptr) return 0;
+  if (is_guarded(p)) [[unlikely]]
+    return guarded_size(p, this_site());
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   return next_allocator().usable_size(p);
@@ -174,7 +182,7 @@ void* move_observed(void* p, size_t old_bytes, size_t bytes) {
   memcpy(moved, p, std::min(old_bytes, bytes));
   tell_resized(p, moved, bytes, false);
   sampled(this_site(), moved, bytes);
-  release_told(p);
+  release_told(p, this_site());
   return moved;
 }
 
@@ -202,6 +210,8 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
 }  // namespace
 
 void* reallocate_foreign(void* p, size_t bytes) {
+  if (is_guarded(p)) [[unlikely]]
+    return reallocate_into_pool(p, guarded_size(p, this_site()), bytes);
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner))
     return resizes_in_place(owner, bytes) ? p : reallocate_pooled(p, bytes);

@@ -28,6 +28,7 @@ ROOMS = {
         "checked",
         "serving",
         "reports",
+        "guard",
         "observers profile",
         "stacks",
         "process",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/finding.h"
+#include "preload/stacks/finding.h"
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +14,7 @@
 #include "preload/stacks/symbols.h"
 #include "sizeclass/keep_errno.h"
 
-namespace pktmalloc::checked {
+namespace pktmalloc {
 namespace {
 
 // In report mode: a fault in a loop should not fill the disk.
@@ -41,19 +42,14 @@ void write_stack(Writer& out, const Demangler& demangler, const char* title, Sta
   }
 }
 
-}  // namespace
-
-void tell(StackId now, const Facts& object, const char* format, ...) {
+void write_finding(StackId now, const Facts& object, const char* format, va_list arguments) {
   if (telling) return;
   const unsigned number = findings.fetch_add(1, std::memory_order_relaxed);
   if (number >= kMostFindings) return;
   telling = true;
   const KeepErrno keep_errno;
   char what[300];
-  va_list arguments;
-  va_start(arguments, format);
   vsnprintf(what, sizeof what, format, arguments);
-  va_end(arguments);
 
   char buffer[1000];
   const int fd = kept_stderr();
@@ -71,8 +67,24 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   write_stack(out, demangler, "first freed in", object.freed_at);
   if (number + 1 == kMostFindings) out.print("pktmalloc: further findings are not told\n");
   out.finish();
-  if (!options().check_reports) abort();
   telling = false;
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace
+
+void tell(StackId now, const Facts& object, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  write_finding(now, object, format, arguments);
+  va_end(arguments);
+  if (!telling && !options().check_reports) abort();
+}
+
+void tell_fault(StackId now, const Facts& object, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  write_finding(now, object, format, arguments);
+  va_end(arguments);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Fault signal: SIGSEGV, shared with the program. The library's handler looks at a fault first and
+// then does what the program wanted: calls its handler, with its mask and on its stack, or lets the
+// default action end it at the faulting instruction. exports/signal_action.cpp brings the program's
+// wishes here, so the program always finds what it set itself.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+namespace pktmalloc {
+
+// At load. `look` is asked for every fault of memory access; true: the access may be tried again.
+// It runs in the handler.
+void watch_faults(bool (*look)(uintptr_t address, uintptr_t pc, bool writes));
+
+// Is the signal shared?
+bool shares_signal(int signal);
+
+// As sigaction() for that signal. Signal-safe.
+int set_shared_action(const struct sigaction* action, struct sigaction* former);
+
+}  // namespace pktmalloc

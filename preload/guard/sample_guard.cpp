@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+#include "preload/guard/sample_guard.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "preload/base/mapping.h"
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/guard/fault_signal.h"
+#include "preload/process/heap.h"
+#include "preload/profile/sampler.h"
+#include "preload/stacks/finding.h"
+#include "sizeclass/clock.h"
+#include "sizeclass/keep_errno.h"
+#include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
+
+namespace pktmalloc {
+namespace {
+
+// Two or three mappings a slot, out of the 65,530 that a process has by default.
+constexpr uint32_t kSlots = 1024;
+constexpr size_t kDataBytes = size_t{64} << 10;
+constexpr size_t kMostLiveBytes = size_t{16} << 20;
+constexpr size_t kAlignment = 16;
+constexpr uint8_t kPattern = 0xCE;
+constexpr size_t kStackBytes = size_t{64} << 20;  // of addresses
+
+enum class State : uint32_t { kUnused, kChanging, kLive, kFreed };
+
+struct Slot {
+  std::atomic<State> state;
+  StackId allocated_at;
+  std::atomic<StackId> freed_at;
+  uintptr_t user;
+  size_t bytes;
+};
+
+Slot* slots = nullptr;
+size_t slot_bytes = 0;
+constinit std::atomic<uint32_t> turn = 0;
+constinit std::atomic<size_t> live_bytes = 0;  // of pages
+
+uintptr_t data_of(const Slot& slot) {
+  return guarded_begin + static_cast<size_t>(&slot - slots) * slot_bytes;
+}
+
+Slot& slot_of(uintptr_t p) { return slots[(p - guarded_begin) / slot_bytes]; }
+
+// The accessible pages of an object.
+struct Pages {
+  explicit Pages(const Slot& slot)
+      : begin(slot.user & ~(memory::page_bytes() - 1)),
+        end(round_up(slot.user + slot.bytes, memory::page_bytes())) {}
+  void* start() const { return reinterpret_cast<void*>(begin); }
+  size_t bytes() const { return end - begin; }
+  const uintptr_t begin, end;
+};
+
+Facts facts_of(const Slot& slot) {
+  return {reinterpret_cast<void*>(slot.user), slot.bytes, slot.allocated_at,
+          slot.freed_at.load(std::memory_order_relaxed)};
+}
+
+// Two stretches: before the object and behind it.
+void fill_edges(const Slot& slot, const Pages& pages) {
+  memset(pages.start(), kPattern, slot.user - pages.begin);
+  const uintptr_t end = slot.user + slot.bytes;
+  memset(reinterpret_cast<void*>(end), kPattern, pages.end - end);
+}
+
+void check_edges(const Slot& slot, const Pages& pages, StackId now) {
+  const auto intact = [](uintptr_t p) { return *reinterpret_cast<const uint8_t*>(p) == kPattern; };
+  const uintptr_t end = slot.user + slot.bytes;
+  uintptr_t before = slot.user, behind = end;
+  while (before > pages.begin && intact(before - 1)) --before;
+  while (behind < pages.end && intact(behind)) ++behind;
+  const Facts facts = facts_of(slot);
+  if (before > pages.begin) {
+    tell(now, facts,
+         "write before the start of %p, an object of %zu bytes: byte -%zu, found when it is freed",
+         facts.user, facts.bytes, slot.user - before + 1);
+  }
+  if (behind < pages.end) {
+    tell(now, facts,
+         "write past the end of %p, an object of %zu bytes: byte %zu, found when it is freed",
+         facts.user, facts.bytes, behind - slot.user);
+  }
+}
+
+// To guard an object takes 5 us for two system calls and a page, 40 us in a process with several
+// threads, whose processors all must hear of it. So that this takes at most 1 % of a processor,
+// however often a program allocates, there are 250 a second at most, and 25 of them at once. Who
+// asks for one object in fewer than kUnbounded wants all there are.
+constexpr uint64_t kUnbounded = 100;
+constexpr uint64_t kEachUs = 4000;
+constexpr uint64_t kAtOnceUs = 100'000;
+constinit std::atomic<uint64_t> paid_until_us = 0;
+
+bool may_take() {
+  if (options().sample_guard < kUnbounded) return true;
+  const uint64_t now = clock_ms() * 1000;
+  uint64_t until = paid_until_us.load(std::memory_order_relaxed);
+  do {
+    if (until > now + kAtOnceUs) return false;
+  } while (!paid_until_us.compare_exchange_weak(until, std::max(until, now) + kEachUs,
+                                                std::memory_order_relaxed));
+  return true;
+}
+
+// A slot to use, in state kChanging; `was` is its state before.
+Slot* take_slot(State& was) {
+  for (uint32_t tries = 0; tries < kSlots; ++tries) {
+    // Not the first slot: nothing inaccessible lies before it.
+    Slot& slot = slots[1 + turn.fetch_add(1, std::memory_order_relaxed) % (kSlots - 1)];
+    was = slot.state.load(std::memory_order_relaxed);
+    if ((was == State::kUnused || was == State::kFreed) &&
+        slot.state.compare_exchange_strong(was, State::kChanging, std::memory_order_acquire)) {
+      return &slot;
+    }
+  }
+  return nullptr;
+}
+
+// Reports a pointer that is not the start of a live object. `what` happens to it.
+void tell_wrong(const char* what, uintptr_t p, StackId now) {
+  const Slot& slot = slot_of(p);
+  const State state = slot.state.load(std::memory_order_acquire);
+  const Facts facts = facts_of(slot);
+  const auto* const pointer = reinterpret_cast<const void*>(p);
+  if (state == State::kFreed && p == slot.user) {
+    const bool frees = strcmp(what, "free") == 0;
+    tell(now, facts, "%s of %p, an object of %zu bytes%s", frees ? "double free" : what, pointer,
+         facts.bytes, frees ? "" : " that is freed");
+  } else if (state == State::kUnused) {
+    tell(now, {}, "%s of %p, which malloc never returned", what, pointer);
+  } else {
+    const bool inside = p >= slot.user;
+    tell(now, facts, "%s of %p, %zu bytes %s %p, an object of %zu bytes%s", what, pointer,
+         inside ? p - slot.user : slot.user - p, inside ? "from the start of" : "before",
+         facts.user, facts.bytes, state == State::kFreed ? " that is freed" : "");
+  }
+}
+
+// The object that an access there was meant for: the nearest one, because a guard page lies between
+// two slots. nullptr: neither was ever used.
+const Slot* nearest(uintptr_t fault) {
+  const Slot* best = nullptr;
+  size_t least = ~size_t{0};
+  Slot& here = slot_of(fault);
+  for (const Slot* slot = &here; slot <= &here + 1 && slot < slots + kSlots; ++slot) {
+    const State state = slot->state.load(std::memory_order_acquire);
+    if (state != State::kLive && state != State::kFreed) continue;
+    const uintptr_t end = slot->user + slot->bytes;
+    const size_t distance = fault < slot->user ? slot->user - fault : fault < end ? 0 : fault - end;
+    if (distance < least) {
+      least = distance;
+      best = slot;
+    }
+  }
+  return best;
+}
+
+bool on_fault(uintptr_t fault, uintptr_t pc, bool writes) {
+  if (fault - guarded_begin >= guarded_bytes) return false;
+  const Slot* const slot = nearest(fault);
+  if (slot == nullptr) return false;
+  const bool freed = slot->state.load(std::memory_order_relaxed) == State::kFreed;
+  const Facts facts = facts_of(*slot);
+  const char* const what = writes ? "write" : "read";
+  const char* const state = freed ? " that is freed" : "";
+  const StackId now = capture_interrupted(pc);
+  if (fault < slot->user) {
+    tell_fault(now, facts, "%s before the start of %p, an object of %zu bytes%s: byte -%zu", what,
+               facts.user, facts.bytes, state, slot->user - fault);
+  } else if (fault < slot->user + slot->bytes) {
+    tell_fault(now, facts, "%s after free of byte %zu of %p, an object of %zu bytes", what,
+               fault - slot->user, facts.user, facts.bytes);
+  } else {
+    tell_fault(now, facts, "%s past the end of %p, an object of %zu bytes%s: byte %zu", what,
+               facts.user, facts.bytes, state, fault - slot->user);
+  }
+  if (!options().check_reports) return false;
+  const size_t page = memory::page_bytes();
+  return memory::commit(reinterpret_cast<void*>(fault & ~(page - 1)), page);
+}
+
+void taken(void* p, const Sample&, Site site) {
+  if (!is_guarded(p)) return;
+  const KeepErrno keep;
+  slot_of(reinterpret_cast<uintptr_t>(p)).allocated_at = capture(site);
+}
+
+constexpr SampleHandlers kHandlers{taken, [](void*, Sample&) { return false; },
+                                   [](void*, const Sample&) {}};
+
+}  // namespace
+
+void* allocate_guarded(size_t bytes, size_t alignment) {
+  if (guarded_bytes == 0 || bytes > kDataBytes || alignment > memory::page_bytes()) return nullptr;
+  if (!may_take()) return nullptr;
+  const KeepErrno keep;
+  State was;
+  Slot* const slot = take_slot(was);
+  if (slot == nullptr) return nullptr;
+  const uintptr_t data = data_of(*slot);
+  const uint64_t random =
+      (guarded_begin + turn.load(std::memory_order_relaxed)) * 0x9E3779B97F4A7C15;
+  const bool at_begin = bytes > 0 && random >> 63 != 0;
+  const Slot former{{}, slot->allocated_at, {}, slot->user, slot->bytes};
+  slot->bytes = bytes;
+  slot->user =
+      at_begin ? data : data + kDataBytes - round_up(bytes, std::max(alignment, kAlignment));
+  const Pages pages(*slot);
+  const size_t live = live_bytes.fetch_add(pages.bytes(), std::memory_order_relaxed);
+  if (live + pages.bytes() > kMostLiveBytes || !memory::commit(pages.start(), pages.bytes())) {
+    live_bytes.fetch_sub(pages.bytes(), std::memory_order_relaxed);
+    slot->user = former.user;
+    slot->bytes = former.bytes;
+    slot->state.store(was, std::memory_order_release);
+    return nullptr;
+  }
+  fill_edges(*slot, pages);
+  slot->allocated_at = 0;
+  slot->freed_at.store(0, std::memory_order_relaxed);
+  slot->state.store(State::kLive, std::memory_order_release);
+  return reinterpret_cast<void*>(slot->user);
+}
+
+void release_guarded(void* p, Site site) {
+  const KeepErrno keep;
+  Slot& slot = slot_of(reinterpret_cast<uintptr_t>(p));
+  const StackId now = capture(site);
+  State live = State::kLive;
+  if (slot.user != reinterpret_cast<uintptr_t>(p) ||
+      !slot.state.compare_exchange_strong(live, State::kChanging, std::memory_order_acquire)) {
+    tell_wrong("free", reinterpret_cast<uintptr_t>(p), now);
+    return;
+  }
+  const Pages pages(slot);
+  check_edges(slot, pages, now);
+  slot.freed_at.store(now, std::memory_order_relaxed);
+  // If the system refuses, the pages stay accessible until the slot is used again.
+  memory::decommit(pages.start(), pages.bytes());
+  live_bytes.fetch_sub(pages.bytes(), std::memory_order_relaxed);
+  slot.state.store(State::kFreed, std::memory_order_release);
+}
+
+size_t guarded_size(void* p, Site site) {
+  const Slot& slot = slot_of(reinterpret_cast<uintptr_t>(p));
+  if (slot.user == reinterpret_cast<uintptr_t>(p) &&
+      slot.state.load(std::memory_order_acquire) == State::kLive) {
+    return slot.bytes;
+  }
+  const KeepErrno keep;
+  tell_wrong("use", reinterpret_cast<uintptr_t>(p), capture(site));
+  return 0;
+}
+
+namespace {
+
+bool start_slots() {
+  slot_bytes = kDataBytes + memory::page_bytes();
+  slots = static_cast<Slot*>(map_lazily(kSlots * sizeof *slots));
+  if (slots == nullptr) return false;
+  void* const region = memory::reserve(kSlots * slot_bytes, memory::page_bytes());
+  if (region == nullptr) return false;
+  guarded_begin = reinterpret_cast<uintptr_t>(region);
+  guarded_bytes = kSlots * slot_bytes;
+  return true;
+}
+
+void load() {
+  if (options().sample_guard == 0 || PKTMALLOC_CHECKED) return;
+  if (sampling) {
+    message("PKTMALLOC_SAMPLE_GUARD does nothing beside PKTMALLOC_PROFILE");
+  } else if (!heap.started() || !start_slots()) {
+    message("PKTMALLOC_SAMPLE_GUARD does nothing here: the system refused the address space");
+  } else {
+    start_stacks(kStackBytes);
+    load_unwinder();
+    watch_faults(on_fault);
+    sample(options().sample_guard, SampleUnit::kObject, kHandlers);
+  }
+}
+
+}  // namespace
+
+constinit const Part sample_guard_part{
+    .load = load,
+    .lock =
+        [] {
+          if (guarded_bytes != 0) stop_unwinding();
+        },
+    .unlock =
+        [] {
+          if (guarded_bytes != 0) allow_unwinding();
+        },
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Sample guard: PKTMALLOC_SAMPLE_GUARD=N lets one object in N, on average, lie alone, with
+// inaccessible pages on both sides, and makes its own pages inaccessible when it is freed
+// (GWP-ASan: Serebryany et al. 2023). So the very instruction that reads or writes beyond it, or
+// after its free, is reported, and so are wrong frees of it.
+//
+//     | data: up to 64 KiB, only the object's pages are accessible | guard page |    a slot
+//
+// An object lies at the end of its slot's data, rounded up to its alignment, or at random at the
+// beginning. What is left of its pages holds a pattern, which its free checks.
+//
+// The sampler chooses; there are kSlots slots, which are reused in turn, so freed objects stay
+// inaccessible as long as that allows. At most kSlots objects and 16 MiB live here. Slots change
+// owners by atomic exchange: no lock, in signal handlers and between fork's handlers too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/process/part.h"
+#include "preload/stacks/stacks.h"
+
+namespace pktmalloc {
+
+extern const Part sample_guard_part;
+
+inline constinit uintptr_t guarded_begin = 0;
+inline constinit uintptr_t guarded_bytes = 0;  // 0: off
+inline bool is_guarded(const void* p) {
+  return reinterpret_cast<uintptr_t>(p) - guarded_begin < guarded_bytes;
+}
+
+// nullptr: too large, too aligned, no free slot, or no memory.
+void* allocate_guarded(size_t bytes, size_t alignment);
+
+// For is_guarded(p). They report what is not the start of a live object, and after that do nothing.
+void release_guarded(void* p, Site site);
+size_t guarded_size(void* p, Site site);  // as requested; 0: reported
+
+}  // namespace pktmalloc
