@@ -125,7 +125,8 @@ def measured(program, kinds, library, path):
 
 
 def read_golden():
-    """What a line is of -> its text: "sizes", "kind NAME", "version LIBRARY", "LIBRARY KIND"."""
+    """What a line is of -> its text: "sizes", "kind NAME", "version LIBRARY", "LIBRARY KIND", and for the test
+    "ours LIBRARY": its file and environment."""
     return dict(line.split(": ", 1) for line in GOLDEN.read_text().splitlines())
 
 
@@ -134,6 +135,8 @@ def write_golden(found, kinds):
     lines |= {f"kind {name}": what for name, (_, what) in kinds.items()}
     known = (read_golden() if GOLDEN.exists() else {}) | found
     for library in LIBRARIES:
+        if library.is_ours:
+            lines[f"ours {library.name}"] = " ".join([library.file, *map("=".join, library.environment.items())])
         for line in (f"version {library.name}", *(f"{library.name} {kind}" for kind in kinds)):
             if line in known:
                 lines[line] = known[line]
