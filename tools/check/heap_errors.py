@@ -64,19 +64,21 @@ LIBRARIES = [
 def at_hand(build, names):
     """(Library, path, version) of each that is there."""
     peers = allocators.packaged_peers({}) | allocators.newest_peers(f"{build}/peers", {})
+    libc_version = os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
     for library in LIBRARIES:
         if names and library.name not in names:
             continue
-        paths = [f"{build}/{library.file}", *(f"{folder}/{library.file}" for folder in allocators.LIBRARY_FOLDERS)]
-        path = next((path for path in paths if library.file and os.path.isfile(path)), None)
+        folders = [os.path.abspath(build)] if library.is_ours else allocators.LIBRARY_FOLDERS
+        path = next((f"{folder}/{library.file}" for folder in folders
+                     if library.file and os.path.isfile(f"{folder}/{library.file}")), None)
         if not library.file:
-            yield library, "", os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
+            yield library, "", libc_version
         elif library.file in peers:
             yield library, peers[library.file].library, peers[library.file].version
         elif path and library.is_ours:
-            yield library, os.path.abspath(path), allocators.own_version(os.path.abspath(path)).rstrip(",")
+            yield library, path, allocators.own_version(path).rstrip(",")
         elif path:
-            yield library, path, allocators.package_version(path) or os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
+            yield library, path, allocators.package_version(path) or libc_version
         elif names:
             sys.exit(f"{library.name}: {library.file} is not there")
 
