@@ -86,6 +86,13 @@ $(TESTS)/bin/%-checked: tests/checked/%.cpp
 	$(call say,TEST)
 	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) -Wno-free-nonheap-object $< -o $@
 -include $(CHECKED_PROGRAMS:%=%.d)
+# The one that commits the error it is told.
+HEAP_ERROR := $(TESTS)/bin/heap_error-plain
+$(HEAP_ERROR): tests/errors/heap_error.cpp
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) $< -o $@
+-include $(HEAP_ERROR).d
 # Small libraries that programs load.
 PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests/plugins/*.cpp))
 $(TESTS)/plugins/%.so: tests/plugins/%.cpp
@@ -103,6 +110,7 @@ $(OUTSIDE_SUITES:%=$(TESTS)/%): | $(LIBRARIES) $(PROGRAM_NAMES:%=$(TESTS)/bin/%-
   $(CHECKED_PROGRAMS) $(PLUGINS)
 $(OTHERS:%=$(TESTS)/%): | $(COMMAND) $(foreach way,shared static,$(LINKED:%=$(TESTS)/bin/%-$(way)))
 $(TESTS)/programs: | $(PROGRAMS)
+$(TESTS)/heap_errors: | $(HEAP_ERROR)
 
 .PHONY: tests
 tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT

@@ -21,8 +21,8 @@ namespace pktmalloc {
 namespace {
 
 // Two or three mappings a slot, out of the 65,530 that a process has by default.
-constexpr uint32_t kSlots = 1024;
-constexpr size_t kDataBytes = size_t{64} << 10;
+constexpr uint32_t kSlots = 4096;
+constexpr size_t kDataBytes = size_t{256} << 10;  // what the pool serves
 constexpr size_t kMostLiveBytes = size_t{16} << 20;
 constexpr size_t kAlignment = 16;
 constexpr uint8_t kPattern = 0xCE;

@@ -4,7 +4,7 @@
 // (GWP-ASan: Serebryany et al. 2023). So the very instruction that reads or writes beyond it, or
 // after its free, is reported, and so are wrong frees of it.
 //
-//     | data: up to 64 KiB, only the object's pages are accessible | guard page |    a slot
+//     | data: up to 256 KiB, only the object's pages are accessible | guard page |    a slot
 //
 // An object lies at the end of its slot's data, rounded up to its alignment, or at random at the
 // beginning. What is left of its pages holds a pattern, which its free checks.

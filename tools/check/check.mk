@@ -31,6 +31,13 @@ check-docs:  ## the documents' tables and the glossary agree with the .def files
 docs:  ## write the generated parts of the documents anew
 	$(PYTHON) tools/check/docs.py
 
+# ONLY names the libraries to run; the verdicts of the others stay.
+ONLY ?=
+.PHONY: heap-errors
+heap-errors: $(LIBRARIES) $(HEAP_ERROR)  ## tries heap errors under every allocator and writes docs/heap_errors.md anew (ONLY="pktmalloc checked")
+	$(PYTHON) tools/check/heap_errors.py $(BUILD) --update $(ONLY:%=--library %)
+	$(MAKE) --no-print-directory docs
+
 .PHONY: check-tidy
 check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(CHECKED_SOURCES))  ## clang-tidy, with what each lock guards
 

@@ -4,7 +4,8 @@
 
 Without an option writes the generated parts of the documents anew, each between a pair of marks such
 as "options begin" and "options end": the table of options from preload/contract/options.def, the
-figures from tools/bench/published.json (written by `make bench-publish`). With --check changes nothing
+figures from tools/bench/published.json (written by `make bench-publish`), verdicts from
+tests/golden/heap_errors.txt (by `make heap-errors`). With --check changes nothing
 and fails where a part is out of date, where docs/statistics.md does not define a key of
 preload/contract/statistics.def, docs/conformance.md names a program that is not in tests/programs, or
 docs/concurrency.md lacks a lock's rank or an atomic of the library.
@@ -13,6 +14,8 @@ import json
 import pathlib
 import re
 import sys
+
+import heap_errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
@@ -124,6 +127,8 @@ GENERATED = {
     "docs/options.md": {"options": option_table},
     "docs/benchmarks.md": {"targets": targets_table, "figures": figures_table,
                            "results": results_table},
+    "docs/heap_errors.md": {"verdicts": lambda: heap_errors.table(1), "others": lambda: heap_errors.table(2),
+                            "kinds": heap_errors.kinds_table},
 }
 
 
