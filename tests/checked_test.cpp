@@ -156,8 +156,8 @@ TEST_CASE("preloaded under a program linked with the normal library it takes tha
 }
 
 TEST_CASE("the normal library says of each option of the checked one that it does nothing") {
-  const std::pair<std::string, std::string> options[] = {
-      {"PKTMALLOC_CHECK", "report"}, {"PKTMALLOC_QUARANTINE", "1MiB"}, {"PKTMALLOC_GUARD", "64"}};
+  const std::pair<std::string, std::string> options[] = {{"PKTMALLOC_QUARANTINE", "1MiB"},
+                                                         {"PKTMALLOC_GUARD", "64"}};
   for (const auto& [name, value] : options) {
     const Outcome outcome = Program({program_path("hello")}).preloaded().with(name, value).run();
     CHECK(outcome.out == "hello\n");
@@ -165,6 +165,10 @@ TEST_CASE("the normal library says of each option of the checked one that it doe
                              " does nothing here: it is for libpktmalloc-checked.so\n");
     CHECK(checked({program_path("hello")}).with(name, value).run().err.empty());
   }
+  CHECK(
+      Program({program_path("hello")}).preloaded().with("PKTMALLOC_CHECK", "report").run().err ==
+      "pktmalloc: PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so and "
+      "for PKTMALLOC_SAMPLE_GUARD\n");
   CHECK(checked({program_path("hello")}).with("PKTMALLOC_CHECK", "warn").run().err ==
         "pktmalloc: PKTMALLOC_CHECK=warn is not understood; accepted: abort or report; using "
         "abort\n");

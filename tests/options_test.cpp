@@ -104,6 +104,7 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
       {"PKTMALLOC_PROFILE_RATE", {"", "0", "-1", "1025GiB", "512 KiB", "1s"}},
       {"PKTMALLOC_PROFILE_STACKS", {"", "0", "libunwind", "fp"}},
       {"PKTMALLOC_PROFILE_LEAKS", {"", "2", "yes"}},
+      {"PKTMALLOC_SAMPLE_GUARD", {"", "-1", "1000000001", "1k", "on"}},
       {"PKTMALLOC_CHECK", {"", "0", "1", "warn"}},
       {"PKTMALLOC_QUARANTINE", {"", "-1", "1T", "17GiB", "1 MiB"}},
       {"PKTMALLOC_GUARD", {"", "-1", "257KiB", "64,128"}},

@@ -145,7 +145,8 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
       {{"PKTMALLOC_PROFILE", folder / "%p.heap"}, {"PKTMALLOC_PROFILE_RATE", "64KiB"}},
       {{"PKTMALLOC_PROFILE", folder / "%p.heap"},
        {"PKTMALLOC_PROFILE_RATE", "1"},
-       {"PKTMALLOC_PROFILE_STACKS", "frame_pointers"}}};
+       {"PKTMALLOC_PROFILE_STACKS", "frame_pointers"}},
+      {{"PKTMALLOC_SAMPLE_GUARD", "1"}}};
   Calls seen;
   for (const std::string name : {"hello", "everything_at_once"}) {
     const Calls without = calls_of(name, {});

@@ -86,13 +86,18 @@ $(TESTS)/bin/%-checked: tests/checked/%.cpp
 	$(call say,TEST)
 	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) -Wno-free-nonheap-object $< -o $@
 -include $(CHECKED_PROGRAMS:%=%.d)
-# The one that commits the error it is told.
+# Those that commit the error they are told.
 HEAP_ERROR := $(TESTS)/bin/heap_error-plain
+FAULT_HANDLERS := $(TESTS)/bin/fault_handlers-plain
 $(HEAP_ERROR): tests/errors/heap_error.cpp
 	@mkdir -p $(@D)
 	$(call say,TEST)
 	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) $< -o $@
--include $(HEAP_ERROR).d
+$(FAULT_HANDLERS): tests/errors/fault_handlers.c
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CC) -std=gnu17 -I. $(PROGRAM_FLAGS) -rdynamic $< -o $@
+-include $(HEAP_ERROR).d $(FAULT_HANDLERS).d
 # Small libraries that programs load.
 PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests/plugins/*.cpp))
 $(TESTS)/plugins/%.so: tests/plugins/%.cpp
@@ -111,6 +116,7 @@ $(OUTSIDE_SUITES:%=$(TESTS)/%): | $(LIBRARIES) $(PROGRAM_NAMES:%=$(TESTS)/bin/%-
 $(OTHERS:%=$(TESTS)/%): | $(COMMAND) $(foreach way,shared static,$(LINKED:%=$(TESTS)/bin/%-$(way)))
 $(TESTS)/programs: | $(PROGRAMS)
 $(TESTS)/heap_errors: | $(HEAP_ERROR)
+$(TESTS)/sample_guard: | $(FAULT_HANDLERS)
 
 .PHONY: tests
 tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT

@@ -13,7 +13,6 @@
 #include "preload/guard/fault_signal.h"
 
 extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
-extern "C" sighandler_t ssignal(int, sighandler_t) noexcept;
 
 namespace {
 

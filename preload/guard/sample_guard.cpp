@@ -8,6 +8,7 @@
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/base/other_stack.h"
 #include "preload/guard/fault_signal.h"
 #include "preload/process/heap.h"
 #include "preload/profile/sampler.h"
@@ -163,28 +164,39 @@ const Slot* nearest(uintptr_t fault) {
   return best;
 }
 
-bool on_fault(uintptr_t fault, uintptr_t pc, bool writes) {
-  if (fault - guarded_begin >= guarded_bytes) return false;
-  const Slot* const slot = nearest(fault);
-  if (slot == nullptr) return false;
+struct Fault {
+  uintptr_t address;
+  StackId now;
+  bool writes;
+};
+
+void tell(const Fault& fault) {
+  const Slot* const slot = nearest(fault.address);
+  if (slot == nullptr) return;
   const bool freed = slot->state.load(std::memory_order_relaxed) == State::kFreed;
   const Facts facts = facts_of(*slot);
-  const char* const what = writes ? "write" : "read";
+  const char* const what = fault.writes ? "write" : "read";
   const char* const state = freed ? " that is freed" : "";
-  const StackId now = capture_interrupted(pc);
-  if (fault < slot->user) {
-    tell_fault(now, facts, "%s before the start of %p, an object of %zu bytes%s: byte -%zu", what,
-               facts.user, facts.bytes, state, slot->user - fault);
-  } else if (fault < slot->user + slot->bytes) {
-    tell_fault(now, facts, "%s after free of byte %zu of %p, an object of %zu bytes", what,
-               fault - slot->user, facts.user, facts.bytes);
+  const uintptr_t address = fault.address;
+  if (address < slot->user) {
+    tell_fault(fault.now, facts, "%s before the start of %p, an object of %zu bytes%s: byte -%zu",
+               what, facts.user, facts.bytes, state, slot->user - address);
+  } else if (address < slot->user + slot->bytes) {
+    tell_fault(fault.now, facts, "%s after free of byte %zu of %p, an object of %zu bytes", what,
+               address - slot->user, facts.user, facts.bytes);
   } else {
-    tell_fault(now, facts, "%s past the end of %p, an object of %zu bytes%s: byte %zu", what,
-               facts.user, facts.bytes, state, fault - slot->user);
+    tell_fault(fault.now, facts, "%s past the end of %p, an object of %zu bytes%s: byte %zu", what,
+               facts.user, facts.bytes, state, address - slot->user);
   }
+}
+
+bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+  if (address - guarded_begin >= guarded_bytes) return false;
+  Fault fault{address, capture_interrupted(pc), writes};
+  run_on_other_stack([](void* f) { tell(*static_cast<const Fault*>(f)); }, &fault);
   if (!options().check_reports) return false;
   const size_t page = memory::page_bytes();
-  return memory::commit(reinterpret_cast<void*>(fault & ~(page - 1)), page);
+  return memory::commit(reinterpret_cast<void*>(address & ~(page - 1)), page);
 }
 
 void taken(void* p, const Sample&, Site site) {
@@ -206,9 +218,9 @@ void* allocate_guarded(size_t bytes, size_t alignment) {
   Slot* const slot = take_slot(was);
   if (slot == nullptr) return nullptr;
   const uintptr_t data = data_of(*slot);
-  const uint64_t random =
-      (guarded_begin + turn.load(std::memory_order_relaxed)) * 0x9E3779B97F4A7C15;
-  const bool at_begin = bytes > 0 && random >> 63 != 0;
+  // Of all objects none, so that a program that is run again ends again in the same way.
+  const uint64_t random = (data ^ turn.load(std::memory_order_relaxed)) * 0x9E3779B97F4A7C15;
+  const bool at_begin = options().sample_guard > 1 && bytes > 0 && random >> 63 != 0;
   const Slot former{{}, slot->allocated_at, {}, slot->user, slot->bytes};
   slot->bytes = bytes;
   slot->user =
@@ -273,14 +285,21 @@ bool start_slots() {
 }
 
 void load() {
-  if (options().sample_guard == 0 || PKTMALLOC_CHECKED) return;
-  if (sampling) {
+  if (PKTMALLOC_CHECKED) return;
+  if (options().sample_guard == 0) {
+    if (options().check_reports) {
+      message(
+          "PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so and for "
+          "PKTMALLOC_SAMPLE_GUARD");
+    }
+  } else if (sampling) {
     message("PKTMALLOC_SAMPLE_GUARD does nothing beside PKTMALLOC_PROFILE");
   } else if (!heap.started() || !start_slots()) {
     message("PKTMALLOC_SAMPLE_GUARD does nothing here: the system refused the address space");
   } else {
     start_stacks(kStackBytes);
     load_unwinder();
+    make_other_stack();
     watch_faults(on_fault);
     sample(options().sample_guard, SampleUnit::kObject, kHandlers);
   }
