@@ -100,6 +100,7 @@ TEST_CASE("the programs of tests/programs run under the checked library") {
       "statistics_are_exact",                             // the same
       "realloc_to_zero_frees",                            // freed objects count as live
       "sized_frees_free",                                 // the same
+      "memory_refused_then_granted",                      // the same
       "work_while_memory_is_refused",                     // the same
       "locked_memory_stays_and_is_counted",               // the same
       "peaks_of_other_sizes_do_not_add_up",               // and wait in quarantine

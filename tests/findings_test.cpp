@@ -166,6 +166,21 @@ TEST_CASE("with PKTMALLOC_CHECK=report the program goes on, and each fault is to
   }
 }
 
+TEST_CASE("each finding is told also if all freed objects wait in the quarantine") {
+  for (const Row& row : kRows) {
+    const Outcome outcome = fault(row.name).with("PKTMALLOC_QUARANTINE_RATE", "1").run();
+    INFO(row.name << ": " << outcome);
+    CHECK(first_line(outcome.err) == expected(row, outcome.out));
+  }
+}
+
+TEST_CASE("of freed objects some wait long, whatever the program's rhythm") {
+  const Outcome outcome = fault("after_free_of_all").with("PKTMALLOC_CHECK", "report").run();
+  INFO(outcome);
+  const size_t told = count(outcome.err, "pktmalloc: write after free to ");
+  CHECK(told == 100);
+}
+
 TEST_CASE("a report has the stacks of the call, of the allocation and of the first free") {
   const Outcome freed = fault("double_free").run();
   INFO(freed);
@@ -220,7 +235,10 @@ TEST_CASE("of two threads that free an object at the same moment one is told") {
 }
 
 TEST_CASE("no freed object is forgotten while ever more of them wait") {
-  const Outcome outcome = fault("after_free_among_many").with("PKTMALLOC_CHECK", "report").run();
+  const Outcome outcome = fault("after_free_among_many")
+                              .with("PKTMALLOC_CHECK", "report")
+                              .with("PKTMALLOC_QUARANTINE_RATE", "1")
+                              .run();
   INFO(outcome);
   CHECK(count(outcome.err, "pktmalloc: write after free to ") == 90);
 }

@@ -38,7 +38,8 @@ struct Options {
   // Of the checked library.
   bool check_reports;  // reports and goes on, instead of aborting
   size_t quarantine_bytes;
-  size_t guard_size;  // 0: none
+  int quarantine_rate;  // one freed object in so many waits there
+  size_t guard_size;    // 0: none
 };
 
 // At start, by one thread. Does nothing if already done, or while libc does not know the

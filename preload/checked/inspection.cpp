@@ -6,7 +6,6 @@
 #include "preload/checked/guard.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
-#include "preload/checked/poison.h"
 #include "preload/process/heap.h"
 
 namespace pktmalloc::checked {
@@ -72,14 +71,14 @@ void mend_edges(Header& header, StackId now) {
   fill(back_of(header), kBackByte, header.back());
 }
 
-bool inspect_damaged(Header& header) {
+bool inspect_damaged(Header& header, size_t (*first)(const Header&)) {
   if (!header.sealed()) {
     tell_overwritten("write after free, before the start", header, 0);
     header.unseal();  // so that it is not reported again at exit
     return false;
   }
-  inspect_edges(header, 0);
-  const size_t at = first_written(header);
+  if (!edges_intact(header)) mend_edges(header, 0);
+  const size_t at = first(header);
   if (at < header.bytes) {
     const Facts facts(header);
     tell(0, facts, "write after free to %p, an object of %zu bytes: byte %zu is %#x", facts.user,

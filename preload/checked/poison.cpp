@@ -36,6 +36,16 @@ void poison_large(Header& header) {
   fill(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
 }
 
+size_t first_written_at_ends(const Header& header) {
+  const char* const user = static_cast<const char*>(header.user());
+  const size_t bytes = header.bytes;
+  if (bytes <= kPoisonedHead + kPoisonedTail) return first_other(user, kFreedByte, bytes);
+  const size_t at = first_other(user, kFreedByte, kPoisonedHead);
+  if (at < kPoisonedHead) return at;
+  const size_t tail = bytes - kPoisonedTail;
+  return tail + first_other(user + tail, kFreedByte, kPoisonedTail);
+}
+
 size_t first_written(const Header& header) {
   const Parts parts(header);
   const char* const pages = parts.begin + parts.front;

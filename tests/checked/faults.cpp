@@ -137,6 +137,14 @@ SITE void writes_to_every_444th(void*) {
   }
   for (void* p : freed) writes_after_free(p);
 }
+// Those that wait shortly have left, because others of another size went through.
+SITE void writes_to_all_20000(void*) {
+  static void* freed[20000];
+  for (void*& p : freed) p = malloc(100);
+  for (void* p : freed) free(p);
+  allocates_often(1000, 1000);
+  for (void* p : freed) writes_after_free(p);
+}
 SITE void writes_after_free_and_works(void* p) {
   bytes(p)[40] = 'A';
   allocates_often(100000, 1000);
@@ -290,6 +298,7 @@ const std::map<std::string, Fault> kFaults = {
     {"after_free_large", {large_freed_allocation, writes_after_free}},
     {"after_free_large_far", {large_freed_allocation, writes_far_after_free}},
     {"after_free_among_many", {nothing, writes_to_every_444th}},
+    {"after_free_of_all", {nothing, writes_to_all_20000}},
     {"after_free_long", {freed_allocation, writes_after_free_and_works}},
     {"guard_write", {whole_guarded, writes_into_guard}},
     {"guard_read", {whole_guarded, reads_guard}},
