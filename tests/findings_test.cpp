@@ -128,6 +128,10 @@ const Row kRows[] = {
     {"header_wiped_freed",
      "write after free, before the start of *, an object of 100 bytes: its header is overwritten",
      ""},
+    {"header_changed_stack", "free of *, an object of 100 bytes: its header is overwritten",
+     "frees"},
+    {"header_changed_mark", "free of *, an object of 100 bytes: its header is overwritten",
+     "frees"},
     {"header_changed_live",
      "write before the start of *, an object of 100 bytes: its header is overwritten", ""},
     {"after_free", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
@@ -135,6 +139,12 @@ const Row kRows[] = {
     {"after_free_large_far",
      "write after free to *, an object of 1000000 bytes: byte 500000 is 0x41", ""},
     {"after_free_long", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
+    {"jump_over_canary", "free of *, an object of 104 bytes: its header is overwritten", "frees"},
+    {"empty_write", "write past the end of *, an object of 0 bytes: byte 0", "writes_to_first"},
+    {"empty_write_after_free", "write past the end of *, an object of 0 bytes: byte 0",
+     "writes_to_first"},
+    {"empty_array_read", "read past the end of *, an object of 0 bytes: byte 100", "reads_far"},
+    {"empty_double_free", "double free of *, an object of 0 bytes", "frees"},
     {"guard_write", "write past the end of *, an object of 1472 bytes: byte 1472",
      "writes_into_guard"},
     {"guard_read", "read past the end of *, an object of 1472 bytes: byte 1475", "reads_guard"},
@@ -192,6 +202,24 @@ TEST_CASE("a report has the stacks of the call, of the allocation and of the fir
   CHECK(has_stack(written.err, "found in", "writes_into_guard"));
   CHECK(has_stack(written.err, "allocated in", "whole_guarded"));
   CHECK(written.err.find("freed") == std::string::npos);
+}
+
+TEST_CASE("an object whose header is overwritten is told with the one in front of it") {
+  const Outcome outcome = fault("jump_over_canary").run();
+  INFO(outcome);
+  const size_t at = outcome.err.find("  perhaps from 0x");
+  REQUIRE(at != std::string::npos);
+  CHECK(outcome.err.find(", the object of 104 bytes in front, allocated in:\n    #0  runs_over+0x",
+                         at) != std::string::npos);
+}
+
+TEST_CASE("objects of no bytes trap without the option, too") {
+  for (const std::string name : {"empty_write", "empty_array_read"}) {
+    const Outcome outcome = checked({program_path("faults", "checked"), name}).run();
+    INFO(outcome);
+    CHECK(outcome.signal == SIGABRT);
+    CHECK(first_line(outcome.err).find(" past the end of ") != std::string::npos);
+  }
 }
 
 TEST_CASE("stacks are the same when one place is reached by two ways") {

@@ -142,6 +142,9 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
 }
 
 [[gnu::cold, gnu::noinline]] void tell_double_free(const Header& header, StackId now) {
+  if (!is_stack(header.freed_at.load(std::memory_order_relaxed))) {
+    return tell_overwritten("free", header, now);
+  }
   const Facts facts(header);
   tell(now, facts, "double free of %p, an object of %zu bytes", facts.user, facts.bytes);
 }
@@ -223,7 +226,7 @@ bool resize_in_place(Header& header, size_t bytes) {
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
   constexpr size_t kDress = sizeof(Header) + kLeastBack;
-  if (bytes <= ClassTable::kSmallLimit - kDress && guarded_bytes == 0) [[likely]] {
+  if (bytes - 1 < ClassTable::kSmallLimit - kDress && !guards_class) [[likely]] {
     const ClassId id = heap.classes().small(bytes + kDress);
     if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]] {
       const size_t room = heap.classes()[id].object_bytes;

@@ -69,6 +69,12 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   write_stack(out, demangler, "found in", now);
   write_stack(out, demangler, "allocated in", object.allocated_at);
   write_stack(out, demangler, "first freed in", object.freed_at);
+  if (object.in_front != nullptr) {
+    const Facts front(*object.in_front);
+    snprintf(what, sizeof what, "perhaps from %p, the object of %zu bytes in front, allocated in",
+             front.user, front.bytes);
+    write_stack(out, demangler, what, front.allocated_at);
+  }
   if (number + 1 == kMostFindings) out.print("pktmalloc: further findings are not told\n");
   out.finish();
   if (!options().check_reports) abort();

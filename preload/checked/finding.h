@@ -24,6 +24,9 @@ struct Facts {
   size_t bytes = 0;
   StackId allocated_at = 0;
   StackId freed_at = 0;
+  // Of a broken beginning: the object in front, which is likely to have been overrun. nullptr:
+  // none.
+  const Header* in_front = nullptr;
 };
 
 // `now` is the faulty call's stack, 0 if that is long past.

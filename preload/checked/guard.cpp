@@ -20,12 +20,14 @@ namespace pktmalloc::checked {
 namespace {
 
 // Two mappings per slot, out of the 65,530 that a process has by default.
-constexpr uint32_t kSlots = 16384;
+constexpr uint32_t kMostSlots = 16384;
+constexpr uint32_t kEmptySlots = 1024;  // if there are only objects of no bytes
 constexpr size_t kAlignment = 16;
 
 constinit Mutex mutex{lock_rank(OuterRank::kGuard)};
 size_t slot_bytes = 0;  // with the guard page
 size_t page = 0;
+uint32_t slots = 0;
 ClassId guarded_class = kNoClass;
 uint32_t fresh = 0;  // slots below have been used; guarded by mutex, like the ring
 uint32_t* released = nullptr;
@@ -46,7 +48,7 @@ bool used(uintptr_t slot) { return slot < guarded_begin + fresh * slot_bytes; }
 // 0: none.
 uintptr_t take_slot() {
   const TableLock lock(mutex);
-  if (fresh < kSlots) {
+  if (fresh < slots) {
     const uintptr_t slot = guarded_begin + fresh * slot_bytes;
     if (mprotect(reinterpret_cast<void*>(slot), slot_bytes - page, PROT_READ | PROT_WRITE) == 0) {
       ++fresh;
@@ -55,7 +57,7 @@ uintptr_t take_slot() {
   }
   if (released_count == 0) return 0;
   const uint32_t slot = released[released_first];
-  released_first = (released_first + 1) % kSlots;
+  released_first = (released_first + 1) % slots;
   --released_count;
   return guarded_begin + slot * slot_bytes;
 }
@@ -88,17 +90,21 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void start_guard(size_t size) {
-  if (size == 0 || !heap.started()) return;
-  guarded_class = heap.classes().find(size);
-  if (guarded_class == kNoClass) return;
+  if (!heap.started()) return;
+  if (size != 0) guarded_class = heap.classes().find(size);
+  guards_class = guarded_class != kNoClass;
+  const size_t most = guards_class ? heap.classes()[guarded_class].object_bytes : 0;
+  slots = guards_class ? kMostSlots : kEmptySlots;
   page = memory::page_bytes();
-  const size_t most = heap.classes()[guarded_class].object_bytes;
   slot_bytes = round_up(sizeof(uintptr_t) + sizeof(Header) + kAlignment + most, page) + page;
-  released = static_cast<uint32_t*>(map_lazily(kSlots * sizeof *released));
-  void* region = memory::reserve(kSlots * slot_bytes, page);
-  if (released == nullptr || region == nullptr) return;
+  released = static_cast<uint32_t*>(map_lazily(slots * sizeof *released));
+  void* region = memory::reserve(slots * slot_bytes, page);
+  if (released == nullptr || region == nullptr) {
+    slots = 0;
+    return;
+  }
   guarded_begin = reinterpret_cast<uintptr_t>(region);
-  guarded_bytes = kSlots * slot_bytes;
+  guarded_bytes = slots * slot_bytes;
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -107,7 +113,7 @@ void start_guard(size_t size) {
 }
 
 void* take_guarded(size_t bytes) {
-  if (heap.classes().find(bytes) != guarded_class) return nullptr;
+  if (bytes != 0 && heap.classes().find(bytes) != guarded_class) return nullptr;
   const uintptr_t slot = take_slot();
   if (slot == 0) return nullptr;
   Header* const header =
@@ -120,7 +126,7 @@ void* take_guarded(size_t bytes) {
 void release_guarded(const Header& header) {
   const uintptr_t slot = slot_of(&header);
   const TableLock lock(mutex);
-  released[(released_first + released_count) % kSlots] =
+  released[(released_first + released_count) % slots] =
       static_cast<uint32_t>((slot - guarded_begin) / slot_bytes);
   ++released_count;
 }

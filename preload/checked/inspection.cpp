@@ -11,9 +11,17 @@
 namespace pktmalloc::checked {
 namespace {
 
+const Header* object_in_front(const Header& header) {
+  const uintptr_t owner = heap.owner(&header);
+  if (!Heap::is_class(owner)) return nullptr;
+  const uintptr_t raw = heap.object_at(static_cast<ClassId>(owner), &header);
+  return find_object(reinterpret_cast<const char*>(raw) - 1);
+}
+
 void tell_damage(const Header& header, StackId now) {
-  const Facts facts(header);
+  Facts facts(header);
   if (header.canary != header.expected_canary()) {
+    facts.in_front = object_in_front(header);
     tell(now, facts, "write before the start of %p, an object of %zu bytes", facts.user,
          facts.bytes);
     return;
@@ -29,7 +37,9 @@ bool live_and_damaged(const Header& header) {
   const uint32_t sum = __atomic_load_n(&header.sum, __ATOMIC_ACQUIRE);
   const uint64_t bytes = __atomic_load_n(&header.bytes, __ATOMIC_RELAXED);
   const uint32_t shape = __atomic_load_n(&header.shape, __ATOMIC_RELAXED);
-  if (sum != header.sum_of(bytes, shape) || header.freed_at.load(std::memory_order_acquire) != 0 ||
+  const StackId stack = __atomic_load_n(&header.allocated_at, __ATOMIC_RELAXED);
+  if (sum != header.sum_of(bytes, shape, stack) ||
+      header.freed_at.load(std::memory_order_acquire) != 0 ||
       (header.canary == header.expected_canary() &&
        filled(static_cast<char*>(header.user()) + bytes, kBackByte, shape >> 16))) {
     return false;
@@ -62,7 +72,9 @@ void tell_overwritten(const char* what, const Header& header, StackId now) {
   const size_t bytes = bytes_by_canary(header);
   char size[48] = "";
   if (bytes != kUntold) snprintf(size, sizeof size, ", an object of %zu bytes", bytes);
-  tell(now, Facts{}, "%s of %p%s: its header is overwritten", what, header.user(), size);
+  Facts facts;
+  facts.in_front = object_in_front(header);
+  tell(now, facts, "%s of %p%s: its header is overwritten", what, header.user(), size);
 }
 
 void mend_edges(Header& header, StackId now) {

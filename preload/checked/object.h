@@ -55,11 +55,12 @@ struct alignas(16) Header {
   }
 
   // Of everything that stays the same while the object lives; never 0.
-  uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape) const {
-    const uint64_t all = its_bytes ^ uint64_t { its_shape } << 32 ^ secret ^ address();
+  uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape, StackId its_stack) const {
+    const uint64_t all = its_bytes ^ uint64_t { its_shape } << 32 ^ uint64_t { its_stack } << 16 ^
+                         secret ^ address();
     return static_cast<uint32_t>(all * 0xD6E8FEB86659FD93 >> 32) | 1;
   }
-  uint32_t expected_sum() const { return sum_of(bytes, shape); }
+  uint32_t expected_sum() const { return sum_of(bytes, shape, allocated_at); }
   uint64_t expected_canary() const { return ~secret ^ address(); }
   // Canary and no sum: nothing here is an object just now. Unseal a header before changing it,
   // because a sweep at exit may be looking.

@@ -111,11 +111,17 @@ StackId intern(const uintptr_t* frames, uint32_t count) {
   return intern(all, count, count);
 }
 
+bool is_stack(StackId id) {
+  return id == kUnknown ||
+         (id > kUnknown && id < used.load(std::memory_order_relaxed) / kStackUnit);
+}
+
 unsigned frames_of(StackId id, uintptr_t* frames) {
-  if (id <= kUnknown || stack_store == nullptr) return 0;
+  if (id == kUnknown || !is_stack(id)) return 0;
   const Stack& stack = stack_of(id);
-  for (unsigned i = 0; i < stack.count; ++i) frames[i] = stack.frames[i].pc;
-  return stack.count;
+  const unsigned count = std::min<unsigned>(stack.count, kStackFrames);
+  for (unsigned i = 0; i < count; ++i) frames[i] = stack.frames[i].pc;
+  return count;
 }
 
 }  // namespace pktmalloc

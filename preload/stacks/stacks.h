@@ -84,6 +84,9 @@ StackId capture_interrupted(uintptr_t pc);
 // The number of a stack found in another way (frame_pointers.h).
 StackId intern(const uintptr_t* frames, uint32_t count);
 
+// False: certainly no stack's number, as something else overwrote it.
+bool is_stack(StackId id);
+
 // Returns fewer than asked for if fewer are known. frames: kStackFrames of them.
 unsigned frames_of(StackId id, uintptr_t* frames);
 

@@ -150,6 +150,28 @@ SITE void writes_after_free_and_works(void* p) {
   allocates_often(100000, 1000);
   _exit(7);  // nothing is looked at any more
 }
+SITE void* empty() { return shown(malloc(0)); }
+SITE void* empty_array() { return shown(::operator new[](0)); }
+SITE void* empty_and_freed() {
+  void* p = malloc(0);
+  free(p);
+  return shown(p);
+}
+SITE void writes_to_first(void* p) { bytes(p)[0] = 'A'; }
+SITE void reads_far(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[100]); }
+// The two lie one behind the other, as most that are allocated in turn.
+SITE void* runs_over() {
+  char* all[8];
+  for (char*& p : all) p = bytes(malloc(104));
+  for (char* p : all) {
+    for (char* next : all) {
+      if (next != p + 160) continue;
+      p[136] = 'A';
+      return shown(next);
+    }
+  }
+  return shown(nullptr);
+}
 SITE void writes_into_guard(void* p) { bytes(p)[1472] = 'A'; }
 SITE void reads_guard(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[1475]); }
 
@@ -159,6 +181,16 @@ SITE void* wiped(void* p) {
 }
 SITE void wipes(void* p) { wiped(p); }
 SITE void changes_size(void* p) { bytes(p)[-32] = 'A'; }
+SITE void* with_changed_stack() {
+  void* p = allocation();
+  memset(bytes(p) - 24, 'A', 4);
+  return p;
+}
+SITE void* with_changed_mark() {
+  void* p = allocation();
+  memset(bytes(p) - 20, 'A', 4);
+  return p;
+}
 
 SITE void* nothing() { return nullptr; }
 SITE void frees_stack_of_thread(void*) {
@@ -293,6 +325,8 @@ const std::map<std::string, Fault> kFaults = {
     {"header_wiped_live_large", {large_allocation, wipes}},
     {"header_wiped_live_guarded", {whole_guarded, wipes}},
     {"header_wiped_freed", {freed_allocation, wipes}},
+    {"header_changed_stack", {with_changed_stack, frees}},
+    {"header_changed_mark", {with_changed_mark, frees}},
     {"header_changed_live", {allocation, changes_size}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
@@ -300,6 +334,11 @@ const std::map<std::string, Fault> kFaults = {
     {"after_free_among_many", {nothing, writes_to_every_444th}},
     {"after_free_of_all", {nothing, writes_to_all_20000}},
     {"after_free_long", {freed_allocation, writes_after_free_and_works}},
+    {"jump_over_canary", {runs_over, frees}},
+    {"empty_write", {empty, writes_to_first}},
+    {"empty_write_after_free", {empty_and_freed, writes_to_first}},
+    {"empty_array_read", {empty_array, reads_far}},
+    {"empty_double_free", {empty_and_freed, frees}},
     {"guard_write", {whole_guarded, writes_into_guard}},
     {"guard_read", {whole_guarded, reads_guard}},
     {"two_ways", {two_ways, frees_twice}},
