@@ -230,17 +230,29 @@ TEST_CASE("stacks are the same when one place is reached by two ways") {
   CHECK(outcome.err.find("first_way+0x") == std::string::npos);
 }
 
-TEST_CASE("names of C++ are as in the source, or as the linker knows them if the program goes on") {
+TEST_CASE("names of C++ are as in the source, also if the program goes on") {
   const Row row{"double_free_in_method", "double free of *, an object of 100 bytes",
                 "(anonymous namespace)::Owner::gives_back(void*, int)"};
   const Outcome aborted = fault(row.name).run();
   INFO(aborted);
   CHECK(first_line(aborted.err) == expected(row, aborted.out));
   CHECK(has_stack(aborted.err, "found in", row.in));
-  const Row mangled{row.name, row.text, "_ZN12_GLOBAL__N_15Owner10gives_backEPvi"};
   const Outcome reported = fault(row.name).with("PKTMALLOC_CHECK", "report").run();
   INFO(reported);
-  CHECK(first_line(reported.err) == expected(mangled, reported.out));
+  CHECK(first_line(reported.err) == expected(row, reported.out));
+  CHECK(has_stack(reported.err, "found in", row.in));
+}
+
+TEST_CASE("pktmalloc report adds the source lines of what was told") {
+  const Outcome told = fault("double_free").run();
+  TemporaryFolder folder;
+  folder.write("app.err", "of the program\n" + told.err);
+  const Outcome outcome = Program({build_path("pktmalloc"), "report", folder / "app.err"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out.rfind("of the program\n" + first_line(told.err) + "\n  found in:\n", 0) == 0);
+  CHECK(outcome.out.find("    #0  frees+0x") != std::string::npos);
+  CHECK(count(outcome.out, " at faults.cpp:") >= 5);
 }
 
 TEST_CASE("a program without names is told by its offsets, and libraries by what they export") {
@@ -251,6 +263,7 @@ TEST_CASE("a program without names is told by its offsets, and libraries by what
   const Outcome outcome = checked({copy, "double_free"}).run();
   INFO(outcome);
   CHECK(first_line(outcome.err).find(" bytes, in faults-checked+0x") != std::string::npos);
+  CHECK(outcome.err.find("  unnamed (" + copy + "+0x") != std::string::npos);
   CHECK(outcome.err.find(" __libc_start_main+0x") != std::string::npos);
 }
 

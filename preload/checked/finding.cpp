@@ -10,6 +10,7 @@
 #include "preload/base/kept_stderr.h"
 #include "preload/base/options.h"
 #include "preload/contract/writer.h"
+#include "preload/process/thread.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/keep_errno.h"
 
@@ -35,7 +36,7 @@ void write_stack(Writer& out, const Demangler& demangler, const char* title, Sta
   const unsigned count = frames_outside(id, frames, first);
   out.print("  %s%s\n", title, count == first ? " an unknown place" : ":");
   for (unsigned i = first; i < count; ++i) {
-    char place[400];
+    char place[kNameBytes + 400];
     describe(frames[i], Detail::kOffsets, demangler, place, sizeof place);
     out.print("    #%-2u %s\n", i - first, place);
   }
@@ -58,7 +59,7 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   char buffer[1000];
   const int fd = kept_stderr();
   Writer out(fd >= 0 ? fd : STDERR_FILENO, buffer, sizeof buffer);
-  const Demangler demangler(!options().check_reports);
+  const Demangler demangler(!this_thread.forking);
   uintptr_t frames[kStackFrames];
   unsigned first;
   char where[kNameBytes + 100] = "";
