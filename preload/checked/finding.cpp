@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/options.h"
@@ -27,6 +28,14 @@ unsigned frames_outside(StackId id, uintptr_t* frames, unsigned& first) {
   const unsigned count = frames_of(id, frames);
   for (first = 0; first < count && in_this_library(frames[first]); ++first) continue;
   return count;
+}
+
+// A function without a name in libc, such as memset's variant for this processor, tells nobody
+// anything: its caller is named instead.
+bool unnamed_in_libc(uintptr_t pc) {
+  const Function function = function_at(pc);
+  return function.begin == 0 && function.module != nullptr &&
+         strncmp(function.module, "libc.so", 7) == 0;
 }
 
 void write_stack(Writer& out, const Demangler& demangler, const char* title, StackId id) {
@@ -63,7 +72,9 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   uintptr_t frames[kStackFrames];
   unsigned first;
   char where[kNameBytes + 100] = "";
-  if (frames_outside(now, frames, first) > first) {
+  const unsigned count = frames_outside(now, frames, first);
+  while (first + 1 < count && unnamed_in_libc(frames[first])) ++first;
+  if (count > first) {
     describe(frames[first], Detail::kNames, demangler, where, sizeof where);
   }
   out.print("pktmalloc: %s%s%s\n", what, where[0] != '\0' ? ", in " : "", where);

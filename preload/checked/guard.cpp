@@ -11,6 +11,8 @@
 #include "preload/base/mapping.h"
 #include "preload/base/options.h"
 #include "preload/checked/finding.h"
+#include "preload/checked/large_objects.h"
+#include "preload/checked/poison.h"
 #include "preload/checked/table_lock.h"
 #include "preload/process/thread.h"
 #include "sizeclass/memory.h"
@@ -62,20 +64,32 @@ uintptr_t take_slot() {
   return guarded_begin + slot * slot_bytes;
 }
 
+const char* access_of(const gregset_t& registers) {
+  constexpr long long kWrite = 2;  // in the page fault's error code
+  return (registers[REG_ERR] & kWrite) != 0 ? "write" : "read";
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
   const uintptr_t fault = reinterpret_cast<uintptr_t>(info->si_addr);
   const uintptr_t slot = in_guarded(info->si_addr) ? slot_of(info->si_addr) : 0;
   if (slot != 0 && used(slot) && fault >= guard_of(slot) && header_in(slot) != nullptr) {
     const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
     const Facts facts(*header_in(slot));
-    constexpr long long kWrite = 2;  // in the page fault's error code
     tell(capture_interrupted(static_cast<uintptr_t>(registers[REG_RIP])), facts,
-         "%s past the end of %p, an object of %zu bytes: byte %zu",
-         (registers[REG_ERR] & kWrite) != 0 ? "write" : "read", facts.user, facts.bytes,
-         fault - reinterpret_cast<uintptr_t>(facts.user));
+         "%s past the end of %p, an object of %zu bytes: byte %zu", access_of(registers),
+         facts.user, facts.bytes, fault - reinterpret_cast<uintptr_t>(facts.user));
     // Only in report mode: from now on the access is allowed.
     mprotect(reinterpret_cast<void*>(guard_of(slot)), page, PROT_READ | PROT_WRITE);
     return;
+  }
+  Header* const freed = slot == 0 ? find_large(info->si_addr) : nullptr;
+  if (freed != nullptr && freed->sealed() && freed->freed_at.load() != 0) {
+    const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    const Facts facts(*freed);
+    tell(capture_interrupted(static_cast<uintptr_t>(registers[REG_RIP])), facts,
+         "%s after free to %p, an object of %zu bytes: byte %zu", access_of(registers), facts.user,
+         facts.bytes, fault - reinterpret_cast<uintptr_t>(facts.user));
+    if (expose(*freed, true)) return;
   }
   // Not ours: trying the instruction again does what would have happened without us.
   if ((former.sa_flags & SA_SIGINFO) != 0) {
@@ -99,10 +113,7 @@ void start_guard(size_t size) {
   slot_bytes = round_up(sizeof(uintptr_t) + sizeof(Header) + kAlignment + most, page) + page;
   released = static_cast<uint32_t*>(map_lazily(slots * sizeof *released));
   void* region = memory::reserve(slots * slot_bytes, page);
-  if (released == nullptr || region == nullptr) {
-    slots = 0;
-    return;
-  }
+  if (released == nullptr || region == nullptr) slots = 0;
   guarded_begin = reinterpret_cast<uintptr_t>(region);
   guarded_bytes = slots * slot_bytes;
   struct sigaction action {};

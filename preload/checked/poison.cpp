@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/poison.h"
 
+#include <sys/mman.h>
+
+#include <atomic>
+
 #include "preload/process/heap.h"
+#include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
 
@@ -24,7 +29,27 @@ struct Parts {
   size_t front = 0, pages = 0;
 };
 
+bool protect(void* pages, size_t bytes, int access) {
+  const KeepErrno keep_errno;
+  return mprotect(pages, bytes, access) == 0;
+}
+
+// Accesses in report mode, which must not be told again by what they wrote.
+constexpr unsigned kMostTold = 100;
+constinit std::atomic<const Header*> told_of[kMostTold]{};
+constinit std::atomic<unsigned> told_count = 0;
+
 }  // namespace
+
+bool expose(const Header& header, bool told) {
+  const Parts parts(header);
+  if (told) {
+    const unsigned i = told_count.fetch_add(1, std::memory_order_relaxed);
+    told_of[i % kMostTold].store(&header, std::memory_order_relaxed);
+  }
+  return parts.pages == 0 ||
+         protect(parts.begin + parts.front, parts.pages, PROT_READ | PROT_WRITE);
+}
 
 void poison_large(Header& header) {
   const Parts parts(header);
@@ -33,6 +58,7 @@ void poison_large(Header& header) {
   fill(parts.begin, kFreedByte, parts.front);
   // The system does not take back locked pages.
   if (parts.pages > 0 && !memory::purge(pages, parts.pages)) memset(pages, 0, parts.pages);
+  if (parts.pages > 0) protect(pages, parts.pages, PROT_NONE);
   fill(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
 }
 
@@ -47,6 +73,10 @@ size_t first_written_at_ends(const Header& header) {
 }
 
 size_t first_written(const Header& header) {
+  for (std::atomic<const Header*>& told : told_of) {
+    const Header* mine = &header;
+    if (told.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed)) return header.bytes;
+  }
   const Parts parts(header);
   const char* const pages = parts.begin + parts.front;
   const char* const behind = pages + parts.pages;

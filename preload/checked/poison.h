@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Poison: fills an object's user bytes while it waits after free, so that a write is found. It
-// repeats one byte; but whole pages of a large object outside the pool go back to the system and
-// read as zero, so it waits without memory.
+// repeats one byte; but whole pages of a large object outside the pool go back to the system, so it
+// waits without memory, and nobody may read or write there.
 #pragma once
 
 #include "preload/checked/object.h"
@@ -28,7 +28,12 @@ inline void poison_ends(Header& header) {
   fill(user + header.bytes - kPoisonedTail, kFreedByte, kPoisonedTail);
 }
 
-// Position of the first byte written since; header.bytes: none was.
+// Makes all of a large object accessible again; false: the system refuses. Also in a fault's
+// handler: `told` says that this access has been reported.
+bool expose(const Header& header, bool told);
+
+// Position of the first byte written since; header.bytes: none was, or it has been told. Of an
+// exposed object.
 size_t first_written(const Header& header);
 size_t first_written_at_ends(const Header& header);
 inline bool ends_unwritten(const Header& header) {

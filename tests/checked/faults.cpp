@@ -125,6 +125,8 @@ SITE void writes_far_before(void* p) {
   free(p);
 }
 SITE void writes_far_after_free(void* p) { bytes(p)[500000] = 'A'; }
+SITE void reads_far_after_free(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[500000]); }
+SITE void zeroes_far_after_free(void* p) { memset(bytes(p) + 400000, 0, 300000); }
 SITE void writes_after_free(void* p) { bytes(p)[40] = 'A'; }
 // First few that are large wait, going round, then ever more that are small.
 SITE void writes_to_every_444th(void*) {
@@ -331,6 +333,8 @@ const std::map<std::string, Fault> kFaults = {
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
     {"after_free_large_far", {large_freed_allocation, writes_far_after_free}},
+    {"after_free_large_read", {large_freed_allocation, reads_far_after_free}},
+    {"after_free_large_zeroed", {large_freed_allocation, zeroes_far_after_free}},
     {"after_free_among_many", {nothing, writes_to_every_444th}},
     {"after_free_of_all", {nothing, writes_to_all_20000}},
     {"after_free_long", {freed_allocation, writes_after_free_and_works}},
