@@ -89,7 +89,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     tell(capture_interrupted(static_cast<uintptr_t>(registers[REG_RIP])), facts,
          "%s after free to %p, an object of %zu bytes: byte %zu", access_of(registers), facts.user,
          facts.bytes, fault - reinterpret_cast<uintptr_t>(facts.user));
-    if (expose(*freed, true)) return;
+    if (expose(*freed)) return;
   }
   // Not ours: trying the instruction again does what would have happened without us.
   if ((former.sa_flags & SA_SIGINFO) != 0) {

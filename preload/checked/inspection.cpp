@@ -89,7 +89,10 @@ bool inspect_damaged(Header& header, size_t (*first)(const Header&)) {
     header.unseal();  // so that it is not reported again at exit
     return false;
   }
-  if (!edges_intact(header)) mend_edges(header, 0);
+  if (!edges_intact(header)) {
+    mend_edges(header, 0);
+    if (header.bytes >= kLeastLarge && !expose(header)) return false;
+  }
   const size_t at = first(header);
   if (at < header.bytes) {
     const Facts facts(header);

@@ -23,9 +23,12 @@ void tell_overwritten(const char* what, const Header& header, StackId now);
 // overwritten, so that nobody knows where the memory belongs. `first`: of the poison's two forms.
 bool inspect_damaged(Header& header, size_t (*first)(const Header&));
 inline bool inspect_freed(Header& header) {
-  if (header.sealed()) [[likely]] {
-    if (header.bytes >= kLeastLarge && !expose(header, false)) return false;
-    if (edges_intact(header) && filled(header.user(), kFreedByte, header.bytes)) return true;
+  if (header.sealed() && edges_intact(header)) [[likely]] {
+    if (header.bytes >= kLeastLarge) {
+      if (!expose(header)) return false;
+    } else if (filled(header.user(), kFreedByte, header.bytes)) {
+      return true;
+    }
   }
   return inspect_damaged(header, first_written);
 }

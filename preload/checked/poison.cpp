@@ -3,8 +3,6 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
-
 #include "preload/process/heap.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
@@ -34,19 +32,10 @@ bool protect(void* pages, size_t bytes, int access) {
   return mprotect(pages, bytes, access) == 0;
 }
 
-// Accesses in report mode, which must not be told again by what they wrote.
-constexpr unsigned kMostTold = 100;
-constinit std::atomic<const Header*> told_of[kMostTold]{};
-constinit std::atomic<unsigned> told_count = 0;
-
 }  // namespace
 
-bool expose(const Header& header, bool told) {
+bool expose(const Header& header) {
   const Parts parts(header);
-  if (told) {
-    const unsigned i = told_count.fetch_add(1, std::memory_order_relaxed);
-    told_of[i % kMostTold].store(&header, std::memory_order_relaxed);
-  }
   return parts.pages == 0 ||
          protect(parts.begin + parts.front, parts.pages, PROT_READ | PROT_WRITE);
 }
@@ -56,8 +45,7 @@ void poison_large(Header& header) {
   char* const pages = parts.begin + parts.front;
   char* const behind = pages + parts.pages;
   fill(parts.begin, kFreedByte, parts.front);
-  // The system does not take back locked pages.
-  if (parts.pages > 0 && !memory::purge(pages, parts.pages)) memset(pages, 0, parts.pages);
+  if (parts.pages > 0) memory::purge(pages, parts.pages);
   if (parts.pages > 0) protect(pages, parts.pages, PROT_NONE);
   fill(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
 }
@@ -73,19 +61,12 @@ size_t first_written_at_ends(const Header& header) {
 }
 
 size_t first_written(const Header& header) {
-  for (std::atomic<const Header*>& told : told_of) {
-    const Header* mine = &header;
-    if (told.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed)) return header.bytes;
-  }
   const Parts parts(header);
-  const char* const pages = parts.begin + parts.front;
-  const char* const behind = pages + parts.pages;
-  size_t at = first_other(parts.begin, kFreedByte, parts.front);
-  if (at == parts.front) at += first_other(pages, 0, parts.pages);
-  if (at == parts.front + parts.pages) {
-    at += first_other(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
-  }
-  return at;
+  const char* const behind = parts.begin + parts.front + parts.pages;
+  const size_t at = first_other(parts.begin, kFreedByte, parts.front);
+  if (at < parts.front) return at;
+  return at + parts.pages +
+         first_other(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
 }
 
 }  // namespace pktmalloc::checked

@@ -29,11 +29,11 @@ inline void poison_ends(Header& header) {
 }
 
 // Makes all of a large object accessible again; false: the system refuses. Also in a fault's
-// handler: `told` says that this access has been reported.
-bool expose(const Header& header, bool told);
+// handler.
+bool expose(const Header& header);
 
-// Position of the first byte written since; header.bytes: none was, or it has been told. Of an
-// exposed object.
+// Position of the first byte written since; header.bytes: none was. It does not look at pages that
+// nobody could write to: a look would fetch them again.
 size_t first_written(const Header& header);
 size_t first_written_at_ends(const Header& header);
 inline bool ends_unwritten(const Header& header) {
