@@ -132,6 +132,8 @@ const Row kRows[] = {
      "frees"},
     {"header_changed_mark", "free of *, an object of 100 bytes: its header is overwritten",
      "frees"},
+    {"header_changed_mark_live",
+     "write before the start of *, an object of 100 bytes: its header is overwritten", ""},
     {"header_changed_live",
      "write before the start of *, an object of 100 bytes: its header is overwritten", ""},
     {"after_free", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},

@@ -141,8 +141,9 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
   return header;
 }
 
-[[gnu::cold, gnu::noinline]] void tell_double_free(const Header& header, StackId now) {
+[[gnu::cold, gnu::noinline]] void tell_double_free(Header& header, StackId now) {
   if (!is_stack(header.freed_at.load(std::memory_order_relaxed))) {
+    header.freed_at.store(now, std::memory_order_relaxed);  // so that it is not told again at exit
     return tell_overwritten("free", header, now);
   }
   const Facts facts(header);

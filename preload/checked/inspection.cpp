@@ -49,12 +49,17 @@ bool live_and_damaged(const Header& header) {
          header.freed_at.load(std::memory_order_relaxed) == 0;
 }
 
-bool damaged(const Header& header) { return header.overwritten() || live_and_damaged(header); }
+bool header_damaged(const Header& header) {
+  const StackId freed_at = header.freed_at.load(std::memory_order_acquire);
+  return header.overwritten() || (freed_at != 0 && !is_stack(freed_at) && header.sealed());
+}
+
+bool damaged(const Header& header) { return header_damaged(header) || live_and_damaged(header); }
 
 constexpr const char* kBefore = "write before the start";
 
 void inspect_live(const Header& header) {
-  if (header.overwritten()) return tell_overwritten(kBefore, header, 0);
+  if (header_damaged(header)) return tell_overwritten(kBefore, header, 0);
   if (live_and_damaged(header)) tell_damage(header, 0);
 }
 

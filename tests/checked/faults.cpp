@@ -182,6 +182,7 @@ SITE void* wiped(void* p) {
   return p;
 }
 SITE void wipes(void* p) { wiped(p); }
+SITE void keeps(void*) {}
 SITE void changes_size(void* p) { bytes(p)[-32] = 'A'; }
 SITE void* with_changed_stack() {
   void* p = allocation();
@@ -329,6 +330,7 @@ const std::map<std::string, Fault> kFaults = {
     {"header_wiped_freed", {freed_allocation, wipes}},
     {"header_changed_stack", {with_changed_stack, frees}},
     {"header_changed_mark", {with_changed_mark, frees}},
+    {"header_changed_mark_live", {with_changed_mark, keeps}},
     {"header_changed_live", {allocation, changes_size}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
