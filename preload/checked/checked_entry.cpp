@@ -44,8 +44,7 @@ void* no_memory() {
 bool allocated_by_runtime(const Header& header) {
   if (header.family() != Family::kMalloc) return false;
   uintptr_t frames[kStackFrames];
-  unsigned count = frames_of(header.allocated_at, frames);
-  unsigned i = 0;
+  unsigned count = frames_of(header.allocated_at, frames), i = 0;
   while (i < count && in_this_library(frames[i])) ++i;
   return i < count && strncmp(function_at(frames[i]).name, "_Zn", 3) == 0;
 }
@@ -142,11 +141,11 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
 }
 
 [[gnu::cold, gnu::noinline]] void tell_double_free(Header& header, StackId now) {
-  if (!is_stack(header.freed_at.load(std::memory_order_relaxed))) {
-    header.freed_at.store(now, std::memory_order_relaxed);  // so that it is not told again at exit
+  const Facts facts(header);
+  if (!is_stack(facts.freed_at)) {
+    header.freed_at = now;  // so that it is not told again at exit
     return tell_overwritten("free", header, now);
   }
-  const Facts facts(header);
   tell(now, facts, "double free of %p, an object of %zu bytes", facts.user, facts.bytes);
 }
 
