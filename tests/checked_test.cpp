@@ -27,6 +27,15 @@ TEST_CASE("signal handlers that allocate may interrupt the checks") {
   CHECK(outcome.clean());
 }
 
+TEST_CASE("objects of no bytes trap without any option") {
+  for (const std::string name : {"empty_write", "empty_array_read"}) {
+    const Outcome outcome = checked({program_path("faults", "checked"), name}).run();
+    INFO(outcome);
+    CHECK(outcome.signal == SIGABRT);
+    CHECK(outcome.err.find(" past the end of ") != std::string::npos);
+  }
+}
+
 TEST_CASE("large freed objects wait without memory") {
   const Outcome outcome = checked({program_path("large_objects_leave_no_memory", "checked")}).run();
   INFO(outcome);

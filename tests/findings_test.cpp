@@ -219,15 +219,6 @@ TEST_CASE("an object whose header is overwritten is told with the one in front o
                          at) != std::string::npos);
 }
 
-TEST_CASE("objects of no bytes trap without the option, too") {
-  for (const std::string name : {"empty_write", "empty_array_read"}) {
-    const Outcome outcome = checked({program_path("faults", "checked"), name}).run();
-    INFO(outcome);
-    CHECK(outcome.signal == SIGABRT);
-    CHECK(first_line(outcome.err).find(" past the end of ") != std::string::npos);
-  }
-}
-
 TEST_CASE("stacks are the same when one place is reached by two ways") {
   const Outcome outcome = fault("two_ways").run();
   INFO(outcome);
