@@ -76,6 +76,9 @@ class Heap {
                ? areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p))
                : 0;
   }
+  bool used_slab_holds(ClassId id, const void* p, size_t bytes_before) const {
+    return areas_[index(id)].used_slab_holds(reinterpret_cast<uintptr_t>(p), bytes_before);
+  }
   template <typename Visit>
   void each_object(ClassId id, Visit visit) const {
     areas_[index(id)].each_object(visit);

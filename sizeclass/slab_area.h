@@ -79,6 +79,12 @@ class SlabArea {
     return address - at.offset + uintptr_t{object} * class_.object_bytes;
   }
 
+  // Do the address and so many bytes before it lie in a slab that has been used? Takes no lock.
+  bool used_slab_holds(uintptr_t address, size_t bytes_before) const {
+    const AreaPlace::Slot at = place_.find(address);
+    return at.slab < fresh_.load(std::memory_order_relaxed) && at.offset >= bytes_before;
+  }
+
   // Calls visit(start) for every object of the slabs in use, free ones too. Takes no lock.
   template <typename Visit>
   void each_object(Visit visit) const {

@@ -27,6 +27,15 @@ TEST_CASE("signal handlers that allocate may interrupt the checks") {
   CHECK(outcome.clean());
 }
 
+TEST_CASE("objects of no bytes trap without any option") {
+  for (const std::string name : {"empty_write", "empty_array_read"}) {
+    const Outcome outcome = checked({program_path("faults", "checked"), name}).run();
+    INFO(outcome);
+    CHECK(outcome.signal == SIGABRT);
+    CHECK(outcome.err.find(" past the end of ") != std::string::npos);
+  }
+}
+
 TEST_CASE("large freed objects wait without memory") {
   const Outcome outcome = checked({program_path("large_objects_leave_no_memory", "checked")}).run();
   INFO(outcome);
@@ -101,6 +110,7 @@ TEST_CASE("the programs of tests/programs run under the checked library") {
       "statistics_are_exact",                             // the same
       "realloc_to_zero_frees",                            // freed objects count as live
       "sized_frees_free",                                 // the same
+      "memory_refused_then_granted",                      // the same
       "work_while_memory_is_refused",                     // the same
       "locked_memory_stays_and_is_counted",               // the same
       "peaks_of_other_sizes_do_not_add_up",               // and wait in quarantine

@@ -128,13 +128,29 @@ const Row kRows[] = {
     {"header_wiped_freed",
      "write after free, before the start of *, an object of 100 bytes: its header is overwritten",
      ""},
+    {"header_changed_stack", "free of *, an object of 100 bytes: its header is overwritten",
+     "frees"},
+    {"header_changed_mark", "free of *, an object of 100 bytes: its header is overwritten",
+     "frees"},
+    {"header_changed_mark_live",
+     "write before the start of *, an object of 100 bytes: its header is overwritten", ""},
     {"header_changed_live",
      "write before the start of *, an object of 100 bytes: its header is overwritten", ""},
     {"after_free", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
     {"after_free_large", "write after free to *, an object of 1000000 bytes: byte 40 is 0x41", ""},
-    {"after_free_large_far",
-     "write after free to *, an object of 1000000 bytes: byte 500000 is 0x41", ""},
+    {"after_free_large_far", "write after free to *, an object of 1000000 bytes: byte 500000",
+     "writes_far_after_free"},
+    {"after_free_large_read", "read after free to *, an object of 1000000 bytes: byte 500000",
+     "reads_far_after_free"},
+    {"after_free_large_zeroed", "write after free to *, an object of 1000000 bytes: byte 400000",
+     "zeroes_far_after_free"},
     {"after_free_long", "write after free to *, an object of 100 bytes: byte 40 is 0x41", ""},
+    {"jump_over_canary", "free of *, an object of 104 bytes: its header is overwritten", "frees"},
+    {"empty_write", "write past the end of *, an object of 0 bytes: byte 0", "writes_to_first"},
+    {"empty_write_after_free", "write past the end of *, an object of 0 bytes: byte 0",
+     "writes_to_first"},
+    {"empty_array_read", "read past the end of *, an object of 0 bytes: byte 100", "reads_far"},
+    {"empty_double_free", "double free of *, an object of 0 bytes", "frees"},
     {"guard_write", "write past the end of *, an object of 1472 bytes: byte 1472",
      "writes_into_guard"},
     {"guard_read", "read past the end of *, an object of 1472 bytes: byte 1475", "reads_guard"},
@@ -166,6 +182,21 @@ TEST_CASE("with PKTMALLOC_CHECK=report the program goes on, and each fault is to
   }
 }
 
+TEST_CASE("each finding is told also if all freed objects wait in the quarantine") {
+  for (const Row& row : kRows) {
+    const Outcome outcome = fault(row.name).with("PKTMALLOC_QUARANTINE_RATE", "1").run();
+    INFO(row.name << ": " << outcome);
+    CHECK(first_line(outcome.err) == expected(row, outcome.out));
+  }
+}
+
+TEST_CASE("of freed objects some wait long, whatever the program's rhythm") {
+  const Outcome outcome = fault("after_free_of_all").with("PKTMALLOC_CHECK", "report").run();
+  INFO(outcome);
+  const size_t told = count(outcome.err, "pktmalloc: write after free to ");
+  CHECK(told == 100);
+}
+
 TEST_CASE("a report has the stacks of the call, of the allocation and of the first free") {
   const Outcome freed = fault("double_free").run();
   INFO(freed);
@@ -179,6 +210,15 @@ TEST_CASE("a report has the stacks of the call, of the allocation and of the fir
   CHECK(written.err.find("freed") == std::string::npos);
 }
 
+TEST_CASE("an object whose header is overwritten is told with the one in front of it") {
+  const Outcome outcome = fault("jump_over_canary").run();
+  INFO(outcome);
+  const size_t at = outcome.err.find("  perhaps from 0x");
+  REQUIRE(at != std::string::npos);
+  CHECK(outcome.err.find(", the object of 104 bytes in front, allocated in:\n    #0  runs_over+0x",
+                         at) != std::string::npos);
+}
+
 TEST_CASE("stacks are the same when one place is reached by two ways") {
   const Outcome outcome = fault("two_ways").run();
   INFO(outcome);
@@ -187,17 +227,29 @@ TEST_CASE("stacks are the same when one place is reached by two ways") {
   CHECK(outcome.err.find("first_way+0x") == std::string::npos);
 }
 
-TEST_CASE("names of C++ are as in the source, or as the linker knows them if the program goes on") {
+TEST_CASE("names of C++ are as in the source, also if the program goes on") {
   const Row row{"double_free_in_method", "double free of *, an object of 100 bytes",
                 "(anonymous namespace)::Owner::gives_back(void*, int)"};
   const Outcome aborted = fault(row.name).run();
   INFO(aborted);
   CHECK(first_line(aborted.err) == expected(row, aborted.out));
   CHECK(has_stack(aborted.err, "found in", row.in));
-  const Row mangled{row.name, row.text, "_ZN12_GLOBAL__N_15Owner10gives_backEPvi"};
   const Outcome reported = fault(row.name).with("PKTMALLOC_CHECK", "report").run();
   INFO(reported);
-  CHECK(first_line(reported.err) == expected(mangled, reported.out));
+  CHECK(first_line(reported.err) == expected(row, reported.out));
+  CHECK(has_stack(reported.err, "found in", row.in));
+}
+
+TEST_CASE("pktmalloc report adds the source lines of what was told") {
+  const Outcome told = fault("double_free").run();
+  TemporaryFolder folder;
+  folder.write("app.err", "of the program\n" + told.err);
+  const Outcome outcome = Program({build_path("pktmalloc"), "report", folder / "app.err"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out.rfind("of the program\n" + first_line(told.err) + "\n  found in:\n", 0) == 0);
+  CHECK(outcome.out.find("    #0  frees+0x") != std::string::npos);
+  CHECK(count(outcome.out, " at faults.cpp:") >= 5);
 }
 
 TEST_CASE("a program without names is told by its offsets, and libraries by what they export") {
@@ -208,6 +260,7 @@ TEST_CASE("a program without names is told by its offsets, and libraries by what
   const Outcome outcome = checked({copy, "double_free"}).run();
   INFO(outcome);
   CHECK(first_line(outcome.err).find(" bytes, in faults-checked+0x") != std::string::npos);
+  CHECK(outcome.err.find("  unnamed (" + copy + "+0x") != std::string::npos);
   CHECK(outcome.err.find(" __libc_start_main+0x") != std::string::npos);
 }
 
@@ -220,7 +273,10 @@ TEST_CASE("of two threads that free an object at the same moment one is told") {
 }
 
 TEST_CASE("no freed object is forgotten while ever more of them wait") {
-  const Outcome outcome = fault("after_free_among_many").with("PKTMALLOC_CHECK", "report").run();
+  const Outcome outcome = fault("after_free_among_many")
+                              .with("PKTMALLOC_CHECK", "report")
+                              .with("PKTMALLOC_QUARANTINE_RATE", "1")
+                              .run();
   INFO(outcome);
   CHECK(count(outcome.err, "pktmalloc: write after free to ") == 90);
 }

@@ -207,6 +207,10 @@ bool parse_QUARANTINE(const char* value) {
   return parse_quantity(value, kBytes, 0, size_t{16} << 30, parsed.quarantine_bytes);
 }
 
+bool parse_QUARANTINE_RATE(const char* value) {
+  return parse_number(value, 1, 1'000'000, parsed.quarantine_rate);
+}
+
 bool parse_GUARD(const char* value) {
   return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size);
 }

@@ -39,7 +39,8 @@ struct Options {
   bool check_reports;     // reports a finding and goes on, instead of aborting
   // Of the checked library.
   size_t quarantine_bytes;
-  size_t guard_size;  // 0: none
+  int quarantine_rate;  // one freed object in so many waits there
+  size_t guard_size;    // 0: none
 };
 
 // At start, by one thread. Does nothing if already done, or while libc does not know the

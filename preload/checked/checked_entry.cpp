@@ -44,8 +44,7 @@ void* no_memory() {
 bool allocated_by_runtime(const Header& header) {
   if (header.family() != Family::kMalloc) return false;
   uintptr_t frames[kStackFrames];
-  unsigned count = frames_of(header.allocated_at, frames);
-  unsigned i = 0;
+  unsigned count = frames_of(header.allocated_at, frames), i = 0;
   while (i < count && in_this_library(frames[i])) ++i;
   return i < count && strncmp(function_at(frames[i]).name, "_Zn", 3) == 0;
 }
@@ -141,8 +140,12 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
   return header;
 }
 
-[[gnu::cold, gnu::noinline]] void tell_double_free(const Header& header, StackId now) {
+[[gnu::cold, gnu::noinline]] void tell_double_free(Header& header, StackId now) {
   const Facts facts(header);
+  if (!is_stack(facts.freed_at)) {
+    header.freed_at = now;  // so that it is not told again at exit
+    return tell_overwritten("free", header, now);
+  }
   tell(now, facts, "double free of %p, an object of %zu bytes", facts.user, facts.bytes);
 }
 
@@ -223,7 +226,7 @@ bool resize_in_place(Header& header, size_t bytes) {
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
   constexpr size_t kDress = sizeof(Header) + kLeastBack;
-  if (bytes <= ClassTable::kSmallLimit - kDress && guarded_bytes == 0) [[likely]] {
+  if (bytes - 1 < ClassTable::kSmallLimit - kDress && !guards_class) [[likely]] {
     const ClassId id = heap.classes().small(bytes + kDress);
     if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]] {
       const size_t room = heap.classes()[id].object_bytes;

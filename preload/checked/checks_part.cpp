@@ -22,7 +22,7 @@ void start() {
 }
 
 void load() {
-  checked::start_quarantine(options().quarantine_bytes);
+  checked::start_quarantine(options().quarantine_bytes, options().quarantine_rate);
   checked::start_guard(options().guard_size);
   load_unwinder();
 }

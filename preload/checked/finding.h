@@ -10,8 +10,11 @@ namespace pktmalloc::checked {
 struct Facts : pktmalloc::Facts {
   Facts() = default;
   explicit Facts(const Header& header)
-      : pktmalloc::Facts{header.user(), header.bytes, header.allocated_at,
-                         header.freed_at.load(std::memory_order_relaxed)} {}
+      : pktmalloc::Facts{header.user(),
+                         header.bytes,
+                         header.allocated_at,
+                         header.freed_at.load(std::memory_order_relaxed),
+                         {}} {}
 };
 
 }  // namespace pktmalloc::checked

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/guard.h"
 
-#include <signal.h>
 #include <sys/mman.h>
-#include <ucontext.h>
-
-#include <cstdlib>
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/options.h"
 #include "preload/checked/finding.h"
+#include "preload/checked/large_objects.h"
+#include "preload/checked/poison.h"
 #include "preload/checked/table_lock.h"
+#include "preload/guard/fault_signal.h"
 #include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
@@ -20,17 +19,18 @@ namespace pktmalloc::checked {
 namespace {
 
 // Two mappings per slot, out of the 65,530 that a process has by default.
-constexpr uint32_t kSlots = 16384;
+constexpr uint32_t kMostSlots = 16384;
+constexpr uint32_t kEmptySlots = 1024;  // if there are only objects of no bytes
 constexpr size_t kAlignment = 16;
 
 constinit Mutex mutex{lock_rank(OuterRank::kGuard)};
 size_t slot_bytes = 0;  // with the guard page
 size_t page = 0;
+uint32_t slots = 0;
 ClassId guarded_class = kNoClass;
 uint32_t fresh = 0;  // slots below have been used; guarded by mutex, like the ring
 uint32_t* released = nullptr;
 uint32_t released_first = 0, released_count = 0;
-struct sigaction former;
 
 uintptr_t slot_of(const void* p) {
   const uintptr_t offset = reinterpret_cast<uintptr_t>(p) - guarded_begin;
@@ -46,7 +46,7 @@ bool used(uintptr_t slot) { return slot < guarded_begin + fresh * slot_bytes; }
 // 0: none.
 uintptr_t take_slot() {
   const TableLock lock(mutex);
-  if (fresh < kSlots) {
+  if (fresh < slots) {
     const uintptr_t slot = guarded_begin + fresh * slot_bytes;
     if (mprotect(reinterpret_cast<void*>(slot), slot_bytes - page, PROT_READ | PROT_WRITE) == 0) {
       ++fresh;
@@ -55,59 +55,51 @@ uintptr_t take_slot() {
   }
   if (released_count == 0) return 0;
   const uint32_t slot = released[released_first];
-  released_first = (released_first + 1) % kSlots;
+  released_first = (released_first + 1) % slots;
   --released_count;
   return guarded_begin + slot * slot_bytes;
 }
 
-void on_fault(int signal, siginfo_t* info, void* context) {
-  const uintptr_t fault = reinterpret_cast<uintptr_t>(info->si_addr);
-  const uintptr_t slot = in_guarded(info->si_addr) ? slot_of(info->si_addr) : 0;
-  if (slot != 0 && used(slot) && fault >= guard_of(slot) && header_in(slot) != nullptr) {
-    const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+  void* const p = reinterpret_cast<void*>(address);
+  const char* const what = writes ? "write" : "read";
+  const uintptr_t slot = in_guarded(p) ? slot_of(p) : 0;
+  if (slot != 0 && used(slot) && address >= guard_of(slot) && header_in(slot) != nullptr) {
     const Facts facts(*header_in(slot));
-    constexpr long long kWrite = 2;  // in the page fault's error code
-    tell(capture_interrupted(static_cast<uintptr_t>(registers[REG_RIP])), facts,
-         "%s past the end of %p, an object of %zu bytes: byte %zu",
-         (registers[REG_ERR] & kWrite) != 0 ? "write" : "read", facts.user, facts.bytes,
-         fault - reinterpret_cast<uintptr_t>(facts.user));
+    tell(capture_interrupted(pc), facts, "%s past the end of %p, an object of %zu bytes: byte %zu",
+         what, facts.user, facts.bytes, address - reinterpret_cast<uintptr_t>(facts.user));
     // Only in report mode: from now on the access is allowed.
     mprotect(reinterpret_cast<void*>(guard_of(slot)), page, PROT_READ | PROT_WRITE);
-    return;
+    return true;
   }
-  // Not ours: trying the instruction again does what would have happened without us.
-  if ((former.sa_flags & SA_SIGINFO) != 0) {
-    former.sa_sigaction(signal, info, context);
-  } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
-    former.sa_handler(signal);
-  } else {
-    sigaction(signal, &former, nullptr);
-  }
+  Header* const freed = slot == 0 ? find_large(p) : nullptr;
+  if (freed == nullptr || !freed->sealed() || freed->freed_at.load() == 0) return false;
+  const Facts facts(*freed);
+  tell(capture_interrupted(pc), facts, "%s after free to %p, an object of %zu bytes: byte %zu",
+       what, facts.user, facts.bytes, address - reinterpret_cast<uintptr_t>(facts.user));
+  return expose(*freed);
 }
 
 }  // namespace
 
 void start_guard(size_t size) {
-  if (size == 0 || !heap.started()) return;
-  guarded_class = heap.classes().find(size);
-  if (guarded_class == kNoClass) return;
+  if (!heap.started()) return;
+  if (size != 0) guarded_class = heap.classes().find(size);
+  guards_class = guarded_class != kNoClass;
+  const size_t most = guards_class ? heap.classes()[guarded_class].object_bytes : 0;
+  slots = guards_class ? kMostSlots : kEmptySlots;
   page = memory::page_bytes();
-  const size_t most = heap.classes()[guarded_class].object_bytes;
   slot_bytes = round_up(sizeof(uintptr_t) + sizeof(Header) + kAlignment + most, page) + page;
-  released = static_cast<uint32_t*>(map_lazily(kSlots * sizeof *released));
-  void* region = memory::reserve(kSlots * slot_bytes, page);
-  if (released == nullptr || region == nullptr) return;
+  released = static_cast<uint32_t*>(map_lazily(slots * sizeof *released));
+  void* region = memory::reserve(slots * slot_bytes, page);
+  if (released == nullptr || region == nullptr) slots = 0;
   guarded_begin = reinterpret_cast<uintptr_t>(region);
-  guarded_bytes = kSlots * slot_bytes;
-  struct sigaction action {};
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGSEGV, &action, &former);
+  guarded_bytes = slots * slot_bytes;
+  watch_faults(on_fault);
 }
 
 void* take_guarded(size_t bytes) {
-  if (heap.classes().find(bytes) != guarded_class) return nullptr;
+  if (bytes != 0 && heap.classes().find(bytes) != guarded_class) return nullptr;
   const uintptr_t slot = take_slot();
   if (slot == 0) return nullptr;
   Header* const header =
@@ -120,7 +112,7 @@ void* take_guarded(size_t bytes) {
 void release_guarded(const Header& header) {
   const uintptr_t slot = slot_of(&header);
   const TableLock lock(mutex);
-  released[(released_first + released_count) % kSlots] =
+  released[(released_first + released_count) % slots] =
       static_cast<uint32_t>((slot - guarded_begin) / slot_bytes);
   ++released_count;
 }

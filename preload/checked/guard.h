@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Guard: objects of one chosen class (PKTMALLOC_GUARD) end where an inaccessible page begins, so
 // that the very instruction that reads or writes past the end is reported. The end is rounded up to
-// 16 bytes, because objects must be aligned; the canary watches those up to 15 bytes.
+// 16 bytes, because objects must be aligned; the canary watches those up to 15 bytes. Objects of no
+// bytes always lie so: where they begin nobody may read or write.
 //
 //     | header's address ... header, user bytes, up to 15 canary bytes | guard page |    a slot
 //
@@ -14,11 +15,12 @@
 
 namespace pktmalloc::checked {
 
-// A size of 0: no guards.
+// A size of 0: only for objects of no bytes.
 void start_guard(size_t size);
 
 inline constinit uintptr_t guarded_begin = 0;
 inline constinit uintptr_t guarded_bytes = 0;  // 0: no guards
+inline constinit bool guards_class = false;
 inline bool in_guarded(const void* p) {
   return reinterpret_cast<uintptr_t>(p) - guarded_begin < guarded_bytes;
 }
@@ -26,7 +28,7 @@ inline bool in_guarded(const void* p) {
 // Raw memory for a request, as for dress(); nullptr: not of the chosen class, or no slot is free.
 void* take_guarded(size_t bytes);
 inline void* allocate_guarded(size_t bytes) {
-  return guarded_bytes == 0 ? nullptr : take_guarded(bytes);
+  return bytes == 0 || guards_class ? take_guarded(bytes) : nullptr;
 }
 void release_guarded(const Header& header);
 // Bytes from there to the guard page.

@@ -6,15 +6,24 @@
 #include "preload/checked/guard.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
-#include "preload/checked/poison.h"
 #include "preload/process/heap.h"
 
 namespace pktmalloc::checked {
 namespace {
 
+void note_in_front(const Header& header, Facts& facts) {
+  const uintptr_t owner = heap.owner(&header);
+  if (!Heap::is_class(owner)) return;
+  const uintptr_t raw = heap.object_at(static_cast<ClassId>(owner), &header);
+  const Header* const front = find_object(reinterpret_cast<const char*>(raw) - 1);
+  if (front == nullptr) return;
+  facts.in_front = {front->user(), front->bytes, front->allocated_at};
+}
+
 void tell_damage(const Header& header, StackId now) {
-  const Facts facts(header);
+  Facts facts(header);
   if (header.canary != header.expected_canary()) {
+    note_in_front(header, facts);
     tell(now, facts, "write before the start of %p, an object of %zu bytes", facts.user,
          facts.bytes);
     return;
@@ -30,7 +39,9 @@ bool live_and_damaged(const Header& header) {
   const uint32_t sum = __atomic_load_n(&header.sum, __ATOMIC_ACQUIRE);
   const uint64_t bytes = __atomic_load_n(&header.bytes, __ATOMIC_RELAXED);
   const uint32_t shape = __atomic_load_n(&header.shape, __ATOMIC_RELAXED);
-  if (sum != header.sum_of(bytes, shape) || header.freed_at.load(std::memory_order_acquire) != 0 ||
+  const StackId stack = __atomic_load_n(&header.allocated_at, __ATOMIC_RELAXED);
+  if (sum != header.sum_of(bytes, shape, stack) ||
+      header.freed_at.load(std::memory_order_acquire) != 0 ||
       (header.canary == header.expected_canary() &&
        filled(static_cast<char*>(header.user()) + bytes, kBackByte, shape >> 16))) {
     return false;
@@ -40,12 +51,17 @@ bool live_and_damaged(const Header& header) {
          header.freed_at.load(std::memory_order_relaxed) == 0;
 }
 
-bool damaged(const Header& header) { return header.overwritten() || live_and_damaged(header); }
+bool header_damaged(const Header& header) {
+  const StackId freed_at = header.freed_at.load(std::memory_order_acquire);
+  return header.overwritten() || (freed_at != 0 && !is_stack(freed_at) && header.sealed());
+}
+
+bool damaged(const Header& header) { return header_damaged(header) || live_and_damaged(header); }
 
 constexpr const char* kBefore = "write before the start";
 
 void inspect_live(const Header& header) {
-  if (header.overwritten()) return tell_overwritten(kBefore, header, 0);
+  if (header_damaged(header)) return tell_overwritten(kBefore, header, 0);
   if (live_and_damaged(header)) tell_damage(header, 0);
 }
 
@@ -63,7 +79,9 @@ void tell_overwritten(const char* what, const Header& header, StackId now) {
   const size_t bytes = bytes_by_canary(header);
   char size[48] = "";
   if (bytes != kUntold) snprintf(size, sizeof size, ", an object of %zu bytes", bytes);
-  tell(now, Facts{}, "%s of %p%s: its header is overwritten", what, header.user(), size);
+  Facts facts;
+  note_in_front(header, facts);
+  tell(now, facts, "%s of %p%s: its header is overwritten", what, header.user(), size);
 }
 
 void mend_edges(Header& header, StackId now) {
@@ -72,14 +90,17 @@ void mend_edges(Header& header, StackId now) {
   fill(back_of(header), kBackByte, header.back());
 }
 
-bool inspect_damaged(Header& header) {
+bool inspect_damaged(Header& header, size_t (*first)(const Header&)) {
   if (!header.sealed()) {
     tell_overwritten("write after free, before the start", header, 0);
     header.unseal();  // so that it is not reported again at exit
     return false;
   }
-  inspect_edges(header, 0);
-  const size_t at = first_written(header);
+  if (!edges_intact(header)) {
+    mend_edges(header, 0);
+    if (header.bytes >= kLeastLarge && !expose(header)) return false;
+  }
+  const size_t at = first(header);
   if (at < header.bytes) {
     const Facts facts(header);
     tell(0, facts, "write after free to %p, an object of %zu bytes: byte %zu is %#x", facts.user,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "preload/checked/finding.h"
+#include "preload/checked/poison.h"
 
 namespace pktmalloc::checked {
 
@@ -10,7 +11,7 @@ namespace pktmalloc::checked {
 // call that asks; 0 at exit.
 void mend_edges(Header& header, StackId now);
 inline void inspect_edges(Header& header, StackId now) {
-  if (!edges_intact(header)) [[unlikely]]
+  if (!near_edges_intact(header)) [[unlikely]]
     mend_edges(header, now);
 }
 
@@ -18,15 +19,23 @@ inline void inspect_edges(Header& header, StackId now) {
 // known. `what` happens to it.
 void tell_overwritten(const char* what, const Header& header, StackId now);
 
-// Checks seal, canaries and poison of an object that leaves the quarantine. False if the header is
-// overwritten, so that nobody knows where the memory belongs.
-bool inspect_damaged(Header& header);
+// Checks seal, canaries and poison of an object that has waited after free. False if the header is
+// overwritten, so that nobody knows where the memory belongs. `first`: of the poison's two forms.
+bool inspect_damaged(Header& header, size_t (*first)(const Header&));
 inline bool inspect_freed(Header& header) {
-  if (header.sealed() && edges_intact(header) && filled(header.user(), kFreedByte, header.bytes))
-      [[likely]] {
-    return true;
+  if (header.sealed() && edges_intact(header)) [[likely]] {
+    if (header.bytes >= kLeastLarge) {
+      if (!expose(header)) return false;
+    } else if (filled(header.user(), kFreedByte, header.bytes)) {
+      return true;
+    }
   }
-  return inspect_damaged(header);
+  return inspect_damaged(header, first_written);
+}
+inline bool inspect_recent(Header& header) {
+  if (header.sealed() && near_edges_intact(header) && ends_unwritten(header)) [[likely]]
+    return true;
+  return inspect_damaged(header, first_written_at_ends);
 }
 
 // Checks all live objects, at exit.

@@ -43,11 +43,10 @@ size_t bytes_by_canary(const Header& header);
 
 // The object that begins at p or contains it; nullptr: none. Any thread, any pointer.
 inline Header* find_object(const void* p) {
-  const uintptr_t owner = heap.owner(p);
+  const uintptr_t owner = heap.quick_owner(p);
   if (Heap::is_class(owner)) [[likely]] {
-    const uintptr_t raw = heap.object_at(static_cast<ClassId>(owner), p);
-    if (raw != 0 && reinterpret_cast<uintptr_t>(p) - raw == sizeof(Header)) [[likely]] {
-      Header* header = reinterpret_cast<Header*>(raw);
+    if (heap.used_slab_holds(static_cast<ClassId>(owner), p, sizeof(Header))) [[likely]] {
+      Header* header = header_of(const_cast<void*>(p));
       if (header->sealed()) [[likely]]
         return header;
     }

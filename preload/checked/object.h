@@ -10,6 +10,7 @@
 // changes once, by exchange, so if two threads free one object, one is reported.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -54,11 +55,12 @@ struct alignas(16) Header {
   }
 
   // Of everything that stays the same while the object lives; never 0.
-  uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape) const {
-    const uint64_t all = its_bytes ^ uint64_t { its_shape } << 32 ^ secret ^ address();
+  uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape, StackId its_stack) const {
+    const uint64_t all = its_bytes ^ uint64_t { its_shape } << 32 ^ uint64_t { its_stack } << 16 ^
+                         secret ^ address();
     return static_cast<uint32_t>(all * 0xD6E8FEB86659FD93 >> 32) | 1;
   }
-  uint32_t expected_sum() const { return sum_of(bytes, shape); }
+  uint32_t expected_sum() const { return sum_of(bytes, shape, allocated_at); }
   uint64_t expected_canary() const { return ~secret ^ address(); }
   // Canary and no sum: nothing here is an object just now. Unseal a header before changing it,
   // because a sweep at exit may be looking.
@@ -97,20 +99,28 @@ inline void* raw_of(const Header& header) {
   return static_cast<char*>(header.user()) - front_bytes(header.alignment());
 }
 
-// Canaries and poison repeat one byte. Most canaries have 8 to 16 of them: two words, which may
-// overlap, cost less than a call.
+// Canaries and poison repeat one byte. Up to 128 of them are words that may overlap, which costs
+// less than a call.
 inline constexpr uint64_t kEachByte = 0x0101010101010101;
-
-inline bool fits_two_words(size_t bytes) { return bytes - 8 <= 8; }
+inline constexpr size_t kFewBytes = 128;
+using Block = unsigned char __attribute__((vector_size(16), aligned(1), may_alias));
+static_assert(sizeof(Block) == 2 * sizeof(uint64_t));
 
 inline void fill(void* memory, uint8_t value, size_t bytes) {
-  if (!fits_two_words(bytes)) {
+  char* const begin = static_cast<char*>(memory);
+  if (bytes - sizeof(Block) <= kFewBytes - sizeof(Block)) {
+    const Block block = Block{} + value;
+    for (size_t i = 0; i < bytes - sizeof block; i += sizeof block) {
+      *reinterpret_cast<Block*>(begin + i) = block;
+    }
+    *reinterpret_cast<Block*>(begin + bytes - sizeof block) = block;
+  } else if (bytes - sizeof(uint64_t) < sizeof(uint64_t)) {
+    const uint64_t word = value * kEachByte;
+    memcpy(begin, &word, sizeof word);
+    memcpy(begin + bytes - sizeof word, &word, sizeof word);
+  } else {
     memset(memory, value, bytes);
-    return;
   }
-  const uint64_t word = value * kEachByte;
-  memcpy(memory, &word, sizeof word);
-  memcpy(static_cast<char*>(memory) + bytes - sizeof word, &word, sizeof word);
 }
 
 // Position of the first byte that is not `value`; `bytes` if there is none.
@@ -123,10 +133,23 @@ inline size_t first_other(const void* memory, uint8_t value, size_t bytes) {
 }
 
 inline bool filled(const void* memory, uint8_t value, size_t bytes) {
-  if (!fits_two_words(bytes)) return first_other(memory, value, bytes) == bytes;
+  const char* const begin = static_cast<const char*>(memory);
+  if (bytes - sizeof(Block) <= kFewBytes - sizeof(Block)) {
+    const Block block = Block{} + value;
+    Block other = *reinterpret_cast<const Block*>(begin + bytes - sizeof block) ^ block;
+    for (size_t i = 0; i < bytes - sizeof block; i += sizeof block) {
+      other |= *reinterpret_cast<const Block*>(begin + i) ^ block;
+    }
+    uint64_t words[2];
+    memcpy(words, &other, sizeof words);
+    return (words[0] | words[1]) == 0;
+  }
+  if (bytes - sizeof(uint64_t) >= sizeof(uint64_t)) {
+    return first_other(memory, value, bytes) == bytes;
+  }
   uint64_t first, last;
   memcpy(&first, memory, sizeof first);
-  memcpy(&last, static_cast<const char*>(memory) + bytes - sizeof last, sizeof last);
+  memcpy(&last, begin + bytes - sizeof last, sizeof last);
   return first == value * kEachByte && last == value * kEachByte;
 }
 
@@ -137,6 +160,12 @@ inline uint8_t* back_of(const Header& header) {
 inline bool edges_intact(const Header& header) {
   return header.canary == header.expected_canary() &&
          filled(back_of(header), kBackByte, header.back());
+}
+// The same, but of a long back canary only the beginning: a whole one would cost more than the
+// rest.
+inline bool near_edges_intact(const Header& header) {
+  return header.canary == header.expected_canary() &&
+         filled(back_of(header), kBackByte, std::min(header.back(), kFewBytes));
 }
 
 }  // namespace pktmalloc::checked

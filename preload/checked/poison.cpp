@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/poison.h"
 
+#include <sys/mman.h>
+
 #include "preload/process/heap.h"
+#include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
 
@@ -24,28 +27,46 @@ struct Parts {
   size_t front = 0, pages = 0;
 };
 
+bool protect(void* pages, size_t bytes, int access) {
+  const KeepErrno keep_errno;
+  return mprotect(pages, bytes, access) == 0;
+}
+
 }  // namespace
+
+bool expose(const Header& header) {
+  const Parts parts(header);
+  return parts.pages == 0 ||
+         protect(parts.begin + parts.front, parts.pages, PROT_READ | PROT_WRITE);
+}
 
 void poison_large(Header& header) {
   const Parts parts(header);
   char* const pages = parts.begin + parts.front;
   char* const behind = pages + parts.pages;
   fill(parts.begin, kFreedByte, parts.front);
-  // The system does not take back locked pages.
-  if (parts.pages > 0 && !memory::purge(pages, parts.pages)) memset(pages, 0, parts.pages);
+  if (parts.pages > 0) memory::purge(pages, parts.pages);
+  if (parts.pages > 0) protect(pages, parts.pages, PROT_NONE);
   fill(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
+}
+
+size_t first_written_at_ends(const Header& header) {
+  const char* const user = static_cast<const char*>(header.user());
+  const size_t bytes = header.bytes;
+  if (bytes <= kPoisonedHead + kPoisonedTail) return first_other(user, kFreedByte, bytes);
+  const size_t at = first_other(user, kFreedByte, kPoisonedHead);
+  if (at < kPoisonedHead) return at;
+  const size_t tail = bytes - kPoisonedTail;
+  return tail + first_other(user + tail, kFreedByte, kPoisonedTail);
 }
 
 size_t first_written(const Header& header) {
   const Parts parts(header);
-  const char* const pages = parts.begin + parts.front;
-  const char* const behind = pages + parts.pages;
-  size_t at = first_other(parts.begin, kFreedByte, parts.front);
-  if (at == parts.front) at += first_other(pages, 0, parts.pages);
-  if (at == parts.front + parts.pages) {
-    at += first_other(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
-  }
-  return at;
+  const char* const behind = parts.begin + parts.front + parts.pages;
+  const size_t at = first_other(parts.begin, kFreedByte, parts.front);
+  if (at < parts.front) return at;
+  return at + parts.pages +
+         first_other(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
 }
 
 }  // namespace pktmalloc::checked

@@ -38,6 +38,11 @@ size_t raw_bytes(const Header& header) {
 // pad, and it is overwritten between fork handlers (Thread::set_aside).
 void give_back(Header& header) {
   void* raw = raw_of(header);
+  const uintptr_t owner = heap.quick_owner(raw);
+  if (raw == &header && Heap::is_class(owner) &&
+      this_thread.releases_to->release(static_cast<ClassId>(owner), raw)) [[likely]] {
+    return;
+  }
   if (Heap::is_class(heap.owner(raw))) [[likely]] {
     if (raw != &header || this_thread.forking) header.unseal();
   } else if (in_guarded(raw)) {
@@ -53,7 +58,73 @@ void leave(Header& header) {
   if (inspect_freed(header)) give_back(header);
 }
 
-// A thread's latest frees: it takes the lock once for many.
+// What a thread freed last, the oldest at `first`. So few wait that they are still in the
+// processor's cache when they are inspected and used again.
+struct Recent {
+  static constexpr unsigned kMost = 64;
+  static constexpr size_t kMostBytes = size_t{512} << 10;
+
+  bool full() const { return count == kMost || bytes > kMostBytes; }
+  void push(Header& header) {
+    const size_t units = header.bytes / 16;
+    entries[(first + count++) % kMost] = header.address() << 16 | units;
+    bytes += units * 16;
+  }
+  Header& pop() {
+    const uintptr_t entry = entries[first];
+    first = (first + 1) % kMost;
+    --count;
+    bytes -= (entry & 0xFFFF) * 16;
+    __builtin_prefetch(reinterpret_cast<void*>(entries[(first + 2) % kMost] >> 16));
+    return *reinterpret_cast<Header*>(entry >> 16);
+  }
+
+  // This thread is changing its lists or holds the lock. A signal handler that frees meanwhile sees
+  // the mark and does not let its object wait.
+  bool at_work;
+  bool chooses;
+  unsigned first, count;
+  size_t bytes;
+  uint64_t frees;
+  uintptr_t entries[kMost];  // address and size, as halves of a word
+};
+static_assert(Recent::kMostBytes / 16 <= 0xFFFF);
+constinit thread_local Recent recent{};
+
+// Which objects wait long: runs of frees, chosen by multiples of the golden ratio, so that no
+// rhythm of the program's can hide an object for ever. Runs, because each object keeps its slab in
+// memory, and what is freed together often lies together.
+constexpr unsigned kRun = 64;
+uint64_t long_below = 0;
+size_t most_recent_bytes = 0;  // of one object; 0: none waits
+inline bool chosen() {
+  if (recent.frees++ % kRun == 0) {
+    recent.chooses = (recent.frees / kRun + 1) * 0x9E3779B97F4A7C15 <= long_below;
+  }
+  return recent.chooses;
+}
+
+class AtWork {
+ public:
+  AtWork() {
+    recent.at_work = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~AtWork() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    recent.at_work = false;
+  }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+};
+
+inline void leave_recent() {
+  Header& header = recent.pop();
+  if (inspect_recent(header)) [[likely]]
+    give_back(header);
+}
+
+// A thread's latest chosen frees: it takes the lock once for many.
 constexpr unsigned kBatch = 32;
 constexpr size_t kAlone = 8 << 10;  // an object of this size goes to the ring at once
 struct Batch {
@@ -61,23 +132,6 @@ struct Batch {
   Header* headers[kBatch];
 };
 constinit thread_local Batch batch{};
-
-// This thread is changing its batch or holds the lock. A signal handler that frees meanwhile sees
-// the mark and does not let its object wait.
-constinit thread_local bool at_work = false;
-class AtWork {
- public:
-  AtWork() {
-    at_work = true;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  ~AtWork() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    at_work = false;
-  }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-};
 
 void push(Header& header) {
   size_t next = first + count;
@@ -131,25 +185,10 @@ void exchange(size_t most_bytes, void (*let_go)(Header&)) {
   } while (leaving == kBatch);
 }
 
-}  // namespace
-
-void start_quarantine(size_t bytes) {
-  constexpr size_t kLeastObject = sizeof(Header) + 16;
-  const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
-  ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry), memory::page_bytes()));
-  if (ring == nullptr) return;
-  most_entries = entries;
-  grow();
-  if (ring_entries > 0) limit_bytes = bytes;
-}
-
-void quarantine(Header& header) {
+void quarantine_slow(Header& header) {
   const size_t bytes = raw_bytes(header);
   // Between our fork handlers this thread already holds the lock.
-  if (bytes > limit_bytes || this_thread.forking || at_work) [[unlikely]] {
-    give_back(header);
-    return;
-  }
+  if (bytes > limit_bytes || this_thread.forking || recent.at_work) return give_back(header);
   poison(header);
   const AtWork mark;
   batch.headers[batch.count++] = &header;
@@ -158,12 +197,44 @@ void quarantine(Header& header) {
   }
 }
 
+}  // namespace
+
+void quarantine(Header& header) {
+  const bool has_cache = this_thread.releases_to != &kNullCache;
+  if (header.bytes > most_recent_bytes || !has_cache || recent.at_work || chosen()) [[unlikely]] {
+    return quarantine_slow(header);
+  }
+  poison_ends(header);
+  const AtWork mark;
+  recent.push(header);
+  while (recent.full()) leave_recent();
+}
+
+void start_quarantine(size_t bytes, int rate) {
+  long_below = ~uint64_t{0} / static_cast<uint64_t>(rate);
+  constexpr size_t kLeastObject = sizeof(Header) + 16;
+  const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
+  ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry), memory::page_bytes()));
+  if (ring == nullptr) return;
+  most_entries = entries;
+  grow();
+  if (ring_entries == 0) return;
+  limit_bytes = bytes;
+  most_recent_bytes = std::min(bytes, Recent::kMostBytes);
+}
+
 void leave_thread_of_quarantine() {
-  if (ring_entries > 0) exchange(limit_bytes, leave);
+  if (ring_entries == 0) return;
+  exchange(limit_bytes, leave);
+  const AtWork mark;
+  while (recent.count > 0) leave_recent();
 }
 
 void inspect_quarantine() {
-  if (ring_entries > 0) exchange(0, [](Header& header) { inspect_freed(header); });
+  if (ring_entries == 0) return;
+  exchange(0, [](Header& header) { inspect_freed(header); });
+  const AtWork mark;
+  while (recent.count > 0) inspect_recent(recent.pop());
 }
 
 Mutex& quarantine_mutex() { return mutex; }

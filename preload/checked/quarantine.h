@@ -12,7 +12,7 @@
 
 namespace pktmalloc::checked {
 
-void start_quarantine(size_t bytes);
+void start_quarantine(size_t bytes, int rate);
 
 // Takes an object whose freed_at is set. Its memory goes back at once if it is too large to wait.
 void quarantine(Header& header);

@@ -61,8 +61,11 @@ struct Pages {
 };
 
 Facts facts_of(const Slot& slot) {
-  return {reinterpret_cast<void*>(slot.user), slot.bytes, slot.allocated_at,
-          slot.freed_at.load(std::memory_order_relaxed)};
+  return {reinterpret_cast<void*>(slot.user),
+          slot.bytes,
+          slot.allocated_at,
+          slot.freed_at.load(std::memory_order_relaxed),
+          {}};
 }
 
 // Two stretches: before the object and behind it.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Demangler: C++ names as in the source, by the C++ runtime that the process has anyway.
 //
-// The runtime allocates and needs room on the stack. So it is asked only when the program is about
-// to abort, where it can disturb nobody, and only on a stack with room; if the program goes on, a
-// report has the linker's names (for c++filt).
+// The runtime allocates and needs room on the stack. So it is asked only where that is allowed, and
+// on a stack with room; else a name is the linker's (for c++filt).
 #pragma once
 
 #include <cstddef>

@@ -7,10 +7,12 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/options.h"
 #include "preload/contract/writer.h"
+#include "preload/process/thread.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/keep_errno.h"
 
@@ -29,6 +31,14 @@ unsigned frames_outside(StackId id, uintptr_t* frames, unsigned& first) {
   return count;
 }
 
+// A function without a name in libc, such as memset's variant for this processor, tells nobody
+// anything: its caller is named instead.
+bool unnamed_in_libc(uintptr_t pc) {
+  const Function function = function_at(pc);
+  return function.begin == 0 && function.module != nullptr &&
+         strncmp(function.module, "libc.so", 7) == 0;
+}
+
 void write_stack(Writer& out, const Demangler& demangler, const char* title, StackId id) {
   if (id == 0) return;
   uintptr_t frames[kStackFrames];
@@ -36,7 +46,7 @@ void write_stack(Writer& out, const Demangler& demangler, const char* title, Sta
   const unsigned count = frames_outside(id, frames, first);
   out.print("  %s%s\n", title, count == first ? " an unknown place" : ":");
   for (unsigned i = first; i < count; ++i) {
-    char place[400];
+    char place[kNameBytes + 400];
     describe(frames[i], Detail::kOffsets, demangler, place, sizeof place);
     out.print("    #%-2u %s\n", i - first, place);
   }
@@ -54,17 +64,24 @@ void write_finding(StackId now, const Facts& object, const char* format, va_list
   char buffer[1000];
   const int fd = kept_stderr();
   Writer out(fd >= 0 ? fd : STDERR_FILENO, buffer, sizeof buffer);
-  const Demangler demangler(!options().check_reports);
+  const Demangler demangler(!this_thread.forking);
   uintptr_t frames[kStackFrames];
   unsigned first;
   char where[kNameBytes + 100] = "";
-  if (frames_outside(now, frames, first) > first) {
+  const unsigned count = frames_outside(now, frames, first);
+  while (first + 1 < count && unnamed_in_libc(frames[first])) ++first;
+  if (count > first) {
     describe(frames[first], Detail::kNames, demangler, where, sizeof where);
   }
   out.print("pktmalloc: %s%s%s\n", what, where[0] != '\0' ? ", in " : "", where);
   write_stack(out, demangler, "found in", now);
   write_stack(out, demangler, "allocated in", object.allocated_at);
   write_stack(out, demangler, "first freed in", object.freed_at);
+  if (const auto& front = object.in_front; front.allocated_at != 0) {
+    snprintf(what, sizeof what, "perhaps from %p, the object of %zu bytes in front, allocated in",
+             front.user, front.bytes);
+    write_stack(out, demangler, what, front.allocated_at);
+  }
   if (number + 1 == kMostFindings) out.print("pktmalloc: further findings are not told\n");
   out.finish();
   telling = false;

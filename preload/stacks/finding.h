@@ -16,6 +16,12 @@ struct Facts {
   size_t bytes = 0;
   StackId allocated_at = 0;
   StackId freed_at = 0;
+  // Of a broken beginning: the object in front, which is likely to have been overrun.
+  struct {
+    const void* user = nullptr;
+    size_t bytes = 0;
+    StackId allocated_at = 0;  // 0: there is none
+  } in_front;
 };
 
 // `now` is the faulty call's stack, 0 if that is long past. Aborts the program, or returns if

@@ -11,7 +11,7 @@
 namespace pktmalloc {
 namespace {
 
-constexpr unsigned kBucketBits = 16;
+constexpr unsigned kBucketBits = 17;
 constexpr StackId kUnknown = 1;  // a stack without frames
 constexpr size_t kStep = size_t{256} << 10;
 size_t store_bytes = 0;  // address space
@@ -19,6 +19,13 @@ constinit std::atomic<size_t> committed = 0;
 constinit std::atomic<size_t> used = 2 * kStackUnit;
 // Heads of the lists of stacks by hash; exchanged atomically, so nobody waits.
 constinit std::atomic<StackId> buckets[size_t{1} << kBucketBits]{};
+
+// How many stacks led to a place's return address, by its hash. A recursion makes so many of them
+// that to find them costs more than the program: from a bound on, only the innermost frames count.
+constexpr unsigned kWaysBits = 12;
+constexpr uint16_t kManyWays = 250;
+constexpr uint32_t kFewFrames = 8;
+constinit std::atomic<uint16_t> ways_to[1 << kWaysBits]{};
 
 // Threads may commit the same step at once: then the second commit changes nothing.
 bool commit_up_to(size_t end) {
@@ -32,19 +39,19 @@ bool commit_up_to(size_t end) {
   return true;
 }
 
-StackId intern(const Frame* frames, uint32_t count) {
+// `compared`: of the frames, see Stack.
+StackId intern(const Frame* frames, uint32_t count, uint32_t compared) {
   if (stack_store == nullptr) return kUnknown;
   const size_t frames_bytes = count * sizeof *frames;
   uint64_t hash = count;
   for (uint32_t i = 0; i < count; ++i) {
-    hash = hash_of({hash, frames[i].pc});
-    hash = hash_of({hash, frames[i].offset});
+    hash = hash_of({hash, frames[i].pc + (frames[i].offset << 45 | frames[i].offset >> 19)});
   }
   std::atomic<StackId>& bucket = buckets[hash >> (64 - kBucketBits)];
   StackId first = bucket.load(std::memory_order_acquire);  // pairs with the exchange below
   for (StackId id = first; id != 0; id = stack_of(id).next) {
     const Stack& stack = stack_of(id);
-    if (stack.count == count && memcmp(stack.frames, frames, frames_bytes) == 0) return id;
+    if (stack.hash == hash) return id;  // 64 bits: nobody will see two stacks with one hash
   }
   const size_t bytes = offsetof(Stack, frames) + frames_bytes;
   size_t offset = used.load(std::memory_order_relaxed);
@@ -53,7 +60,9 @@ StackId intern(const Frame* frames, uint32_t count) {
   } while (!used.compare_exchange_weak(offset, offset + bytes, std::memory_order_relaxed));
   const StackId id = static_cast<StackId>(offset / kStackUnit);
   Stack& stack = *reinterpret_cast<Stack*>(stack_store + offset);
-  stack.count = count;
+  stack.count = static_cast<uint16_t>(count);
+  stack.compared = static_cast<uint16_t>(compared);
+  stack.hash = hash;
   memcpy(stack.frames, frames, frames_bytes);
   do {
     stack.next = first;
@@ -63,12 +72,19 @@ StackId intern(const Frame* frames, uint32_t count) {
 
 }  // namespace
 
-[[gnu::cold, gnu::noinline]] StackId capture_slow(Site site) {
-  Calls calls(site);
+[[gnu::cold, gnu::noinline]] StackId capture_slow(Site site, uint64_t hash) {
+  std::atomic<uint16_t>& ways = ways_to[hash_of({site.pc, 0}) >> (64 - kWaysBits)];
+  const bool many = ways.load(std::memory_order_relaxed) >= kManyWays;
+  Calls calls(site, many ? kFewFrames : kStackFrames);
   unwind(calls);
-  const StackId id = intern(calls.frames, calls.count);
+  const size_t before = used.load(std::memory_order_relaxed);
+  const bool whole = calls.count < calls.most;
+  const StackId id =
+      intern(calls.frames, calls.count, whole ? std::max(calls.count, 2u) - 2 : calls.count);
+  if (!many && used.load(std::memory_order_relaxed) != before) {
+    ways.fetch_add(1, std::memory_order_relaxed);
+  }
   if (calls.words_known && id != kUnknown) {
-    const uint64_t hash = hash_of(site);
     place_of(hash).store(uint64_t{rest_of(hash)} << 32 | id, std::memory_order_release);
   }
   return id;
@@ -86,20 +102,26 @@ StackId capture_interrupted(uintptr_t pc) {
   Calls calls(Site{pc, 0});
   unwind(calls);
   ++calls.frames[0].pc;  // all others are return addresses, just after the instruction that counts
-  return intern(calls.frames, calls.count);
+  return intern(calls.frames, calls.count, calls.count);
 }
 
 StackId intern(const uintptr_t* frames, uint32_t count) {
   Frame all[kStackFrames];
   for (uint32_t i = 0; i < count; ++i) all[i] = {frames[i], 0};
-  return intern(all, count);
+  return intern(all, count, count);
+}
+
+bool is_stack(StackId id) {
+  return id == kUnknown ||
+         (id > kUnknown && id < used.load(std::memory_order_relaxed) / kStackUnit);
 }
 
 unsigned frames_of(StackId id, uintptr_t* frames) {
-  if (id <= kUnknown || stack_store == nullptr) return 0;
+  if (id == kUnknown || !is_stack(id)) return 0;
   const Stack& stack = stack_of(id);
-  for (unsigned i = 0; i < stack.count; ++i) frames[i] = stack.frames[i].pc;
-  return stack.count;
+  const unsigned count = std::min<unsigned>(stack.count, kStackFrames);
+  for (unsigned i = 0; i < count; ++i) frames[i] = stack.frames[i].pc;
+  return count;
 }
 
 }  // namespace pktmalloc

@@ -7,7 +7,9 @@
 // outer return addresses lay. The next call from the place compares those words with the frames
 // found, the innermost first: if all are the same, so is the stack, and no unwinder is asked. That
 // costs a few nanoseconds; unwinding costs microseconds. While the words agree, each belongs to a
-// frame of the same function, so none lies beyond the stack's end.
+// frame of the same function, so none lies beyond the stack's end. The first word that differs
+// leads on: the place and this word name another stack, and so forth. The two outermost frames of a
+// whole stack (libc's, as a rule) are not compared.
 #pragma once
 
 #include <atomic>
@@ -21,8 +23,9 @@ namespace pktmalloc {
 using StackId = uint32_t;  // 0: none
 
 struct Stack {
-  StackId next;  // with the same hash
-  uint32_t count;
+  StackId next;  // in the same bucket
+  uint16_t count, compared;
+  uint64_t hash;
   Frame frames[kStackFrames];  // innermost first; `count` are stored
 };
 
@@ -46,30 +49,33 @@ inline const Stack& stack_of(StackId id) {
 
 // By hash of the place: the rest of the hash above, never 0, and the id below. One word, so that a
 // reader never sees halves of different places.
-inline constexpr unsigned kPlaceBits = 15;
+inline constexpr unsigned kPlaceBits = 16;
 inline constinit std::atomic<uint64_t> places[size_t{1} << kPlaceBits]{};
 inline std::atomic<uint64_t>& place_of(uint64_t hash) { return places[hash >> (64 - kPlaceBits)]; }
 inline uint32_t rest_of(uint64_t hash) { return static_cast<uint32_t>(hash) | 1; }
 
-StackId capture_slow(Site site);
+// `hash`: where the search ended and the stack is to be remembered.
+StackId capture_slow(Site site, uint64_t hash);
 
 // Never 0. Keeps errno.
 inline StackId capture(Site site) {
-  const uint64_t hash = hash_of(site);
-  // Pairs with the store in capture_slow().
-  const uint64_t place = place_of(hash).load(std::memory_order_acquire);
-  if (place >> 32 != rest_of(hash)) return capture_slow(site);
-  const StackId id = static_cast<StackId>(place);
-  const Stack& stack = stack_of(id);
-  const Frame* frame = stack.frames;
-  const Frame* const end = frame + stack.count;
-  if (frame->pc != site.pc) return capture_slow(site);
-  while (++frame != end) {
-    if (*reinterpret_cast<const uintptr_t*>(site.cfa + frame->offset) != frame->pc) {
-      return capture_slow(site);
-    }
+  uint64_t hash = hash_of(site);
+  for (;;) {
+    // Pairs with the store in capture_slow().
+    const uint64_t place = place_of(hash).load(std::memory_order_acquire);
+    if (place >> 32 != rest_of(hash)) return capture_slow(site, hash);
+    const StackId id = static_cast<StackId>(place);
+    const Stack& stack = stack_of(id);
+    const Frame* frame = stack.frames;
+    const Frame* const end = frame + stack.compared;
+    if (frame->pc != site.pc) return capture_slow(site, hash_of(site));
+    uintptr_t word;
+    do {
+      if (++frame >= end) return id;
+      word = *reinterpret_cast<const uintptr_t*>(site.cfa + frame->offset);
+    } while (word == frame->pc);
+    hash = hash_of({word, hash});
   }
-  return id;
 }
 
 // From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.
@@ -77,6 +83,9 @@ StackId capture_interrupted(uintptr_t pc);
 
 // The number of a stack found in another way (frame_pointers.h).
 StackId intern(const uintptr_t* frames, uint32_t count);
+
+// False: certainly no stack's number, as something else overwrote it.
+bool is_stack(StackId id);
 
 // Returns fewer than asked for if fewer are known. frames: kStackFrames of them.
 unsigned frames_of(StackId id, uintptr_t* frames);

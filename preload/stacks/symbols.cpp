@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -70,6 +71,7 @@ Function function_at(uintptr_t pc) {
     return found;
   }
   found.module = module_name(map->l_name);
+  found.path = map->l_name;
   found.module_begin = reinterpret_cast<uintptr_t>(info.dli_fbase);
   if (info.dli_sname != nullptr) {
     snprintf(found.name, sizeof found.name, "%s", info.dli_sname);
@@ -91,14 +93,24 @@ void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out
   const size_t in_module = pc - function.module_begin;
   char name[kNameBytes];
   demangler.write(function.name, name, sizeof name);
-  if (function.begin == 0) {
-    snprintf(out, bytes, "%s+%#zx", function.module, in_module);
-  } else if (detail == Detail::kNames) {
-    snprintf(out, bytes, "%s of %s", name, function.module);
-  } else {
-    snprintf(out, bytes, "%s+%#zx (%s+%#zx)", name, pc - function.begin, function.module,
-             in_module);
+  if (detail == Detail::kNames) {
+    if (function.begin == 0) {
+      snprintf(out, bytes, "%s+%#zx", function.module, in_module);
+    } else {
+      snprintf(out, bytes, "%s of %s", name, function.module);
+    }
+    return;
   }
+  char program[256] = "";
+  const char* path = function.path;
+  if (*path == '\0') {
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    path = length > 0 ? program : function.module;
+  }
+  char offset[24] = "";
+  if (function.begin != 0) snprintf(offset, sizeof offset, "+%#zx", pc - function.begin);
+  snprintf(out, bytes, "%s%s (%s+%#zx)", function.begin != 0 ? name : "unnamed", offset, path,
+           in_module);
 }
 
 const char* why_no_heap(const void* p, char* buffer, size_t bytes) {

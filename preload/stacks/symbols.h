@@ -11,7 +11,8 @@ namespace pktmalloc {
 
 enum class Detail : uint8_t { kNames, kOffsets };
 
-// "main of app", or "app+0x11c5" if no name is known; with offsets "main+0x2a (app+0x11c5)".
+// "main of app", or "app+0x11c5" if no name is known; with offsets "main+0x2a (/bin/app+0x11c5)",
+// or "unnamed (/bin/app+0x11c5)" if the function has none: the file is stripped.
 void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes);
 
 inline constexpr size_t kNameBytes = 256;
@@ -20,6 +21,7 @@ struct Function {
   char name[1024] = "";          // as the linker knows it
   uintptr_t begin = 0;           // 0: no name is known
   const char* module = nullptr;  // nullptr: in none
+  const char* path = "";         // the module's; "": the program
   uintptr_t module_begin = 0;
 };
 

@@ -34,9 +34,11 @@ inline uint64_t hash_of(Site site) {
 
 // From the frame of `site` outwards.
 struct Calls {
-  explicit Calls(Site from) : site(from), words_known(from.cfa != 0) {}
+  explicit Calls(Site from, uint32_t frames_wanted = kStackFrames)
+      : site(from), most(frames_wanted), words_known(from.cfa != 0) {}
 
   Site site;
+  uint32_t most;     // frames
   bool words_known;  // every frame's return address has a known place
   uint32_t count = 0;
   Frame frames[kStackFrames];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A correct program that uses much: threads that free each other's objects, containers, exceptions,
-// aligned objects, realloc, a fork. Prints a sum.
+// aligned objects, realloc, objects of no bytes, a fork. Prints a sum.
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -54,9 +56,28 @@ void work(int seed) {
   }
 }
 
+// More than there are guarded ones.
+void empty_objects() {
+  std::set<void*> all;
+  for (int i = 0; i < 3000; ++i) {
+    void* p = i % 3 == 0 ? malloc(0) : i % 3 == 1 ? calloc(0, 8) : ::operator new(0);
+    if (p == nullptr || malloc_usable_size(p) > 24 || !all.insert(p).second) abort();
+    if (i % 3 == 2) {
+      ::operator delete(p);
+      all.erase(p);
+    }
+  }
+  for (void* p : all) {
+    char* larger = static_cast<char*>(realloc(p, 100));
+    strcpy(larger, "now there is room");
+    free(larger);
+  }
+}
+
 }  // namespace
 
 int main() {
+  empty_objects();
   std::vector<std::thread> threads;
   for (int t = 1; t <= 4; ++t) threads.emplace_back(work, t);
   const pid_t child = fork();

@@ -125,6 +125,8 @@ SITE void writes_far_before(void* p) {
   free(p);
 }
 SITE void writes_far_after_free(void* p) { bytes(p)[500000] = 'A'; }
+SITE void reads_far_after_free(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[500000]); }
+SITE void zeroes_far_after_free(void* p) { memset(bytes(p) + 400000, 0, 300000); }
 SITE void writes_after_free(void* p) { bytes(p)[40] = 'A'; }
 // First few that are large wait, going round, then ever more that are small.
 SITE void writes_to_every_444th(void*) {
@@ -137,10 +139,40 @@ SITE void writes_to_every_444th(void*) {
   }
   for (void* p : freed) writes_after_free(p);
 }
+// Those that wait shortly have left, because others of another size went through.
+SITE void writes_to_all_20000(void*) {
+  static void* freed[20000];
+  for (void*& p : freed) p = malloc(100);
+  for (void* p : freed) free(p);
+  allocates_often(1000, 1000);
+  for (void* p : freed) writes_after_free(p);
+}
 SITE void writes_after_free_and_works(void* p) {
   bytes(p)[40] = 'A';
   allocates_often(100000, 1000);
   _exit(7);  // nothing is looked at any more
+}
+SITE void* empty() { return shown(malloc(0)); }
+SITE void* empty_array() { return shown(::operator new[](0)); }
+SITE void* empty_and_freed() {
+  void* p = malloc(0);
+  free(p);
+  return shown(p);
+}
+SITE void writes_to_first(void* p) { bytes(p)[0] = 'A'; }
+SITE void reads_far(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[100]); }
+// The two lie one behind the other, as most that are allocated in turn.
+SITE void* runs_over() {
+  char* all[8];
+  for (char*& p : all) p = bytes(malloc(104));
+  for (char* p : all) {
+    for (char* next : all) {
+      if (next != p + 160) continue;
+      p[136] = 'A';
+      return shown(next);
+    }
+  }
+  return shown(nullptr);
 }
 SITE void writes_into_guard(void* p) { bytes(p)[1472] = 'A'; }
 SITE void reads_guard(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[1475]); }
@@ -150,7 +182,18 @@ SITE void* wiped(void* p) {
   return p;
 }
 SITE void wipes(void* p) { wiped(p); }
+SITE void keeps(void*) {}
 SITE void changes_size(void* p) { bytes(p)[-32] = 'A'; }
+SITE void* with_changed_stack() {
+  void* p = allocation();
+  memset(bytes(p) - 24, 'A', 4);
+  return p;
+}
+SITE void* with_changed_mark() {
+  void* p = allocation();
+  memset(bytes(p) - 20, 'A', 4);
+  return p;
+}
 
 SITE void* nothing() { return nullptr; }
 SITE void frees_stack_of_thread(void*) {
@@ -285,12 +328,23 @@ const std::map<std::string, Fault> kFaults = {
     {"header_wiped_live_large", {large_allocation, wipes}},
     {"header_wiped_live_guarded", {whole_guarded, wipes}},
     {"header_wiped_freed", {freed_allocation, wipes}},
+    {"header_changed_stack", {with_changed_stack, frees}},
+    {"header_changed_mark", {with_changed_mark, frees}},
+    {"header_changed_mark_live", {with_changed_mark, keeps}},
     {"header_changed_live", {allocation, changes_size}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
     {"after_free_large_far", {large_freed_allocation, writes_far_after_free}},
+    {"after_free_large_read", {large_freed_allocation, reads_far_after_free}},
+    {"after_free_large_zeroed", {large_freed_allocation, zeroes_far_after_free}},
     {"after_free_among_many", {nothing, writes_to_every_444th}},
+    {"after_free_of_all", {nothing, writes_to_all_20000}},
     {"after_free_long", {freed_allocation, writes_after_free_and_works}},
+    {"jump_over_canary", {runs_over, frees}},
+    {"empty_write", {empty, writes_to_first}},
+    {"empty_write_after_free", {empty_and_freed, writes_to_first}},
+    {"empty_array_read", {empty_array, reads_far}},
+    {"empty_double_free", {empty_and_freed, frees}},
     {"guard_write", {whole_guarded, writes_into_guard}},
     {"guard_read", {whole_guarded, reads_guard}},
     {"two_ways", {two_ways, frees_twice}},

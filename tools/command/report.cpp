@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// pktmalloc report FILE... [--html OUT]: statistics files as tables and as a page.
+// pktmalloc report FILE... [--html OUT]: statistics files as tables and as a page; or FILE with
+// findings of the checked library, with source lines.
 #include <climits>
 #include <string>
 #include <vector>
 
 #include "tools/command/failure.h"
+#include "tools/command/findings.h"
 #include "tools/command/number_range.h"
 #include "tools/command/report/report_page.h"
 #include "tools/command/report/report_table.h"
@@ -30,6 +32,7 @@ std::string table_of(std::vector<Reading> readings) {
 }
 
 void report(const Options& options) {
+  if (options.files.size() == 1 && options.html.empty() && print_findings(options.files[0])) return;
   std::vector<Reading> readings;
   for (const std::string& file : options.files) {
     Reading r = read_statistics(file);
@@ -65,6 +68,7 @@ void add_report(CLI::App& command) {
       "  changed from the first to the last.\n"
       "More files of several processes: a row for each process, as it was last,\n"
       "  and their sum; --pid N shows one of them over time.\n"
+      "What the checked library told on stderr, kept in a file: with source lines.\n"
       "Heap profiles: pktmalloc report profile FILE is pktmalloc profile FILE;\n"
       "  a file of statistics by the name of profile is ./profile here.\n\n"
       "Example:\n"

@@ -78,7 +78,7 @@ std::vector<std::vector<FrameName>> source_lines(const std::string& file,
     }
     known &= done;
   }
-  if (!known) throw Failure("--lines needs llvm-symbolizer or addr2line (package binutils)");
+  if (!known) throw Failure("source lines need llvm-symbolizer or addr2line (package binutils)");
   std::map<uint64_t, std::vector<FrameName>> found;
   uint64_t address = 0;
   for (size_t at = 0; at < output.size();) {
