@@ -20,7 +20,7 @@ namespace {
 
 // Two mappings per slot, out of the 65,530 that a process has by default.
 constexpr uint32_t kMostSlots = 16384;
-constexpr uint32_t kEmptySlots = 1024;  // if there are only objects of no bytes
+constexpr uint32_t kEmptySlots = 4096;  // if there are only objects of no bytes
 constexpr size_t kAlignment = 16;
 
 constinit Mutex mutex{lock_rank(OuterRank::kGuard)};

@@ -53,7 +53,7 @@ void poison_large(Header& header) {
 size_t first_written_at_ends(const Header& header) {
   const char* const user = static_cast<const char*>(header.user());
   const size_t bytes = header.bytes;
-  if (bytes <= kPoisonedHead + kPoisonedTail) return first_other(user, kFreedByte, bytes);
+  if (bytes <= kPoisonedWhole) return first_other(user, kFreedByte, bytes);
   const size_t at = first_other(user, kFreedByte, kPoisonedHead);
   if (at < kPoisonedHead) return at;
   const size_t tail = bytes - kPoisonedTail;

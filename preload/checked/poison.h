@@ -17,13 +17,13 @@ inline void poison(Header& header) {
   fill(header.user(), kFreedByte, header.bytes);
 }
 
-// The same for an object that waits shortly: of a larger one only the two ends. A whole one of a
-// kilobyte costs as much as all other checks together.
+// The same for an object that waits shortly: of a larger one only the two ends.
 inline constexpr size_t kPoisonedHead = 96, kPoisonedTail = 32;
+inline constexpr size_t kPoisonedWhole = 2048;
 
 inline void poison_ends(Header& header) {
   char* const user = static_cast<char*>(header.user());
-  if (header.bytes <= kPoisonedHead + kPoisonedTail) return fill(user, kFreedByte, header.bytes);
+  if (header.bytes <= kPoisonedWhole) return fill(user, kFreedByte, header.bytes);
   fill(user, kFreedByte, kPoisonedHead);
   fill(user + header.bytes - kPoisonedTail, kFreedByte, kPoisonedTail);
 }
@@ -38,8 +38,7 @@ size_t first_written(const Header& header);
 size_t first_written_at_ends(const Header& header);
 inline bool ends_unwritten(const Header& header) {
   const char* const user = static_cast<const char*>(header.user());
-  static_assert(kPoisonedHead + kPoisonedTail <= kFewBytes);
-  if (header.bytes <= kPoisonedHead + kPoisonedTail) return filled(user, kFreedByte, header.bytes);
+  if (header.bytes <= kPoisonedWhole) return filled(user, kFreedByte, header.bytes);
   return filled(user, kFreedByte, kPoisonedHead) &&
          filled(user + header.bytes - kPoisonedTail, kFreedByte, kPoisonedTail);
 }

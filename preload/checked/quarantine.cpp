@@ -231,7 +231,8 @@ void leave_thread_of_quarantine() {
 }
 
 void inspect_quarantine() {
-  if (ring_entries == 0) return;
+  // At work: exit() out of a signal handler that interrupted us.
+  if (ring_entries == 0 || recent.at_work) return;
   exchange(0, [](Header& header) { inspect_freed(header); });
   const AtWork mark;
   while (recent.count > 0) inspect_recent(recent.pop());
