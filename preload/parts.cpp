@@ -21,8 +21,8 @@ namespace pktmalloc {
 const Part* const parts[] = {
     &slow_path_part,  // the last to be unlocked: it frees
     &report_part,     // at exit behind all that it reports
-    &next_allocator_part, &window_part,       &background_part, &reporter_part,
-    &profile_part,        &sample_guard_part, &sampler_part,    &sizes_part,
+    &next_allocator_part, &window_part,       &background_part, &report_thread_part,
+    &profile_part,        &sample_guard_part, &sampler_part,    &size_recording_part,
 #if PKTMALLOC_CHECKED
     &checks_part,
 #endif

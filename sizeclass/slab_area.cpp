@@ -47,7 +47,7 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, const AreaPlace
   late_records_ = late_sets_ + late_sets_bytes_;
   SlabSet* sets[kSets] = {&partial_, &empty_, &kept_, &purged_};
   for (size_t i = 0; i < kSets; ++i)
-    sets[i]->use(reinterpret_cast<uint64_t*>(late_sets_ + i * one_set));
+    sets[i]->use(reinterpret_cast<Owned<uint64_t>*>(late_sets_ + i * one_set));
 }
 
 SlabArea::Record& SlabArea::record(uint32_t slab) {

@@ -10,6 +10,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "sizeclass/owned.h"
+
 namespace pktmalloc {
 
 class SlabSet {
@@ -19,43 +21,43 @@ class SlabSet {
 
   // `rest` holds the bits of slabs 64 and up, all zero; it is not touched until such a slab is
   // inserted.
-  void use(uint64_t* rest) { rest_ = rest; }
+  void use(Owned<uint64_t>* rest) { rest_ = rest; }
 
   void insert(uint32_t slab) {
     const uint32_t w = slab / 64;
-    set(w, word(w) | bit(slab));
+    word(w) = word(w) | bit(slab);
     if (count_++ == 0) low_ = high_ = w;
     if (w < low_) low_ = w;
     if (w > high_) high_ = w;
   }
   void erase(uint32_t slab) {
-    set(slab / 64, word(slab / 64) & ~bit(slab));
+    Owned<uint64_t>& bits = word(slab / 64);
+    bits = bits & ~bit(slab);
     --count_;
   }
   uint32_t lowest() {
     if (count_ == 0) return kNone;
     while (word(low_) == 0) ++low_;
-    return low_ * 64 + static_cast<uint32_t>(std::countr_zero(word(low_)));
+    return low_ * 64 + static_cast<uint32_t>(std::countr_zero<uint64_t>(word(low_)));
   }
   uint32_t highest() {
     if (count_ == 0) return kNone;
     while (word(high_) == 0) --high_;
-    return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero(word(high_)));
+    return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero<uint64_t>(word(high_)));
   }
   // Without the lock too: an old answer or a new one.
   bool contains(uint32_t slab) const {
     const uint32_t w = slab / 64;
-    return (__atomic_load_n(w == 0 ? &first_ : rest_ + w - 1, __ATOMIC_RELAXED) & bit(slab)) != 0;
+    return ((w == 0 ? first_ : rest_[w - 1]).seen() & bit(slab)) != 0;
   }
   uint32_t count() const { return count_; }
 
  private:
   static uint64_t bit(uint32_t slab) { return uint64_t{1} << (slab % 64); }
-  void set(uint32_t w, uint64_t bits) { __atomic_store_n(&word(w), bits, __ATOMIC_RELAXED); }
-  uint64_t& word(uint32_t w) { return w == 0 ? first_ : rest_[w - 1]; }
+  Owned<uint64_t>& word(uint32_t w) { return w == 0 ? first_ : rest_[w - 1]; }
 
-  uint64_t first_ = 0;
-  uint64_t* rest_ = nullptr;
+  Owned<uint64_t> first_ = 0;  // who holds the lock owns the words
+  Owned<uint64_t>* rest_ = nullptr;
   uint32_t count_ = 0;
   uint32_t low_ = 0;   // words below have no member
   uint32_t high_ = 0;  // words above have no member

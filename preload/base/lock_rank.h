@@ -14,7 +14,7 @@ enum class OuterRank : uint8_t {
   kStart,                             // starting the process: options, reservation, fork handlers
   kNextAllocator,                     // looking up the next allocator's functions
   kBackground,                        // starting and ending the background thread
-  kReporter,                          // starting the thread that writes statistics
+  kReportThread,                      // starting the thread that writes statistics
   kProfile,                           // the heap profile: live samples and sums
   kSizes,                             // kSizes + n: the sizes of live objects, shard n
   kSizeRows = kSizes + kSizesShards,  // adding a row to the histogram of sizes

@@ -134,7 +134,7 @@ void load() {
 }  // namespace
 
 // report.h takes the last look.
-constinit const Part sizes_part{
+constinit const Part size_recording_part{
     .load = load, .thread_exit = thread_exit, .lock = lock, .unlock = unlock, .forked = forked};
 
 bool recording_sizes() { return recording.load(std::memory_order_acquire); }

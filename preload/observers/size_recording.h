@@ -14,7 +14,7 @@
 
 namespace pktmalloc {
 
-extern const Part sizes_part;
+extern const Part size_recording_part;
 
 // Is there a record to write?
 bool recording_sizes();

@@ -29,7 +29,8 @@ void on_signal(int) {
 }
 
 void run();
-constinit OwnThread thread{lock_rank(OuterRank::kReporter), "pktmalloc stats", kStackBytes, run};
+constinit OwnThread thread{lock_rank(OuterRank::kReportThread), "pktmalloc stats", kStackBytes,
+                           run};
 
 // Sleeps until the signal, the end or, with an interval, until `due`.
 void sleep_until(uint64_t due) {
@@ -86,17 +87,17 @@ void load() {
     action.sa_flags = SA_RESTART;
     sigaction(options().stats_signal, &action, nullptr);
   }
-  reporter_consider();
+  consider_report_thread();
 }
 
 }  // namespace
 
-void reporter_consider() {
+void consider_report_thread() {
   if (thread.settled() || !asked_for() || !has_something()) return;
   thread.start();
 }
 
-constinit const Part reporter_part{
+constinit const Part report_thread_part{
     .load = load,
     .last_thread =
         [] {

@@ -13,8 +13,8 @@ namespace pktmalloc {
 
 // Called by allocating slow paths: the child of a fork gets its own. Cheap when there is nothing to
 // do.
-void reporter_consider();
+void consider_report_thread();
 
-extern const Part reporter_part;
+extern const Part report_thread_part;
 
 }  // namespace pktmalloc

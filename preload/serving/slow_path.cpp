@@ -26,7 +26,7 @@ void* allocate_pooled(ClassId id) {
   if (sampling) [[unlikely]]
     sample_mark(id, p != nullptr);
   background_consider();
-  reporter_consider();
+  consider_report_thread();
   return p;
 }
 
@@ -82,12 +82,23 @@ void* retry_if_refused(size_t bytes, Attempt attempt) {
   return attempt(true);
 }
 
-void* find_object(size_t bytes) {
+// An object of the class that find() names, or else what next() gives.
+template <typename Find, typename Next>
+void* serve(size_t bytes, size_t alignment, PassReason otherwise, Find find, Next next) {
   return retry_if_refused(bytes, [=](bool again) {
-    void* q = try_classes(bytes, 1, PassReason::kClassOff, again,
-                          [&] { return heap.classes().find(bytes); });
-    return q != nullptr ? q : next_allocator().allocate(bytes);
+    void* p = try_classes(bytes, alignment, otherwise, again, find);
+    return p != nullptr ? p : next();
   });
+}
+
+template <typename Next>
+void* serve(size_t bytes, Next next) {
+  return serve(
+      bytes, 1, PassReason::kClassOff, [=] { return heap.classes().find(bytes); }, next);
+}
+
+void* find_object(size_t bytes) {
+  return serve(bytes, [=] { return next_allocator().allocate(bytes); });
 }
 
 }  // namespace
@@ -101,23 +112,22 @@ void* allocate_slow(size_t bytes) {
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
-  void* p = retry_if_refused(bytes, [=](bool again) {
-    void* q = try_classes(bytes, 1, PassReason::kClassOff, again,
-                          [&] { return heap.classes().find(bytes); });
-    return q != nullptr ? memset(q, 0, bytes) : next_allocator().allocate_zeroed(count, bytes_each);
+  bool zeroed = false;
+  void* p = serve(bytes, [=, &zeroed] {
+    zeroed = true;
+    return next_allocator().allocate_zeroed(count, bytes_each);
   });
+  if (p != nullptr && !zeroed) memset(p, 0, bytes);
   if (observing) [[unlikely]]
     tell_zeroed(p, bytes);
   return sampled(this_site(), p, bytes);
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
-  void* p = retry_if_refused(bytes, [=](bool again) {
-    void* q = try_classes(bytes, alignment, PassReason::kTooAligned, again,
-                          [&] { return heap.classes().find_aligned(bytes, alignment); });
-    if (q != nullptr) return q;
-    return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
-  });
+  void* p = serve(
+      bytes, alignment, PassReason::kTooAligned,
+      [=] { return heap.classes().find_aligned(bytes, alignment); },
+      [=] { return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes); });
   if (observing) [[unlikely]]
     tell_allocated(p, bytes, alignment);
   return sampled(this_site(), p, bytes);

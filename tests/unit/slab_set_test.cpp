@@ -31,7 +31,7 @@ TEST_CASE("the first 64 slabs need no further memory") {
 }
 
 TEST_CASE("lowest and highest cross words, in both directions") {
-  uint64_t rest[16]{};
+  pktmalloc::Owned<uint64_t> rest[16]{};
   SlabSet set;
   set.use(rest);
   for (const uint32_t slab : {500U, 64U, 63U, 1000U, 0U, 129U}) set.insert(slab);
@@ -47,7 +47,7 @@ TEST_CASE("lowest and highest cross words, in both directions") {
 }
 
 TEST_CASE("a slab inserted below or above the hints is found") {
-  uint64_t rest[16]{};
+  pktmalloc::Owned<uint64_t> rest[16]{};
   SlabSet set;
   set.use(rest);
   set.insert(300);
