@@ -26,11 +26,12 @@ from targets import check_targets
 
 
 def runs_of_round(record, number):
-    """(experiment, name, command, library) of every run of a round, experiment by experiment."""
+    """(experiment, name, command, library, environment) of every run of a round, experiment by experiment."""
     for experiment in record.experiments:
-        contenders = {name: (experiment.command, allocator.library)
+        contenders = {name: (experiment.command, allocator.library, {})
                       for name, allocator in record.allocators.items()}
-        contenders.update({name: (contender.command or experiment.command, contender.preload)
+        contenders.update({name: (contender.command or experiment.command, contender.preload,
+                                  contender.environment)
                            for name, contender in experiment.contenders.items()})
         if number < 0:  # warms the file cache and the processor
             contenders = {GLIBC: contenders[GLIBC]}
@@ -44,7 +45,7 @@ def runs_of_round(record, number):
 def run_round(record, runner, number, begin):
     runs = list(runs_of_round(record, number))
     what = "warm-up" if number < 0 else f"round {number + 1} of {record.rounds}"
-    for done, (experiment, name, command, library) in enumerate(runs):
+    for done, (experiment, name, command, library, environment) in enumerate(runs):
         if (experiment.command, name) in record.results.failed:
             continue
         print(f"[{what}, {done}/{len(runs)}, {time.monotonic() - begin:.0f} s] {command} ({name})",
@@ -52,7 +53,7 @@ def run_round(record, runner, number, begin):
         if library and not os.path.exists(library):
             library = os.path.abspath(os.path.join(runner.programs, library))
         try:
-            figures = runner.run(experiment, command, library)
+            figures = runner.run(experiment, command, library, environment)
         except RunFailed as failure:
             print(f"FAILED {command} under {name}: {failure}", file=sys.stderr)
             record.results.fail(experiment, name, str(failure))

@@ -226,6 +226,23 @@ def w7(amounts):
             for arguments, mode in modes.items()]
 
 
+def checks(amounts):
+    """What it costs to look for heap errors. The commands differ from those above in their amounts,
+    because samples belong to commands."""
+    if not amounts.extent:
+        return []
+    ours = {"sampled guard": Contender("", "../libpktmalloc.so", {"PKTMALLOC_SAMPLE_GUARD": "5000"}),
+            "checked": Contender("", "../libpktmalloc-checked.so")}
+    commands = {"W1 make_shared": "w1_packets make_shared 200000",
+                "W3": "w3_rationals new_delete 4000", "W4 2 threads": "w4_exchange 2 9",
+                "W4 touched, 2 threads": "w4_exchange --touch 2 9",
+                "W5 64 B": "w5_ring unique_ptr 64 900000",
+                "larson": "w6_larson 2 1000 8 1000 9000000",
+                "sizes to 4 KiB": "w6_sizes 1 4000"}
+    return [timed("checks", command, f"checks, {name}", "Looking for heap errors",
+                  contenders=dict(ours)) for name, command in commands.items()]
+
+
 def mixed(amounts):
     return [Experiment("mixed", "mixed 4 20 50000", [
         Row("mixed sizes", chart="Sizes to 200 KiB"),
@@ -253,7 +270,7 @@ def memory(amounts):
     return experiments
 
 
-WORKLOADS = [floor, micro, w1, w2, w3, w4, w5, w6, w7, mixed, memory]
+WORKLOADS = [floor, micro, w1, w2, w3, w4, w5, w6, w7, checks, mixed, memory]
 
 
 def experiments_of(suite, scale):

@@ -20,9 +20,10 @@ class Row:
 
 @dataclass
 class Contender:
-    """Somebody else's way to do the same: a hand-written pool, another language's pool."""
+    """Another way to do the same: a hand-written pool, our library with checks."""
     command: str
-    preload: str = ""  # a file in the programs' folder
+    preload: str = ""  # a file, from the programs' folder
+    environment: dict = field(default_factory=dict)
 
 
 @dataclass

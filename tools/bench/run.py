@@ -32,20 +32,20 @@ class Runner:
         self.programs = os.path.abspath(programs)
         self.outputs = {}  # experiment's command -> the first output, where all have to be the same
 
-    def run(self, experiment, command, library):
+    def run(self, experiment, command, library, environment):
         """The figures of one run: those that the program printed, and `measure`'s."""
         with tempfile.NamedTemporaryFile(suffix=".json") as usage:
             argv = [os.path.join(self.programs, "measure"), usage.name,
                     "" if experiment.own_preload else library,
                     *experiment.argv(self.programs, command)]
-            output = self.execute(argv, experiment, library)
+            output = self.execute(argv, experiment, library, environment)
             used = json.load(usage)
         figures = self.printed_figures(experiment, output)
         return {"ms": used["wall_ms"], **used, **figures}
 
-    def execute(self, argv, experiment, library):
+    def execute(self, argv, experiment, library, more):
         environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-        environment.update(experiment.environment, BENCH_LIBRARY=library)
+        environment.update({**experiment.environment, **more}, BENCH_LIBRARY=library)
         stdin = subprocess.DEVNULL
         if experiment.stdin:
             here = os.path.dirname(os.path.abspath(__file__))
