@@ -141,6 +141,11 @@ TEST_CASE("options become those of the library, for a shell to read") {
 
   CHECK(has(run({"--dry-run", "--check=report", "true"}).run().out, "/libpktmalloc-checked.so"));
   CHECK(has(run({"--dry-run", "--checked", "true"}).run().out, "/libpktmalloc-checked.so"));
+  CHECK(
+      has(run({"--dry-run", "--quarantine-rate=1", "true"}).run().out, "/libpktmalloc-checked.so"));
+  const Outcome guards = run({"--dry-run", "--sample-guard=5000", "--check=report", "true"}).run();
+  CHECK(has(guards.out, "/libpktmalloc.so"));
+  CHECK(has(guards.out, "PKTMALLOC_SAMPLE_GUARD=5000"));
   CHECK(has(run({"--dry-run", "--library", build_path("libpktmalloc.so.0"), "true"}).run().out,
             "LD_PRELOAD=" + build_path("libpktmalloc.so.0")));
   const Outcome while_running = run({"--dry-run", "--interval=10s", "--signal=USR2", "true"}).run();

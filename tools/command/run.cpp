@@ -37,8 +37,12 @@ constexpr Passed kPassed[] = {
      "statistics, profile and sizes also while running, such as 10s"},
     {"--signal", "PKTMALLOC_STATS_SIGNAL",
      "statistics, profile and sizes also at this signal, such as USR2"},
-    {"--check", "PKTMALLOC_CHECK", "of the checked library: abort or report"},
+    {"--sample-guard", "PKTMALLOC_SAMPLE_GUARD",
+     "guard one object in so many against wrong use, such as 5000"},
+    {"--check", "PKTMALLOC_CHECK", "after a heap error: abort or report"},
     {"--quarantine", "PKTMALLOC_QUARANTINE", "of the checked library: bytes of freed objects kept"},
+    {"--quarantine-rate", "PKTMALLOC_QUARANTINE_RATE",
+     "of the checked library: one freed object of so many is kept"},
     {"--guard", "PKTMALLOC_GUARD", "of the checked library: the size that gets guard pages"},
 };
 
@@ -59,10 +63,12 @@ struct Options {
 
 bool wants_checked(const Options& options) {
   bool checked = options.checked;
-  for (const char* name : {"PKTMALLOC_CHECK", "PKTMALLOC_QUARANTINE", "PKTMALLOC_GUARD"}) {
+  for (const char* name :
+       {"PKTMALLOC_QUARANTINE", "PKTMALLOC_QUARANTINE_RATE", "PKTMALLOC_GUARD"}) {
     checked |= options.passed.contains(name);
   }
-  return checked;
+  const bool guards = options.passed.contains("PKTMALLOC_SAMPLE_GUARD");
+  return checked || (options.passed.contains("PKTMALLOC_CHECK") && !guards);
 }
 
 Library library_for(const Options& options) {
