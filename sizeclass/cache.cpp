@@ -47,6 +47,7 @@ void Cache::mark_after(ClassId id, uint64_t objects) {
   if (line.loaded == nullptr) return;
   uintptr_t* const top = tops_[index(id)];
   if (objects >= static_cast<uint64_t>(top - line.loaded->slots())) return;
+  const Change change(*this);
   unstop(line);
   uintptr_t* const slot = top - objects;
   marks->slot[index(id)] = slot;
@@ -56,6 +57,7 @@ void Cache::mark_after(ClassId id, uint64_t objects) {
 
 void Cache::unmark(ClassId id) {
   if (marks == nullptr || marks->slot[index(id)] == nullptr) return;
+  const Change change(*this);
   *marks->slot[index(id)] = marks->object[index(id)];
   marks->slot[index(id)] = nullptr;
 }
@@ -201,10 +203,7 @@ void Cache::inspect(const SlabArea& area, Magazine* magazine, Magazine* later) {
     before = std::min(before, kEnd);
     after = std::min(after, kEnd);
   }
-  uintptr_t both[SlabArea::kInspectMost];
-  uintptr_t* const end = std::copy_n(magazine->objects() + rounds - before, before, both);
-  std::copy_n(later->objects(), after, end);
-  area.inspect(both, before + after);
+  area.inspect(magazine->objects() + rounds - before, before, later->objects(), after);
 }
 
 void Cache::inspect_all(const Supply& supply) {

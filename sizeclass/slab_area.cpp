@@ -94,8 +94,11 @@ bool SlabArea::find(uintptr_t address, Place& place) const {
 }
 
 // A hash table finds those that are there twice; neighbours in a slab have entries of their own.
-void SlabArea::inspect(const uintptr_t* objects, uint32_t count) const {
+void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uintptr_t* more,
+                       uint32_t more_count) const {
+  const uint32_t count = first_count + more_count;
   if (count == 0) return;
+  const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
   uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
   const uint32_t last = std::bit_ceil(8 * count) - 1;
   memset(table, 0, last + size_t{1});
@@ -105,14 +108,14 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t count) const {
   const uintptr_t in_slab = (uintptr_t{1} << c.slab_shift) - 1;
   const unsigned shift = std::bit_width(c.object_bytes) - 1U;
   for (uint32_t i = 0; i < count; ++i) {
-    const uintptr_t object = objects[i];
+    const uintptr_t object = at(i);
     const uintptr_t distance = object - base;
     if (distance >= used || !c.is_object(static_cast<uint32_t>(distance & in_slab))) [[unlikely]] {
       report_misuse(Misuse::kNotAnObject, object, c.object_bytes);
     }
     uintptr_t entry = object >> shift;
     while (const uint8_t other = table[entry & last]) {
-      if (objects[other - 1] == object) {
+      if (at(other - 1U) == object) {
         report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
       }
       ++entry;

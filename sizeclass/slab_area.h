@@ -57,9 +57,10 @@ class SlabArea {
   void drain(const uintptr_t* slots, uint32_t count);
 
   // Reports and aborts on an object that is there twice or is none, but does not look whether it is
-  // in use. Takes no lock. `count` is at most kInspectMost.
+  // in use. Takes no lock. Both lists together have at most kInspectMost.
   static constexpr uint32_t kInspectMost = ClassTable::kRoundsLimit;
-  void inspect(const uintptr_t* objects, uint32_t count) const;
+  void inspect(const uintptr_t* objects, uint32_t count, const uintptr_t* more = nullptr,
+               uint32_t more_count = 0) const;
 
   // Is the address in a slab that may have objects in use? Takes no lock: for a live object the
   // answer does not change.
@@ -144,7 +145,7 @@ class SlabArea {
     uint64_t free;
     uint64_t bits[1];  // objects_per_slab bits
   };
-  // An object's place among all of the area, without gaps; false: the address is no object's.
+  // Where an object lies; false: the address is no object's.
   struct Place {
     uint32_t slab;
     uint32_t object;

@@ -37,7 +37,12 @@ TEST_CASE("after the report a fault ends as the program wants") {
       {"informed", 3, 0, true, "handler\n"},
       {"once", -1, SIGSEGV, true, "handler\n"},
       {"jumps", 0, 0, true, "went on\n"},
-      {"ignored", -1, SIGSEGV, true, "went on\n"},
+      {"ignored", -1, SIGSEGV, false, "went on\n"},
+      {"default_informed", -1, SIGSEGV, true, "went on\n"},
+      {"own_pages", 3, 0, false, "handler\n"},
+      {"vfork", 3, 0, true, "handler\n"},
+      {"system_v", 3, 0, true, "handler\n"},
+      {"calls_object", -1, SIGSEGV, false, ""},
       {"asked", 0, 0, false, "went on\n"},
       {"not_ours", 3, 0, false, "handler\n"},
       {"not_ours_unhandled", -1, SIGSEGV, false, ""},
@@ -75,6 +80,16 @@ TEST_CASE("a wrong free in a signal handler is told, then the program is aborted
                                        ", an object of 100 bytes, in frees_twice of "
                                        "fault_handlers-plain");
   CHECK(outcome.err.find("\n  first freed in:\n    #0  frees_twice") != std::string::npos);
+}
+
+TEST_CASE("a program that asks for reports still ends by what is no wrong use of an object") {
+  for (const std::string kind : {"calls_object", "not_ours_unhandled"}) {
+    const Outcome outcome = guarded({build_path("tests/bin/fault_handlers-plain"), kind})
+                                .with("PKTMALLOC_CHECK", "report")
+                                .run();
+    INFO(kind << ": " << outcome);
+    CHECK(outcome.signal == SIGSEGV);
+  }
 }
 
 TEST_CASE("a program that asks for reports goes on") {

@@ -10,7 +10,8 @@
 namespace pktmalloc {
 namespace {
 
-constexpr size_t kBytes = size_t{64} << 10;
+constexpr size_t kBytes = size_t{256} << 10;  // the C++ runtime's demangler wants half of it
+constexpr size_t kGuardBytes = size_t{64} << 10;
 
 void* stack = nullptr;
 constinit std::atomic<bool> in_use = false;
@@ -23,7 +24,12 @@ void start() { job(its_argument); }
 
 }  // namespace
 
-void make_other_stack() { stack = map_lazily(kBytes); }
+void make_other_stack() {
+  char* const guard = static_cast<char*>(map_lazily(kGuardBytes + kBytes, PROT_NONE));
+  if (guard == nullptr || mprotect(guard + kGuardBytes, kBytes, PROT_READ | PROT_WRITE) != 0)
+    return;
+  stack = guard + kGuardBytes;
+}
 
 void run_on_other_stack(void (*run)(void*), void* argument) {
   if (stack == nullptr || in_use.exchange(true, std::memory_order_acquire)) return run(argument);

@@ -10,7 +10,7 @@
 #include "preload/checked/large_objects.h"
 #include "preload/checked/poison.h"
 #include "preload/checked/table_lock.h"
-#include "preload/guard/fault_signal.h"
+#include "preload/process/fault_signal.h"
 #include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
@@ -61,6 +61,7 @@ uintptr_t take_slot() {
 }
 
 bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+  if (address < 65536) return false;  // programs with a runtime of their own let these come often
   void* const p = reinterpret_cast<void*>(address);
   const char* const what = writes ? "write" : "read";
   const uintptr_t slot = in_guarded(p) ? slot_of(p) : 0;
@@ -69,8 +70,7 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
     tell(capture_interrupted(pc), facts, "%s past the end of %p, an object of %zu bytes: byte %zu",
          what, facts.user, facts.bytes, address - reinterpret_cast<uintptr_t>(facts.user));
     // Only in report mode: from now on the access is allowed.
-    mprotect(reinterpret_cast<void*>(guard_of(slot)), page, PROT_READ | PROT_WRITE);
-    return true;
+    return mprotect(reinterpret_cast<void*>(guard_of(slot)), page, PROT_READ | PROT_WRITE) == 0;
   }
   Header* const freed = slot == 0 ? find_large(p) : nullptr;
   if (freed == nullptr || !freed->sealed() || freed->freed_at.load() == 0) return false;

@@ -9,7 +9,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/other_stack.h"
-#include "preload/guard/fault_signal.h"
+#include "preload/process/fault_signal.h"
 #include "preload/process/heap.h"
 #include "preload/profile/sampler.h"
 #include "preload/stacks/finding.h"
@@ -134,7 +134,7 @@ void tell_wrong(const char* what, uintptr_t p, StackId now) {
   const State state = slot.state.load(std::memory_order_acquire);
   const Facts facts = facts_of(slot);
   const auto* const pointer = reinterpret_cast<const void*>(p);
-  if (state == State::kFreed && p == slot.user) {
+  if ((state == State::kFreed || state == State::kChanging) && p == slot.user) {
     const bool frees = strcmp(what, "free") == 0;
     tell(now, facts, "%s of %p, an object of %zu bytes%s", frees ? "double free" : what, pointer,
          facts.bytes, frees ? "" : " that is freed");
@@ -168,14 +168,14 @@ const Slot* nearest(uintptr_t fault) {
 }
 
 struct Fault {
+  const Slot* slot;
   uintptr_t address;
   StackId now;
   bool writes;
 };
 
 void tell(const Fault& fault) {
-  const Slot* const slot = nearest(fault.address);
-  if (slot == nullptr) return;
+  const Slot* const slot = fault.slot;
   const bool freed = slot->state.load(std::memory_order_relaxed) == State::kFreed;
   const Facts facts = facts_of(*slot);
   const char* const what = fault.writes ? "write" : "read";
@@ -195,7 +195,13 @@ void tell(const Fault& fault) {
 
 bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   if (address - guarded_begin >= guarded_bytes) return false;
-  Fault fault{address, capture_interrupted(pc), writes};
+  const Slot* const slot = nearest(address);
+  if (slot == nullptr) return false;
+  // Of a live object's own pages the program took the access away.
+  const Pages pages(*slot);
+  const bool live = slot->state.load(std::memory_order_relaxed) == State::kLive;
+  if (live && address >= pages.begin && address < pages.end) return false;
+  Fault fault{slot, address, capture_interrupted(pc), writes};
   run_on_other_stack([](void* f) { tell(*static_cast<const Fault*>(f)); }, &fault);
   if (!options().check_reports) return false;
   const size_t page = memory::page_bytes();
@@ -271,7 +277,7 @@ size_t guarded_size(void* p, Site site) {
   }
   const KeepErrno keep;
   tell_wrong("use", reinterpret_cast<uintptr_t>(p), capture(site));
-  return 0;
+  return kNotLive;
 }
 
 namespace {

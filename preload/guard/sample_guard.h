@@ -35,6 +35,7 @@ void* allocate_guarded(size_t bytes, size_t alignment);
 
 // For is_guarded(p). They report what is not the start of a live object, and after that do nothing.
 void release_guarded(void* p, Site site);
-size_t guarded_size(void* p, Site site);  // as requested; 0: reported
+inline constexpr size_t kNotLive = ~size_t{0};
+size_t guarded_size(void* p, Site site);  // as requested; kNotLive: reported
 
 }  // namespace pktmalloc

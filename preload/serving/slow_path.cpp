@@ -175,8 +175,10 @@ void release_slow(void* p) {
 
 size_t usable_size(void* p) {
   if (p == nullptr) return 0;
-  if (is_guarded(p)) [[unlikely]]
-    return guarded_size(p, this_site());
+  if (is_guarded(p)) [[unlikely]] {
+    const size_t bytes = guarded_size(p, this_site());
+    return bytes == kNotLive ? 0 : bytes;
+  }
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   return next_allocator().usable_size(p);
@@ -217,11 +219,18 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
   return sampled(site, moved, bytes);
 }
 
+void* reallocate_guarded(void* p, size_t bytes, Site site) {
+  const size_t old_bytes = guarded_size(p, site);
+  if (old_bytes == kNotLive) return nullptr;
+  void* const moved = reallocate_into_pool(p, old_bytes, bytes);
+  return moved == nullptr && bytes <= old_bytes ? p : moved;
+}
+
 }  // namespace
 
 void* reallocate_foreign(void* p, size_t bytes) {
   if (is_guarded(p)) [[unlikely]]
-    return reallocate_into_pool(p, guarded_size(p, this_site()), bytes);
+    return reallocate_guarded(p, bytes, this_site());
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner))
     return resizes_in_place(owner, bytes) ? p : reallocate_pooled(p, bytes);

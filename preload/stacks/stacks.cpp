@@ -12,6 +12,7 @@ namespace pktmalloc {
 namespace {
 
 constexpr unsigned kBucketBits = 17;
+constexpr uint32_t kLongStack = 6;
 constexpr StackId kUnknown = 1;  // a stack without frames
 constexpr size_t kStep = size_t{256} << 10;
 size_t store_bytes = 0;  // address space
@@ -74,13 +75,14 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared) {
 
 [[gnu::cold, gnu::noinline]] StackId capture_slow(Site site, uint64_t hash) {
   std::atomic<uint16_t>& ways = ways_to[hash_of({site.pc, 0}) >> (64 - kWaysBits)];
-  const bool many = ways.load(std::memory_order_relaxed) >= kManyWays;
+  const bool many = PKTMALLOC_CHECKED && ways.load(std::memory_order_relaxed) >= kManyWays;
   Calls calls(site, many ? kFewFrames : kStackFrames);
   unwind(calls);
   const size_t before = used.load(std::memory_order_relaxed);
-  const bool whole = calls.count < calls.most;
+  // The two outermost of a long stack are those of libc; of a short one, a fiber's, perhaps not.
+  const bool ends_in_libc = calls.count < calls.most && calls.count >= kLongStack;
   const StackId id =
-      intern(calls.frames, calls.count, whole ? std::max(calls.count, 2u) - 2 : calls.count);
+      intern(calls.frames, calls.count, ends_in_libc ? calls.count - 2 : calls.count);
   if (!many && used.load(std::memory_order_relaxed) != before) {
     ways.fetch_add(1, std::memory_order_relaxed);
   }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // `fault_handlers KIND`: a program that has plans of its own for SIGSEGV writes past the end of a
 // guarded object. tests/sample_guard_test.cpp has the list.
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,6 +134,35 @@ int main(int count, char** arguments) {
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     free((void*)object);
     say("went on\n");
+  } else if (strcmp(kind, "own_pages") == 0) {
+    void* page = NULL;
+    CHECK(posix_memalign(&page, 4096, 4096) == 0 && mprotect(page, 4096, PROT_READ) == 0);
+    set(ends, 0);
+    *(volatile char*)page = 1;
+  } else if (strcmp(kind, "vfork") == 0) {
+    set(ends, 0);
+    const pid_t child = vfork();
+    if (child == 0) {
+      signal(SIGSEGV, SIG_DFL);
+      _exit(0);
+    }
+    CHECK(waitpid(child, NULL, 0) == child);
+    overrun();
+  } else if (strcmp(kind, "system_v") == 0) {
+    struct sigaction found;
+    CHECK(__sysv_signal(SIGSEGV, ends) == SIG_DFL);
+    CHECK(sigaction(SIGSEGV, NULL, &found) == 0 && found.sa_handler == ends);
+    CHECK(found.sa_flags == ((int)SA_RESETHAND | SA_NODEFER));
+    CHECK(signal(SIGSEGV, SIG_ERR) == SIG_ERR);
+    overrun();
+  } else if (strcmp(kind, "calls_object") == 0) {
+    ((void (*)(void))(uintptr_t)object)();
+  } else if (strcmp(kind, "default_informed") == 0) {
+    set(SIG_IGN, SA_SIGINFO);
+    raise(SIGSEGV);
+    say("went on\n");
+    set(SIG_DFL, SA_SIGINFO);
+    overrun();
   } else if (strcmp(kind, "thread") == 0) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);

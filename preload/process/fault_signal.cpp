@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "preload/guard/fault_signal.h"
+#include "preload/process/fault_signal.h"
 
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
+
+#include "preload/process/process.h"
 
 // libc's own sigaction; ours would come back here.
 extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
@@ -15,13 +17,16 @@ namespace {
 
 bool (*look_at)(uintptr_t, uintptr_t, bool) = nullptr;
 
-// What the program wants. A handler may interrupt the change, so the two take turns.
-struct sigaction wanted[2];
+// What the program wants. A handler may interrupt the change, and two threads may change it at
+// once, so each change takes another place.
+constexpr unsigned kPlaces = 8;
+struct sigaction wanted[kPlaces];
+constinit std::atomic<unsigned> changes = 0;
 constinit std::atomic<unsigned> current = 0;
 
+// Like the kernel: whatever the flags say.
 bool has_handler(const struct sigaction& action) {
-  return (action.sa_flags & SA_SIGINFO) != 0 ||
-         (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -42,14 +47,15 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction(signal, info, context);
     return action.sa_handler(signal);
   }
-  if (action.sa_handler == SIG_IGN && !by_access) return;
   // The instruction faults again, and now the default action ends the program there.
   struct sigaction none {};
   __sigaction(signal, &none, nullptr);
   if (!by_access) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
 }
 
+// SIG_IGN stays what it is: programs started by this one inherit it, and calls are not interrupted.
 int set_ours(const struct sigaction& action) {
+  if (action.sa_handler == SIG_IGN) return __sigaction(SIGSEGV, &action, nullptr);
   struct sigaction ours = action;
   ours.sa_sigaction = on_fault;
   ours.sa_flags |= SA_SIGINFO;
@@ -69,12 +75,16 @@ void watch_faults(bool (*look)(uintptr_t, uintptr_t, bool)) {
 bool shares_signal(int signal) { return signal == SIGSEGV && look_at != nullptr; }
 
 int set_shared_action(const struct sigaction* action, struct sigaction* former) {
-  const unsigned before = current.load(std::memory_order_acquire);
-  const struct sigaction was = wanted[before];
+  const struct sigaction was = wanted[current.load(std::memory_order_acquire)];
   if (action != nullptr) {
-    if (set_ours(*action) != 0) return -1;
-    wanted[1 - before] = *action;
-    current.store(1 - before, std::memory_order_release);
+    // A child of vfork has the parent's memory, but its own actions.
+    const bool ours = in_own_memory();
+    if ((ours ? set_ours(*action) : __sigaction(SIGSEGV, action, nullptr)) != 0) return -1;
+    if (ours) {
+      const unsigned place = (changes.fetch_add(1, std::memory_order_relaxed) + 1) % kPlaces;
+      wanted[place] = *action;
+      current.store(place, std::memory_order_release);
+    }
   }
   if (former != nullptr) *former = was;
   return 0;
