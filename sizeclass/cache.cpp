@@ -126,10 +126,11 @@ void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   const size_t most = std::min<size_t>(32, c.largest_rounds / 2);
   const size_t least = std::clamp<size_t>(kBytes / c.object_bytes, 1, std::max<size_t>(most, 1));
   const unsigned i = index(id);
+  const Change change(*this), also(other);
+  unstop(lines_[i]);  // a stop looks like an empty magazine
   Magazine* const theirs = other.lines_[i].loaded;
   if (*tops_[i] != kEmptyMark || theirs == nullptr) return;
   if (static_cast<size_t>(other.tops_[i] - theirs->slots()) < least) return;
-  const Change change(*this), also(other);
   std::swap(lines_[i].loaded, other.lines_[i].loaded);
   std::swap(tops_[i], other.tops_[i]);
   tripped = true;

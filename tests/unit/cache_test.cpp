@@ -397,3 +397,27 @@ TEST_CASE("an empty magazine is traded for a well filled one of the thread's oth
   other->flush(stock.supply);
   CHECK(stock.areas[0].statistics().free_objects + stock.depot.depth(kOnly) > 0);
 }
+
+TEST_CASE("a trade where the cache stopped to fetch ahead loses nothing") {
+  Stock stock({64}, size_t{16} << 20);
+  const auto cache = std::make_unique<Cache>(), second = std::make_unique<Cache>();
+  const std::vector<void*> objects = take(stock, *cache, kOnly, 30'000);
+  cache->flush(stock.supply);
+  second->home = 1;  // what another thread freed is fetched ahead
+  put(stock, *second, kOnly, objects);
+  std::vector<void*> taken = take(stock, *cache, kOnly, 1);
+  while (void* object = cache->allocate(kOnly)) taken.push_back(object);
+  CHECK(taken.size() < 32);  // it stopped; the magazine is not empty
+  cache->trade(stock.supply, kOnly, *second);
+  put(stock, *second, kOnly, taken);
+  cache->flush(stock.supply);
+  second->flush(stock.supply);
+  std::set<uintptr_t> depot;
+  uint64_t rounds = 0;
+  while (Magazine* magazine = stock.depot.take(kOnly, 0)) {
+    depot.insert(magazine->objects(), magazine->objects() + magazine->rounds);
+    rounds += magazine->rounds;
+  }
+  CHECK(depot.size() == rounds);
+  CHECK(depot.count(0) == 0);
+}
