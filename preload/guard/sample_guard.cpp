@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/other_stack.h"
@@ -21,52 +20,14 @@
 namespace pktmalloc {
 namespace {
 
-// Two or three mappings a slot, out of the 65,530 that a process has by default.
-constexpr uint32_t kSlots = 4096;
-constexpr size_t kDataBytes = size_t{256} << 10;  // what the pool serves
+using State = Slot::State;
+
 constexpr size_t kMostLiveBytes = size_t{16} << 20;
 constexpr size_t kAlignment = 16;
 constexpr uint8_t kPattern = 0xCE;
 constexpr size_t kStackBytes = size_t{64} << 20;  // of addresses
 
-enum class State : uint32_t { kUnused, kChanging, kLive, kFreed };
-
-struct Slot {
-  std::atomic<State> state;
-  StackId allocated_at;
-  std::atomic<StackId> freed_at;
-  uintptr_t user;
-  size_t bytes;
-};
-
-Slot* slots = nullptr;
-size_t slot_bytes = 0;
-constinit std::atomic<uint32_t> turn = 0;
 constinit std::atomic<size_t> live_bytes = 0;  // of pages
-
-uintptr_t data_of(const Slot& slot) {
-  return guarded_begin + static_cast<size_t>(&slot - slots) * slot_bytes;
-}
-
-Slot& slot_of(uintptr_t p) { return slots[(p - guarded_begin) / slot_bytes]; }
-
-// The accessible pages of an object.
-struct Pages {
-  explicit Pages(const Slot& slot)
-      : begin(slot.user & ~(memory::page_bytes() - 1)),
-        end(round_up(slot.user + slot.bytes, memory::page_bytes())) {}
-  void* start() const { return reinterpret_cast<void*>(begin); }
-  size_t bytes() const { return end - begin; }
-  const uintptr_t begin, end;
-};
-
-Facts facts_of(const Slot& slot) {
-  return {reinterpret_cast<void*>(slot.user),
-          slot.bytes,
-          slot.allocated_at,
-          slot.freed_at.load(std::memory_order_relaxed),
-          {}};
-}
 
 // Two stretches: before the object and behind it.
 void fill_edges(const Slot& slot, const Pages& pages) {
@@ -81,7 +42,7 @@ void check_edges(const Slot& slot, const Pages& pages, StackId now) {
   uintptr_t before = slot.user, behind = end;
   while (before > pages.begin && intact(before - 1)) --before;
   while (behind < pages.end && intact(behind)) ++behind;
-  const Facts facts = facts_of(slot);
+  const Facts facts = slot.facts();
   if (before > pages.begin) {
     tell(now, facts,
          "write before the start of %p, an object of %zu bytes: byte -%zu, found when it is freed",
@@ -114,25 +75,11 @@ bool may_take() {
   return true;
 }
 
-// A slot to use, in state kChanging; `was` is its state before.
-Slot* take_slot(State& was) {
-  for (uint32_t tries = 0; tries < kSlots; ++tries) {
-    // Not the first slot: nothing inaccessible lies before it.
-    Slot& slot = slots[1 + turn.fetch_add(1, std::memory_order_relaxed) % (kSlots - 1)];
-    was = slot.state.load(std::memory_order_relaxed);
-    if ((was == State::kUnused || was == State::kFreed) &&
-        slot.state.compare_exchange_strong(was, State::kChanging, std::memory_order_acquire)) {
-      return &slot;
-    }
-  }
-  return nullptr;
-}
-
 // Reports a pointer that is not the start of a live object. `what` happens to it.
 void tell_wrong(const char* what, uintptr_t p, StackId now) {
   const Slot& slot = slot_of(p);
   const State state = slot.state.load(std::memory_order_acquire);
-  const Facts facts = facts_of(slot);
+  const Facts facts = slot.facts();
   const auto* const pointer = reinterpret_cast<const void*>(p);
   if ((state == State::kFreed || state == State::kChanging) && p == slot.user) {
     const bool frees = strcmp(what, "free") == 0;
@@ -148,25 +95,6 @@ void tell_wrong(const char* what, uintptr_t p, StackId now) {
   }
 }
 
-// The object that an access there was meant for: the nearest one, because a guard page lies between
-// two slots. nullptr: neither was ever used.
-const Slot* nearest(uintptr_t fault) {
-  const Slot* best = nullptr;
-  size_t least = ~size_t{0};
-  Slot& here = slot_of(fault);
-  for (const Slot* slot = &here; slot <= &here + 1 && slot < slots + kSlots; ++slot) {
-    const State state = slot->state.load(std::memory_order_acquire);
-    if (state != State::kLive && state != State::kFreed) continue;
-    const uintptr_t end = slot->user + slot->bytes;
-    const size_t distance = fault < slot->user ? slot->user - fault : fault < end ? 0 : fault - end;
-    if (distance < least) {
-      least = distance;
-      best = slot;
-    }
-  }
-  return best;
-}
-
 struct Fault {
   const Slot* slot;
   uintptr_t address;
@@ -177,7 +105,7 @@ struct Fault {
 void tell(const Fault& fault) {
   const Slot* const slot = fault.slot;
   const bool freed = slot->state.load(std::memory_order_relaxed) == State::kFreed;
-  const Facts facts = facts_of(*slot);
+  const Facts facts = slot->facts();
   const char* const what = fault.writes ? "write" : "read";
   const char* const state = freed ? " that is freed" : "";
   const uintptr_t address = fault.address;
@@ -195,7 +123,7 @@ void tell(const Fault& fault) {
 
 bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   if (address - guarded_begin >= guarded_bytes) return false;
-  const Slot* const slot = nearest(address);
+  const Slot* const slot = nearest_slot(address);
   if (slot == nullptr) return false;
   // Of a live object's own pages the program took the access away.
   const Pages pages(*slot);
@@ -220,7 +148,8 @@ constexpr SampleHandlers kHandlers{taken, [](void*, Sample&) { return false; },
 }  // namespace
 
 void* allocate_guarded(size_t bytes, size_t alignment) {
-  if (guarded_bytes == 0 || bytes > kDataBytes || alignment > memory::page_bytes()) return nullptr;
+  if (guarded_bytes == 0 || bytes > kSlotDataBytes || alignment > memory::page_bytes())
+    return nullptr;
   if (!may_take()) return nullptr;
   const KeepErrno keep;
   State was;
@@ -228,12 +157,12 @@ void* allocate_guarded(size_t bytes, size_t alignment) {
   if (slot == nullptr) return nullptr;
   const uintptr_t data = data_of(*slot);
   // Of all objects none, so that a program that is run again ends again in the same way.
-  const uint64_t random = (data ^ turn.load(std::memory_order_relaxed)) * 0x9E3779B97F4A7C15;
+  const uint64_t random = (data ^ slots_taken()) * 0x9E3779B97F4A7C15;
   const bool at_begin = options().sample_guard > 1 && bytes > 0 && random >> 63 != 0;
   const Slot former{{}, slot->allocated_at, {}, slot->user, slot->bytes};
   slot->bytes = bytes;
   slot->user =
-      at_begin ? data : data + kDataBytes - round_up(bytes, std::max(alignment, kAlignment));
+      at_begin ? data : data + kSlotDataBytes - round_up(bytes, std::max(alignment, kAlignment));
   const Pages pages(*slot);
   const size_t live = live_bytes.fetch_add(pages.bytes(), std::memory_order_relaxed);
   if (live + pages.bytes() > kMostLiveBytes || !memory::commit(pages.start(), pages.bytes())) {
@@ -281,17 +210,6 @@ size_t guarded_size(void* p, Site site) {
 }
 
 namespace {
-
-bool start_slots() {
-  slot_bytes = kDataBytes + memory::page_bytes();
-  slots = static_cast<Slot*>(map_lazily(kSlots * sizeof *slots));
-  if (slots == nullptr) return false;
-  void* const region = memory::reserve(kSlots * slot_bytes, memory::page_bytes());
-  if (region == nullptr) return false;
-  guarded_begin = reinterpret_cast<uintptr_t>(region);
-  guarded_bytes = kSlots * slot_bytes;
-  return true;
-}
 
 void load() {
   if (PKTMALLOC_CHECKED) return;

@@ -17,18 +17,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/guard/slot.h"
 #include "preload/process/part.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
 
 extern const Part sample_guard_part;
-
-inline constinit uintptr_t guarded_begin = 0;
-inline constinit uintptr_t guarded_bytes = 0;  // 0: off
-inline bool is_guarded(const void* p) {
-  return reinterpret_cast<uintptr_t>(p) - guarded_begin < guarded_bytes;
-}
 
 // nullptr: too large, too aligned, no free slot, or no memory.
 void* allocate_guarded(size_t bytes, size_t alignment);
