@@ -191,32 +191,6 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
 constexpr uint64_t kInspectAll = 64;
 constexpr uint64_t kInspectOneIn = 8;
 
-// Before a magazine leaves the thread. Of two frees of an object one may lie in the magazine that
-// was filled after it; if both are too large to be looked at together, the ends that meet are.
-void Cache::inspect(const SlabArea& area, Magazine* magazine, Magazine* later) {
-  if (magazine == nullptr) return;
-  constexpr uint32_t kEnd = 32;
-  const uint32_t rounds = magazine->rounds;
-  if (later == nullptr) return area.inspect(magazine->objects(), rounds);
-  uint32_t before = rounds, after = later->rounds;
-  if (before + after > SlabArea::kInspectMost) {
-    area.inspect(magazine->objects(), rounds);
-    before = std::min(before, kEnd);
-    after = std::min(after, kEnd);
-  }
-  area.inspect(magazine->objects() + rounds - before, before, later->objects(), after);
-}
-
-void Cache::inspect_all(const Supply& supply) {
-  if (changing_) return;
-  for (unsigned i = 0; i < supply.classes.count(); ++i) {
-    Line& line = lines_[i];
-    unload(static_cast<ClassId>(i), line);
-    inspect(supply.areas[i], line.previous, line.loaded);
-    inspect(supply.areas[i], line.loaded, nullptr);
-  }
-}
-
 void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
   line.given += magazine->rounds;
   ++line.gives;
@@ -309,43 +283,6 @@ void Cache::flush(const Supply& supply) {
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
     flush_class(supply, static_cast<ClassId>(i), lines_[i], true);
   }
-}
-
-// May run while the owner works: each value is one aligned word, and a top outside the magazine it
-// is compared with counts as empty.
-CacheStatistics Cache::statistics(ClassId id) const {
-  const Line& line = lines_[index(id)];
-  CacheStatistics s{};
-  s.allocated = allocated_[index(id)].seen();
-  s.taken = line.taken.seen();
-  s.given = line.given.seen();
-  s.takes = line.takes.seen();
-  s.gives = line.gives.seen();
-  if (Magazine* loaded = line.loaded.seen()) {
-    const uintptr_t rounds = static_cast<uintptr_t>(tops_[index(id)].seen() - loaded->slots());
-    if (rounds <= loaded->capacity.seen()) s.held += rounds;
-  }
-  if (const Magazine* previous = line.previous.seen()) s.held += previous->rounds.seen();
-  return s;
-}
-
-Cache::Shape Cache::shape() {
-  const Cache& cache = kNullCache;
-  const auto place = [&](const void* field) {
-    return static_cast<uint64_t>(static_cast<const char*>(field) -
-                                 reinterpret_cast<const char*>(&cache));
-  };
-  const Line& line = cache.lines_[0];
-  const uint64_t lines = place(&line);
-  return {place(&cache.next),
-          place(cache.tops_),
-          place(cache.allocated_),
-          lines,
-          sizeof(Line),
-          place(&line.loaded) - lines,
-          place(&line.previous) - lines,
-          place(&line.taken) - lines,
-          place(cache.tallies_)};
 }
 
 }  // namespace pktmalloc

@@ -24,8 +24,6 @@ size_t SlabArea::record_bytes(const SizeClass& c) {
   return sizeof(uint64_t) * (1 + (c.objects_per_slab + 63) / 64);
 }
 
-size_t SlabArea::set_bytes(uint32_t slabs) { return round_up(slabs / 8 + 8, 64); }
-
 size_t SlabArea::early_bytes(const SizeClass& c) {
   return round_up(record_bytes(c) * SlabSet::kInlineSlabs, 64);
 }
@@ -91,37 +89,6 @@ bool SlabArea::find(uintptr_t address, Place& place) const {
   place = {static_cast<uint32_t>(slab), object};
   return slab < fresh_.load(std::memory_order_relaxed) && object < class_.objects_per_slab &&
          uint64_t{object} * class_.object_bytes == offset;
-}
-
-// A hash table finds those that are there twice; neighbours in a slab have entries of their own.
-void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uintptr_t* more,
-                       uint32_t more_count) const {
-  const uint32_t count = first_count + more_count;
-  if (count == 0) return;
-  const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
-  uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
-  const uint32_t last = std::bit_ceil(8 * count) - 1;
-  memset(table, 0, last + size_t{1});
-  const SizeClass c = class_;  // a copy: a byte of the table might be anything, to the compiler
-  const uintptr_t base = place_.start_of(0);
-  const uintptr_t used = place_.start_of(fresh_.load(std::memory_order_relaxed)) - base;
-  const uintptr_t in_slab = (uintptr_t{1} << c.slab_shift) - 1;
-  const unsigned shift = std::bit_width(c.object_bytes) - 1U;
-  for (uint32_t i = 0; i < count; ++i) {
-    const uintptr_t object = at(i);
-    const uintptr_t distance = object - base;
-    if (distance >= used || !c.is_object(static_cast<uint32_t>(distance & in_slab))) [[unlikely]] {
-      report_misuse(Misuse::kNotAnObject, object, c.object_bytes);
-    }
-    uintptr_t entry = object >> shift;
-    while (const uint8_t other = table[entry & last]) {
-      if (at(other - 1U) == object) {
-        report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
-      }
-      ++entry;
-    }
-    table[entry & last] = static_cast<uint8_t>(i + 1);  // the last of 256 needs no number
-  }
 }
 
 void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
@@ -315,11 +282,6 @@ void SlabArea::decommit_purged() {
     for (end = slab; end < piece_end && purged_.contains(end);) ++end;
     if (end > slab) memory::decommit(start_of(slab), size_t{end - slab} << class_.slab_shift);
   }
-}
-
-AreaStatistics SlabArea::statistics() {
-  const Lock lock(mutex_);
-  return counts_;
 }
 
 uint64_t SlabArea::resident_bytes() {

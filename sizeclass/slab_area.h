@@ -29,6 +29,7 @@
 #include "sizeclass/low_water.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/mutex.h"
+#include "sizeclass/rounding.h"
 #include "sizeclass/slab_set.h"
 #include "sizeclass/statistics.h"
 
@@ -133,7 +134,10 @@ class SlabArea {
   const SizeClass& size_class() const { return class_; }
   const AreaPlace& place() const { return place_; }
 
-  AreaStatistics statistics();
+  AreaStatistics statistics() {
+    const Lock lock(mutex_);
+    return counts_;
+  }
   // Bytes of the slabs in memory, as the system reports; walks over all pages.
   uint64_t resident_bytes();
   // Where the counts lie, for a reader outside the process (heap_window.h).
@@ -152,7 +156,7 @@ class SlabArea {
   };
   bool find(uintptr_t address, Place& place) const;
   static size_t record_bytes(const SizeClass& size_class);
-  static size_t set_bytes(uint32_t slabs);
+  static size_t set_bytes(uint32_t slabs) { return round_up(slabs / 8 + 8, 64); }
 
   Record& record(uint32_t slab) UNDER(mutex_);
   void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }

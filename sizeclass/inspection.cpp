@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Looking for wrong frees in magazines: an object that is there twice, or that is none.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sizeclass/cache.h"
+#include "sizeclass/misuse.h"
+
+namespace pktmalloc {
+
+// A hash table finds those that are there twice; neighbours in a slab have entries of their own.
+void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uintptr_t* more,
+                       uint32_t more_count) const {
+  const uint32_t count = first_count + more_count;
+  if (count == 0) return;
+  const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
+  uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
+  const uint32_t last = std::bit_ceil(8 * count) - 1;
+  memset(table, 0, last + size_t{1});
+  const SizeClass c = class_;  // a copy: a byte of the table might be anything, to the compiler
+  const uintptr_t base = place_.start_of(0);
+  const uintptr_t used = place_.start_of(fresh_.load(std::memory_order_relaxed)) - base;
+  const uintptr_t in_slab = (uintptr_t{1} << c.slab_shift) - 1;
+  const unsigned shift = std::bit_width(c.object_bytes) - 1U;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uintptr_t object = at(i);
+    const uintptr_t distance = object - base;
+    if (distance >= used || !c.is_object(static_cast<uint32_t>(distance & in_slab))) [[unlikely]] {
+      report_misuse(Misuse::kNotAnObject, object, c.object_bytes);
+    }
+    uintptr_t entry = object >> shift;
+    while (const uint8_t other = table[entry & last]) {
+      if (at(other - 1U) == object) {
+        report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
+      }
+      ++entry;
+    }
+    table[entry & last] = static_cast<uint8_t>(i + 1);  // the last of 256 needs no number
+  }
+}
+
+// Before a magazine leaves the thread. Of two frees of an object one may lie in the magazine that
+// was filled after it; if both are too large to be looked at together, the ends that meet are.
+void Cache::inspect(const SlabArea& area, Magazine* magazine, Magazine* later) {
+  if (magazine == nullptr) return;
+  constexpr uint32_t kEnd = 32;
+  const uint32_t rounds = magazine->rounds;
+  if (later == nullptr) return area.inspect(magazine->objects(), rounds);
+  uint32_t before = rounds, after = later->rounds;
+  if (before + after > SlabArea::kInspectMost) {
+    area.inspect(magazine->objects(), rounds);
+    before = std::min(before, kEnd);
+    after = std::min(after, kEnd);
+  }
+  area.inspect(magazine->objects() + rounds - before, before, later->objects(), after);
+}
+
+void Cache::inspect_all(const Supply& supply) {
+  if (changing_) return;
+  for (unsigned i = 0; i < supply.classes.count(); ++i) {
+    Line& line = lines_[i];
+    unload(static_cast<ClassId>(i), line);
+    inspect(supply.areas[i], line.previous, line.loaded);
+    inspect(supply.areas[i], line.loaded, nullptr);
+  }
+}
+
+}  // namespace pktmalloc
