@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "preload/base/message.h"
+#include "preload/base/quantity.h"
 #include "preload/contract/pktmalloc.h"
 
 namespace pktmalloc {
@@ -23,45 +24,7 @@ constinit Options parsed{};  // holds the table's defaults from read_options() o
 
 bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
 
-struct Unit {
-  const char* name;
-  uint64_t factor;
-};
-
-constexpr Unit kBytes[] = {{"", 1},          {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
-                           {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
-
-// A whole number followed by a unit; false when it is anything else or out of range. Moves `text`
-// past what it read.
-template <size_t kCount>
-bool read_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
-                   uint64_t& out) {
-  uint64_t n = 0;
-  const char* digits = text;
-  for (; *text >= '0' && *text <= '9'; ++text) {
-    n = n * 10 + static_cast<uint64_t>(*text - '0');
-    if (n > most) return false;
-  }
-  if (text == digits) return false;
-  const size_t length = strcspn(text, ",");
-  for (const Unit& unit : units) {
-    if (strlen(unit.name) != length || strncmp(unit.name, text, length) != 0) continue;
-    text += length;
-    if (n > most / unit.factor) return false;
-    out = n * unit.factor;
-    return out >= least;
-  }
-  return false;
-}
-
-template <size_t kCount>
-bool parse_quantity(const char* text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
-                    uint64_t& out) {
-  return read_quantity(text, units, least, most, out) && *text == '\0';
-}
-
 bool parse_number(const char* text, unsigned least, unsigned most, int& out) {
-  static constexpr Unit kOnes[] = {{"", 1}};
   uint64_t n = 0;
   if (!parse_quantity(text, kOnes, least, most, n)) return false;
   out = static_cast<int>(n);
@@ -114,8 +77,6 @@ bool parse_STATS(const char* value) {
 }
 
 bool parse_SIZES(const char* value) { return parse_path(value, sizes_path, parsed.sizes_path); }
-
-constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
 
 bool parse_STATS_INTERVAL(const char* value) {
   parsed.stats_interval_ms = 0;
@@ -194,9 +155,7 @@ bool parse_PROFILE_LEAKS(const char* value) {
 }
 
 bool parse_SAMPLE_GUARD(const char* value) {
-  static constexpr Unit kOnes[] = {{"", 1}};
-  parsed.sample_guard = 0;
-  return equal(value, "0") || parse_quantity(value, kOnes, 1, 1'000'000'000, parsed.sample_guard);
+  return parse_quantity(value, kOnes, 0, 1'000'000'000, parsed.sample_guard);
 }
 
 bool parse_CHECK(const char* value) {
