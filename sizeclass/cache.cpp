@@ -8,23 +8,6 @@
 
 namespace pktmalloc {
 
-// While it lives a signal may find the cache half changed.
-class Cache::Change {
- public:
-  explicit Change(Cache& cache) : cache_(cache), within_(cache.changing_) {
-    cache.changing_ = true;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  ~Change() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    cache_.changing_ = within_;
-  }
-
- private:
-  Cache& cache_;
-  const bool within_;
-};
-
 constinit const uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
 constinit const Cache kNullCache;
 
@@ -47,7 +30,7 @@ void Cache::mark_after(ClassId id, uint64_t objects) {
   if (line.loaded == nullptr) return;
   uintptr_t* const top = tops_[index(id)];
   if (objects >= static_cast<uint64_t>(top - line.loaded->slots())) return;
-  const Change change(*this);
+  const Raised change(changing_);
   unstop(line);
   uintptr_t* const slot = top - objects;
   marks->slot[index(id)] = slot;
@@ -57,7 +40,7 @@ void Cache::mark_after(ClassId id, uint64_t objects) {
 
 void Cache::unmark(ClassId id) {
   if (marks == nullptr || marks->slot[index(id)] == nullptr) return;
-  const Change change(*this);
+  const Raised change(changing_);
   *marks->slot[index(id)] = marks->object[index(id)];
   marks->slot[index(id)] = nullptr;
 }
@@ -99,7 +82,7 @@ void Cache::fetch_ahead(ClassId id, Line& line) {
 }
 
 void* Cache::go_on(ClassId id, Line& line) {
-  const Change change(*this);
+  const Raised change(changing_);
   uintptr_t* const slot = line.loaded->slots() + line.stop;
   if (tops_[index(id)] != slot) return nullptr;
   unstop(line);
@@ -126,7 +109,7 @@ void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   const size_t most = std::min<size_t>(32, c.largest_rounds / 2);
   const size_t least = std::clamp<size_t>(kBytes / c.object_bytes, 1, std::max<size_t>(most, 1));
   const unsigned i = index(id);
-  const Change change(*this), also(other);
+  const Raised change(changing_), also(other.changing_);
   unstop(lines_[i]);  // a stop looks like an empty magazine
   Magazine* const theirs = other.lines_[i].loaded;
   if (*tops_[i] != kEmptyMark || theirs == nullptr) return;
@@ -138,7 +121,7 @@ void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
 
 void* Cache::allocate_slow(const Supply& supply, ClassId id) {
   if (void* object = advance(id)) return object;
-  const Change change(*this);
+  const Raised change(changing_);
   Line& line = lines_[index(id)];
   unload(id, line);
   if (line.previous != nullptr && line.previous->rounds > 0) {
@@ -207,7 +190,7 @@ Magazine* Cache::drain(const Supply& supply, ClassId id, Magazine* magazine) {
 }
 
 void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
-  const Change change(*this);
+  const Raised change(changing_);
   Line& line = lines_[index(id)];
   unload(id, line);
   if (*tops_[index(id)] == reinterpret_cast<uintptr_t>(object)) {
@@ -248,7 +231,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
 }
 
 void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot) {
-  const Change change(*this);
+  const Raised change(changing_);
   unload(id, line);
   inspect(supply.areas[index(id)], line.previous, line.loaded);
   inspect(supply.areas[index(id)], line.loaded, nullptr);

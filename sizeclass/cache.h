@@ -26,6 +26,7 @@
 #include "sizeclass/magazine.h"
 #include "sizeclass/magazine_store.h"
 #include "sizeclass/owned.h"
+#include "sizeclass/raised.h"
 #include "sizeclass/slab_area.h"
 #include "sizeclass/statistics.h"
 
@@ -158,8 +159,6 @@ class alignas(64) Cache {
     Owned<uint64_t> taken, given, takes, gives;
   };
 
-  class Change;
-
   void trip(const SizeClass& size_class, Line& line);
   void load(ClassId id, Line& line, Magazine* magazine);
   void fetch_ahead(ClassId id, Line& line);
@@ -175,7 +174,7 @@ class alignas(64) Cache {
 
   Line lines_[kMaxClasses];
   Owned<uint64_t> tallies_[kTallies];
-  bool changing_ = false;
+  bool changing_ = false;  // a signal may find the cache half changed
 };
 
 extern const Cache kNullCache __attribute__((visibility("hidden")));

@@ -34,11 +34,11 @@ struct SizeClass {
     return static_cast<uint32_t>((offset_in_slab * reciprocal) >> kDivisionShift);
   }
 
-  // Does an object begin there? True for multiples of the size: their product with the inverse,
-  // turned right by the power of two, is the quotient; that of all others is larger than any (the
-  // same).
-  bool is_object(uint32_t offset_in_slab) const {
-    return std::rotr(offset_in_slab * inverse, twos) < objects_per_slab;
+  // The number of the object that begins there; objects_per_slab or more: none does. The product of
+  // a multiple of the size with the inverse, turned right by the power of two, is the quotient;
+  // that of all others is larger than any (the same).
+  uint32_t exact_index(uint32_t offset_in_slab) const {
+    return std::rotr(offset_in_slab * inverse, twos);
   }
 
   // Every object starts at a multiple of this power of two, in bytes.

@@ -26,7 +26,8 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
   for (uint32_t i = 0; i < count; ++i) {
     const uintptr_t object = at(i);
     const uintptr_t distance = object - base;
-    if (distance >= used || !c.is_object(static_cast<uint32_t>(distance & in_slab))) [[unlikely]] {
+    if (distance >= used || c.exact_index(static_cast<uint32_t>(distance & in_slab)) >=
+                                c.objects_per_slab) [[unlikely]] {
       report_misuse(Misuse::kNotAnObject, object, c.object_bytes);
     }
     uintptr_t entry = object >> shift;

@@ -85,10 +85,8 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want) {
 
 bool SlabArea::find(uintptr_t address, Place& place) const {
   const auto [slab, offset] = place_.find(address);
-  const uint32_t object = class_.object_index(offset);
-  place = {static_cast<uint32_t>(slab), object};
-  return slab < fresh_.load(std::memory_order_relaxed) && object < class_.objects_per_slab &&
-         uint64_t{object} * class_.object_bytes == offset;
+  place = {static_cast<uint32_t>(slab), class_.exact_index(static_cast<uint32_t>(offset))};
+  return slab < fresh_.load(std::memory_order_relaxed) && place.object < class_.objects_per_slab;
 }
 
 void SlabArea::drain(const uintptr_t* slots, uint32_t count) {

@@ -11,19 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/demanding_programs.h"
 #include "tests/heap_profile.h"
 #include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 TEST_CASE("programs behave under a profile of every allocation as without") {
-  for (const std::string name :
-       {"storm_of_stacks", "everything_at_once", "new_throws_bad_alloc",
-        "fork_storm_from_many_threads", "fork_in_a_signal_handler", "fork_handlers_may_allocate",
-        "signals_interrupt_allocations", "plugin_loaded_and_unloaded_repeatedly",
-        "threads_with_the_smallest_stacks", "allocation_in_key_destructors",
-        "objects_of_all_sizes_do_not_overlap", "realloc_keeps_contents",
-        "realloc_in_another_thread", "free_keeps_errno", "exceptions_across_allocations",
-        "cancelled_threads_free_in_their_handlers", "vfork_and_exec_leave_the_parent_intact"}) {
+  for (const std::string name : kDemandingPrograms) {
     for (const std::string stacks : {"unwind", "frame_pointers"}) {
       const Outcome outcome = profiled({program_path(name)}, "/dev/null")
                                   .with("PKTMALLOC_PROFILE_STACKS", stacks)

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/demanding_programs.h"
 #include "tests/program.h"
 #include "tests/skip.h"
 
@@ -104,15 +105,7 @@ TEST_CASE("a program that asks for reports goes on") {
 }
 
 TEST_CASE("programs behave with all objects guarded as without") {
-  for (const std::string name :
-       {"storm_of_stacks", "everything_at_once", "new_throws_bad_alloc",
-        "fork_storm_from_many_threads", "fork_in_a_signal_handler", "fork_handlers_may_allocate",
-        "signals_interrupt_allocations", "plugin_loaded_and_unloaded_repeatedly",
-        "threads_with_the_smallest_stacks", "allocation_in_key_destructors",
-        "objects_of_all_sizes_do_not_overlap", "realloc_keeps_contents",
-        "realloc_in_another_thread", "free_keeps_errno", "exceptions_across_allocations",
-        "cancelled_threads_free_in_their_handlers", "calloc_zeroes_recycled_memory",
-        "vfork_and_exec_leave_the_parent_intact", "aligned_blocks_are_aligned"}) {
+  for (const std::string name : kDemandingPrograms) {
     const Outcome outcome = guarded({program_path(name)}).run();
     INFO(name << ": " << outcome);
     CHECK(outcome.clean());

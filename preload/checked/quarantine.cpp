@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/checked/guard.h"
@@ -12,6 +13,7 @@
 #include "preload/checked/poison.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/memory.h"
+#include "sizeclass/raised.h"
 #include "sizeclass/rounding.h"
 
 namespace pktmalloc::checked {
@@ -104,20 +106,6 @@ inline bool chosen() {
   return recent.chooses;
 }
 
-class AtWork {
- public:
-  AtWork() {
-    recent.at_work = true;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  ~AtWork() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    recent.at_work = false;
-  }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-};
-
 inline void leave_recent() {
   Header& header = recent.pop();
   if (inspect_recent(header)) [[likely]]
@@ -169,7 +157,7 @@ Header* pop(size_t most_bytes) {
 
 // Gives this thread's batch to the ring and lets go of objects beyond the bound.
 void exchange(size_t most_bytes, void (*let_go)(Header&)) {
-  const AtWork mark;
+  const Raised at_work(recent.at_work);
   unsigned leaving;
   do {
     Header* headers[kBatch];
@@ -190,7 +178,7 @@ void quarantine_slow(Header& header) {
   // Between our fork handlers this thread already holds the lock.
   if (bytes > limit_bytes || this_thread.forking || recent.at_work) return give_back(header);
   poison(header);
-  const AtWork mark;
+  const Raised at_work(recent.at_work);
   batch.headers[batch.count++] = &header;
   if (batch.count == kBatch || bytes > kAlone || cache_to_release_into() == nullptr) {
     exchange(limit_bytes, leave);
@@ -205,7 +193,7 @@ void quarantine(Header& header) {
     return quarantine_slow(header);
   }
   poison_ends(header);
-  const AtWork mark;
+  const Raised at_work(recent.at_work);
   recent.push(header);
   while (recent.full()) leave_recent();
 }
@@ -226,7 +214,7 @@ void start_quarantine(size_t bytes, int rate) {
 void leave_thread_of_quarantine() {
   if (ring_entries == 0) return;
   exchange(limit_bytes, leave);
-  const AtWork mark;
+  const Raised at_work(recent.at_work);
   while (recent.count > 0) leave_recent();
 }
 
@@ -234,7 +222,7 @@ void inspect_quarantine() {
   // At work: exit() out of a signal handler that interrupted us.
   if (ring_entries == 0 || recent.at_work) return;
   exchange(0, [](Header& header) { inspect_freed(header); });
-  const AtWork mark;
+  const Raised at_work(recent.at_work);
   while (recent.count > 0) inspect_recent(recent.pop());
 }
 

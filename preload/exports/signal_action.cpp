@@ -66,21 +66,13 @@ extern "C" {
   return set_simply(number, handler, kBsd, next_signal);
 }
 
-[[gnu::weak]] PKTMALLOC_EXPORT sighandler_t bsd_signal(int number, sighandler_t handler) noexcept {
-  return set_simply(number, handler, kBsd, next_signal);
-}
-
-[[gnu::weak]] PKTMALLOC_EXPORT sighandler_t ssignal(int number, sighandler_t handler) noexcept {
-  return set_simply(number, handler, kBsd, next_signal);
-}
-
 [[gnu::weak]] PKTMALLOC_EXPORT sighandler_t __sysv_signal(int number,
                                                           sighandler_t handler) noexcept {
   return set_simply(number, handler, kSystemV, next_sysv_signal);
 }
 
-[[gnu::weak]] PKTMALLOC_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler) noexcept {
-  return set_simply(number, handler, kSystemV, next_sysv_signal);
-}
+[[gnu::weak]] PKTMALLOC_ALIAS(signal) sighandler_t bsd_signal(int, sighandler_t) noexcept;
+[[gnu::weak]] PKTMALLOC_ALIAS(signal) sighandler_t ssignal(int, sighandler_t) noexcept;
+[[gnu::weak]] PKTMALLOC_ALIAS(__sysv_signal) sighandler_t sysv_signal(int, sighandler_t) noexcept;
 
 }  // extern "C"

@@ -75,14 +75,14 @@ bool may_take() {
   return true;
 }
 
-// Reports a pointer that is not the start of a live object. `what` happens to it.
-void tell_wrong(const char* what, uintptr_t p, StackId now) {
+// Reports a pointer that is not the start of a live object, and is freed or used as one.
+void tell_wrong(bool frees, uintptr_t p, StackId now) {
+  const char* const what = frees ? "free" : "use";
   const Slot& slot = slot_of(p);
   const State state = slot.state.load(std::memory_order_acquire);
   const Facts facts = slot.facts();
   const auto* const pointer = reinterpret_cast<const void*>(p);
   if ((state == State::kFreed || state == State::kChanging) && p == slot.user) {
-    const bool frees = strcmp(what, "free") == 0;
     tell(now, facts, "%s of %p, an object of %zu bytes%s", frees ? "double free" : what, pointer,
          facts.bytes, frees ? "" : " that is freed");
   } else if (state == State::kUnused) {
@@ -186,7 +186,7 @@ void release_guarded(void* p, Site site) {
   State live = State::kLive;
   if (slot.user != reinterpret_cast<uintptr_t>(p) ||
       !slot.state.compare_exchange_strong(live, State::kChanging, std::memory_order_acquire)) {
-    tell_wrong("free", reinterpret_cast<uintptr_t>(p), now);
+    tell_wrong(true, reinterpret_cast<uintptr_t>(p), now);
     return;
   }
   const Pages pages(slot);
@@ -205,7 +205,7 @@ size_t guarded_size(void* p, Site site) {
     return slot.bytes;
   }
   const KeepErrno keep;
-  tell_wrong("use", reinterpret_cast<uintptr_t>(p), capture(site));
+  tell_wrong(false, reinterpret_cast<uintptr_t>(p), capture(site));
   return kNotLive;
 }
 

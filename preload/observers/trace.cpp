@@ -24,6 +24,7 @@
 #include "preload/process/thread.h"
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
+#include "sizeclass/raised.h"
 
 namespace pktmalloc {
 namespace {
@@ -73,7 +74,7 @@ constinit int forked_from = 0;
 struct Mine {
   TraceBuffer* buffer;
   bool ended;
-  volatile bool busy;  // between begin and end of a record; a signal handler may come
+  bool busy;  // between begin and end of a record; a signal handler may come
 };
 constinit thread_local Mine mine{nullptr, false, false};
 
@@ -189,12 +190,9 @@ void record(const TraceRecord& call) {
     shared->add(call);
     return;
   }
-  mine.busy = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const Raised busy(mine.busy);
   if (mine.buffer->full()) flush(*mine.buffer);
   mine.buffer->add(call);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  mine.busy = false;
 }
 
 void on_allocated(void* p, size_t bytes, size_t alignment) {

@@ -219,11 +219,15 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
   return sampled(site, moved, bytes);
 }
 
-void* reallocate_guarded(void* p, size_t bytes, Site site) {
-  const size_t old_bytes = guarded_size(p, site);
-  if (old_bytes == kNotLive) return nullptr;
+// An object that shrinks stays where it is if there is no memory for a smaller one.
+void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   void* const moved = reallocate_into_pool(p, old_bytes, bytes);
   return moved == nullptr && bytes <= old_bytes ? p : moved;
+}
+
+void* reallocate_guarded(void* p, size_t bytes, Site site) {
+  const size_t old_bytes = guarded_size(p, site);
+  return old_bytes == kNotLive ? nullptr : move_or_stay(p, old_bytes, bytes);
 }
 
 }  // namespace
@@ -252,11 +256,7 @@ void* reallocate_foreign(void* p, size_t bytes) {
   return moved;
 }
 
-void* reallocate_pooled(void* p, size_t bytes) {
-  const size_t old_bytes = usable_size(p);
-  void* const moved = reallocate_into_pool(p, old_bytes, bytes);
-  return moved == nullptr && bytes <= old_bytes ? p : moved;
-}
+void* reallocate_pooled(void* p, size_t bytes) { return move_or_stay(p, usable_size(p), bytes); }
 
 namespace {
 
