@@ -12,6 +12,7 @@ on every x86-64 machine with the same compiler. What
 tools/bench/simulated counts includes the start of the program, so it is compared within a margin.
 """
 import difflib
+import os
 import pathlib
 import re
 import subprocess
@@ -99,11 +100,10 @@ def simulated(build):
     sys.path[:0] = [str(SIMULATED), str(SIMULATED.parent)]
     from runs import OWN
     from trace import simulate
-    library = str(pathlib.Path(build).resolve() / "libpktmalloc.so")
-    programs = str(pathlib.Path(build).resolve() / "bench")
     runs = [run for run in OWN if run.golden]
+    os.chdir(build)  # paths lie on the stack: the same paths, the same stack, in whatever folder
     with ThreadPoolExecutor(2) as pool:  # each waits for a valgrind of its own
-        counted = list(pool.map(lambda run: simulate(run, library, programs), runs))
+        counted = list(pool.map(lambda run: simulate(run, "./libpktmalloc.so", "bench"), runs))
     return [f"{run.name}: {name} {counts[name]:.0f}"
             for run, counts in zip(runs, counted) for name in SIMULATED_COUNTS]
 
