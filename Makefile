@@ -36,6 +36,7 @@ VARIANT_FLAGS := $(FLAGS_$(VARIANT))
 # measured 6 % on a malloc+free pair.
 LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC \
   -DPKTMALLOC_CHECKED=$(if $(filter $(BUILD)/obj-checked/%,$@),1,0) \
+  -DPKTMALLOC_HARDENED=$(if $(filter $(BUILD)/obj-hardened/%,$@),1,0) \
   -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics \
   -ftls-model=initial-exec -falign-functions=64 \
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
@@ -43,26 +44,22 @@ LIBRARY_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nod
   -Wl,--version-script=preload/contract/exports.map
 
 ENGINE_SOURCES := $(wildcard sizeclass/*.cpp)
-PRELOAD_SOURCES := $(wildcard preload/*.cpp) $(filter-out preload/checked/%,$(wildcard preload/*/*.cpp))
+PRELOAD_SOURCES := $(wildcard preload/*.cpp) \
+  $(filter-out preload/checked/% preload/hardened/%,$(wildcard preload/*/*.cpp))
 ENGINE_OBJECTS := $(ENGINE_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 PRELOAD_OBJECTS := $(PRELOAD_SOURCES:%.cpp=$(BUILD)/obj/%.o)
-# The checked library: the same sources compiled again, and the checks.
-CHECKED_SOURCES := $(PRELOAD_SOURCES) $(wildcard preload/checked/*.cpp)
-CHECKED_OBJECTS := $(CHECKED_SOURCES:%.cpp=$(BUILD)/obj-checked/%.o)
+# The hardened and the checked library: the same sources compiled again, and more.
+twin_objects = $(patsubst %.cpp,$(BUILD)/obj-$(1)/%.o,$(PRELOAD_SOURCES) $(wildcard preload/$(1)/*.cpp))
+TWINS := hardened checked
 
 ENGINE := $(BUILD)/libsizeclass.a
-LIBRARIES := $(if $(SANITIZER),,$(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc-checked.so \
-  $(BUILD)/libpktmalloc.a)
+TWIN_LIBRARIES := $(TWINS:%=$(BUILD)/libpktmalloc-%.so)
+LIBRARIES := $(if $(SANITIZER),,$(BUILD)/libpktmalloc.so $(TWIN_LIBRARIES) $(BUILD)/libpktmalloc.a)
 
 .PHONY: all
 all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build libraries and command (VARIANT=release|debug; asan, ubsan, tsan: the engine)
 
 $(BUILD)/obj/%.o: %.cpp
-	@mkdir -p $(@D)
-	$(call say,CXX)
-	$(Q)$(CXX) $(LIBRARY_FLAGS) -c $< -o $@
-
-$(BUILD)/obj-checked/%.o: %.cpp
 	@mkdir -p $(@D)
 	$(call say,CXX)
 	$(Q)$(CXX) $(LIBRARY_FLAGS) -c $< -o $@
@@ -84,11 +81,20 @@ $(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/contract/
 
 # The same name for the loader: preloaded under a program that was linked with the normal library,
 # it takes that one's place.
-$(BUILD)/libpktmalloc-checked.so: $(ENGINE_OBJECTS) $(CHECKED_OBJECTS) preload/contract/exports.map
-	$(call say,LINK)
-	$(Q)$(CC) $(LIBRARY_LINK) -o $@ $(filter %.o,$^)
+define TWIN
+$(BUILD)/obj-$(1)/%.o: %.cpp
+	@mkdir -p $$(@D)
+	$$(call say,CXX)
+	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -c $$< -o $$@
 
--include $(ENGINE_OBJECTS:.o=.d) $(PRELOAD_OBJECTS:.o=.d) $(CHECKED_OBJECTS:.o=.d)
+$(BUILD)/libpktmalloc-$(1).so: $(ENGINE_OBJECTS) $(call twin_objects,$(1)) preload/contract/exports.map
+	$$(call say,LINK)
+	$$(Q)$$(CC) $$(LIBRARY_LINK) -o $$@ $$(filter %.o,$$^)
+-include $(patsubst %.o,%.d,$(call twin_objects,$(1)))
+endef
+$(foreach twin,$(TWINS),$(eval $(call TWIN,$(twin))))
+
+-include $(ENGINE_OBJECTS:.o=.d) $(PRELOAD_OBJECTS:.o=.d)
 
 include tools/command/command.mk
 include tests/tests.mk

@@ -4,6 +4,7 @@
 
 #include "preload/checked/checks_part.h"
 #include "preload/guard/sample_guard.h"
+#include "preload/hardened/hardening_part.h"
 #include "preload/observers/size_recording.h"
 #include "preload/observers/trace.h"
 #include "preload/process/background.h"
@@ -27,6 +28,9 @@ const Part* const parts[] = {
     &checks_part,
 #endif
     &trace_part,
+#if PKTMALLOC_HARDENED
+    &hardening_part,
+#endif
 };
 const unsigned part_count = static_cast<unsigned>(std::size(parts));
 

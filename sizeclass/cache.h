@@ -103,6 +103,9 @@ class alignas(64) Cache {
   // After allocate() failed. nullptr when neither depot nor slabs have an object.
   void* allocate_slow(const Supply& supply, ClassId id);
 
+  // From now on what slabs give is handed out in random order, near what lies near. `seed`: not 0.
+  void shuffle(uint64_t seed) { random_ = seed; }
+
   // After release() failed. Takes the object, or reports that it is free already.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
@@ -166,6 +169,7 @@ class alignas(64) Cache {
   static void stop_at(Line& line, uintptr_t* slot);
   static void unstop(Line& line);
   void unload(ClassId id, Line& line);
+  void shuffle(uintptr_t* objects, uint32_t count);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line);
   static void inspect(const SlabArea& area, Magazine* magazine, Magazine* later);
   void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
@@ -174,6 +178,7 @@ class alignas(64) Cache {
 
   Line lines_[kMaxClasses];
   Owned<uint64_t> tallies_[kTallies];
+  uint64_t random_ = 0;    // 0: no shuffling
   bool changing_ = false;  // a signal may find the cache half changed
 };
 

@@ -46,6 +46,7 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift
   c.slab_shift = static_cast<uint8_t>(choose_slab_shift(object_bytes, smallest_slab_shift));
   c.objects_per_slab = static_cast<uint32_t>((size_t{1} << c.slab_shift) / object_bytes);
   c.reciprocal = ((uint64_t{1} << SizeClass::kDivisionShift) + object_bytes - 1) / object_bytes;
+  c.granule_shift = static_cast<uint8_t>(std::bit_width(object_bytes) - 1);
   c.twos = static_cast<uint8_t>(std::countr_zero(object_bytes));
   const uint32_t odd = c.object_bytes >> c.twos;
   c.inverse = odd;  // right in the lowest three bits; each step doubles them
@@ -62,6 +63,8 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift
 
 void ClassTable::clear() {
   count_ = 0;
+  // Unused classes have areas too, and their addresses a state (object_states.h).
+  for (SizeClass& c : classes_) c.granule_shift = std::countr_zero(kSmallStep);
   std::fill(std::begin(small_), std::end(small_), kNoClass);
   std::fill(std::begin(medium_), std::end(medium_), kNoClass);
 }

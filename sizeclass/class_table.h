@@ -26,6 +26,7 @@ struct SizeClass {
   uint16_t first_rounds;    // rounds of a thread's first magazine
   uint16_t largest_rounds;  // largest number of rounds its magazines grow to
   uint16_t warm_magazines;  // this many of the largest may still lie in the processor's caches
+  uint8_t granule_shift;    // 1 << this is the largest power of two <= object_bytes
 
   // Division by multiplication (Granlund & Montgomery 1994). Exact because offset < 2^22 (the
   // largest slab) and the error per unit is < object_bytes <= 2^20: 2^22 * 2^20 < 2^44.

@@ -27,6 +27,7 @@ bool Heap::start(const HeapConfig& config) {
     classes_.use_default(config.slab_shift);
   }
   ageing_.start(config.interval_ms);
+  shuffle_seed_ = config.shuffle_seed;
   for (unsigned shift = config.area_shift; shift >= config.least_area_shift; --shift) {
     if (reserve(config, shift)) return started_ = true;
   }
@@ -61,12 +62,15 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   const size_t guard = page;
   const size_t front = round_up(early + caches + late + 4 * guard, size_t{1} << config.slab_shift);
   const size_t bookkeeping = front + magazines.bytes() + guard;
-  if (objects.bytes() + bookkeeping > config.address_limit) return false;
+  const size_t states = config.states ? ObjectStates::bytes_for(objects.bytes()) : 0;
+  if (objects.bytes() + states + bookkeeping > config.address_limit) return false;
 
   void* const start = memory::reserve(objects.bytes(), std::max(alignment, page));
   if (start == nullptr) return false;
   bookkeeping_ = memory::reserve(bookkeeping, std::max(size_t{1} << config.slab_shift, page));
-  if (bookkeeping_ == nullptr || !memory::commit(static_cast<char*>(bookkeeping_) + guard, early)) {
+  objects.base = reinterpret_cast<uintptr_t>(start);
+  if (bookkeeping_ == nullptr || !memory::commit(static_cast<char*>(bookkeeping_) + guard, early) ||
+      (config.states && !states_.reserve(objects.base, objects.bytes(), objects.piece_shift))) {
     memory::release(start, objects.bytes());
     if (bookkeeping_ != nullptr) memory::release(bookkeeping_, bookkeeping);
     return false;
@@ -85,12 +89,12 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   early_at += MagazineStore::early_bytes(config.slab_shift);
   late_at += MagazineStore::late_bytes(magazines, config.slab_shift);
   for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).set_growth(ageing_.growth());
-  objects.base = reinterpret_cast<uintptr_t>(start);
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
     const AreaPlace place = objects.place(i, c.slab_shift, c.alignment());
     areas_[i].start(c, LockRank::kArea + i, place, early_at, late_at);
     areas_[i].set_growth(ageing_.growth());
+    if (config.states) areas_[i].set_states(states_);
     early_at += SlabArea::early_bytes(c);
     late_at += SlabArea::late_bytes(c, place.slabs());
   }
@@ -105,6 +109,7 @@ void Heap::stop() {
   if (quick_bytes_ > 0) {  // else some of what lies there is not ours
     memory::release(reinterpret_cast<void*>(base_), bytes_);
     memory::release(bookkeeping_, bookkeeping_bytes_);
+    states_.release();
   }
   quick_bytes_ = bytes_ = 0;
   started_ = false;
@@ -115,6 +120,7 @@ Cache* Heap::take_cache() {
   if (cache == nullptr) return nullptr;
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
+  if (shuffle_seed_ != 0) cache->shuffle(shuffle_seed_ += 2 * sizeof(Cache));
   cache->visits.tick = ageing_.tick();  // else its first trip would look idle since the start
   return cache;
 }
@@ -244,7 +250,8 @@ void Heap::statistics(HeapStatistics& out) {
     const AreaStatistics area = store_.area(i).statistics();
     out.metadata_bytes += area.record_bytes + usable_bytes(area, store_.area(i).slab_bytes());
   }
-  out.metadata_bytes += early_committed_bytes_ + caches_.committed_bytes();
+  out.metadata_bytes +=
+      states_.committed_bytes() + early_committed_bytes_ + caches_.committed_bytes();
   out.area_bytes = area_bytes();
   out.reserved_bytes = quick_bytes_ > 0 ? reserved_bytes() : committed + out.metadata_bytes;
   out.waiting_bytes = ageing_.waiting_bytes();

@@ -20,6 +20,7 @@
 #include "sizeclass/caches.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/heap_window.h"
+#include "sizeclass/object_states.h"
 #include "sizeclass/statistics.h"
 
 namespace pktmalloc {
@@ -33,6 +34,8 @@ struct HeapConfig {
   unsigned piece_shift = 26;
   unsigned slab_shift = ClassTable::kSlabShift;
   size_t address_limit = ~size_t{0};  // bytes that all reservations together may take
+  bool states = false;                // keep a state for every object (object_states.h)
+  uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
   const size_t* sizes = nullptr;  // the user's classes, ascending; nullptr: the default table
   unsigned sizes_count = 0;
@@ -69,6 +72,16 @@ class Heap {
   static constexpr bool is_class(uintptr_t owner) { return owner < kMaxClasses; }
 
   const ClassTable& classes() const { return classes_; }
+
+  // Only if there are states. Of the object that begins at p, in the area of class `id`; p must be
+  // where slabs have been used, as has_state() says.
+  ObjectStates::Entry state_of(ClassId id, const void* p) const {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+    return states_.entry(address, {address - base_, piece_shift_, classes_[id].granule_shift});
+  }
+  bool has_state(const void* p) const {
+    return states_.is_open((reinterpret_cast<uintptr_t>(p) - base_) >> piece_shift_);
+  }
 
   // For the checks: as in SlabArea, for class `id`.
   uintptr_t object_at(ClassId id, const void* p) const {
@@ -157,6 +170,7 @@ class Heap {
   bool started_ = false;
   ClassTable classes_;
   SlabArea areas_[kMaxClasses];
+  ObjectStates states_;
   MagazineStore store_;
   Depot depot_;
   Ageing ageing_;
@@ -167,6 +181,7 @@ class Heap {
   size_t early_committed_bytes_ = 0;
 
   Caches caches_;
+  uint64_t shuffle_seed_ = 0;
   uint64_t threads_seen_ GUARDED_BY(caches_.mutex()) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
   std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects taken by threads without cache

@@ -68,6 +68,14 @@ void Heap::give_back_addresses() {
     objects.keep_slabs(areas_, classes_.count());
     objects.end(reinterpret_cast<void*>(base_ + bytes_));
 
+    if (states_.exist()) {
+      Reservation states(reinterpret_cast<void*>(states_.begin()));
+      states_.each_open(classes_, [&](uintptr_t words, size_t bytes) {
+        states.keep(reinterpret_cast<void*>(words), bytes);
+      });
+      states.end(reinterpret_cast<void*>(states_.end()));
+    }
+
     char* const start = static_cast<char*>(bookkeeping_);
     Reservation bookkeeping(start);
     bookkeeping.keep(start + memory::page_bytes(), early_committed_bytes_);

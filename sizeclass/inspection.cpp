@@ -22,7 +22,6 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
   const uintptr_t base = place_.start_of(0);
   const uintptr_t used = place_.start_of(fresh_.load(std::memory_order_relaxed)) - base;
   const uintptr_t in_slab = (uintptr_t{1} << c.slab_shift) - 1;
-  const unsigned shift = std::bit_width(c.object_bytes) - 1U;
   for (uint32_t i = 0; i < count; ++i) {
     const uintptr_t object = at(i);
     const uintptr_t distance = object - base;
@@ -30,7 +29,7 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
                                 c.objects_per_slab) [[unlikely]] {
       report_misuse(Misuse::kNotAnObject, object, c.object_bytes);
     }
-    uintptr_t entry = object >> shift;
+    uintptr_t entry = object >> c.granule_shift;
     while (const uint8_t other = table[entry & last]) {
       if (at(other - 1U) == object) {
         report_misuse(Misuse::kDoubleFree, object, c.object_bytes);

@@ -161,7 +161,9 @@ bool SlabArea::reopen_purged_slab() {
 
 bool SlabArea::open_fresh_slab() {
   const uint32_t slab = fresh_.load(std::memory_order_relaxed);
-  if (slab == place_.slabs() || !commit_record(slab) || !commit_slab(slab)) return false;
+  if (slab == place_.slabs() || !commit_record(slab) || !open_states(slab) || !commit_slab(slab)) {
+    return false;
+  }
   fresh_.store(slab + 1, std::memory_order_relaxed);
   counts_.used_slabs = slab + 1;
   Record& r = record(slab);

@@ -29,6 +29,7 @@
 #include "sizeclass/low_water.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/mutex.h"
+#include "sizeclass/object_states.h"
 #include "sizeclass/rounding.h"
 #include "sizeclass/slab_set.h"
 #include "sizeclass/statistics.h"
@@ -46,6 +47,9 @@ class SlabArea {
   // `early` is committed and zero, `late` only reserved. Once, before any other call.
   void start(const SizeClass& size_class, LockRank rank, const AreaPlace& place, void* early,
              void* late);
+
+  // The states of this area's objects are to be opened with its slabs.
+  void set_states(ObjectStates& states) { states_ = &states; }
 
   // `growth` hears of each slab that is opened, fresh or purged; until then nobody does.
   void set_growth(Growth& growth) { growth_ = &growth; }
@@ -162,6 +166,12 @@ class SlabArea {
   void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }
   // Only for slabs below fresh_.
   bool is_purged(uint32_t slab) const NOT_FOLLOWED { return purged_.contains(slab); }
+  // With the first slab of a piece.
+  bool open_states(uint32_t slab) UNDER(mutex_) {
+    return states_ == nullptr || slab != place_.piece_begin(slab) ||
+           states_->open(place_.start_of(slab), class_.granule_shift,
+                         maps_ ? memory::map : memory::commit);
+  }
   bool make_usable(void* start, size_t bytes) UNDER(mutex_) {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
   }
@@ -181,6 +191,7 @@ class SlabArea {
   SizeClass class_{};
   size_t record_bytes_ = 0;
   Growth* growth_ = nullptr;
+  ObjectStates* states_ = nullptr;
   AreaPlace place_;
   char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs
   char* late_sets_ = nullptr;      // bits of the four sets

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/checked.h"
+#include "tests/correct_commands.h"
 #include "tests/skip.h"
 
 TEST_CASE("stacks are found while the loader's list of modules is locked") {
@@ -57,27 +58,7 @@ TEST_CASE("what the checks may need is not taken from the system ahead") {
 }
 
 TEST_CASE("correct programs run silently and with the same output") {
-  const std::string lines =
-      "for i in $(seq 20000); do echo $((i * 7919 % 10007)); done | sort -n | "
-      "uniq -c | sort -rn | head -40; exit 4";
-  const std::string python =
-      "import json\nd = {str(i): [i] * (i % 50) for i in range(5000)}\n"
-      "print(len(json.dumps(d)), len(json.loads(json.dumps(d))))";
-  const std::string perl =
-      "my %h; $h{$_} = 'x' x ($_ % 500) for 1..20000; my $n = 0; $n += length for values %h; "
-      "print \"$n\\n\"";
-  const std::string sql =
-      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<20000) "
-      "SELECT count(*), sum(i), max(printf('%050d', i)) FROM n ORDER BY i;";
-  const std::vector<std::vector<std::string>> commands = {
-      {program_path("correct", "checked")},
-      {"sh", "-c", lines},
-      {"python3", "-c", python},
-      {"perl", "-e", perl},
-      {"sqlite3", ":memory:", sql},
-      {"git", "--no-pager", "log", "-3", "--stat"},
-      {"g++", "-std=c++20", "-fsyntax-only", "tests/checked/correct.cpp"}};
-  for (const auto& command : commands) {
+  for (const auto& command : correct_commands()) {
     if (!at_hand(command[0])) continue;
     const Outcome alone = Program(command).with("PYTHONMALLOC", "malloc").run();
     for (const std::string guard : {"0", "64", "2048"}) {
@@ -174,10 +155,9 @@ TEST_CASE("the normal library says of each option of the checked one that it doe
                              " does nothing here: it is for libpktmalloc-checked.so\n");
     CHECK(checked({program_path("hello")}).with(name, value).run().err.empty());
   }
-  CHECK(
-      Program({program_path("hello")}).preloaded().with("PKTMALLOC_CHECK", "report").run().err ==
-      "pktmalloc: PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so and "
-      "for PKTMALLOC_SAMPLE_GUARD\n");
+  CHECK(Program({program_path("hello")}).preloaded().with("PKTMALLOC_CHECK", "report").run().err ==
+        "pktmalloc: PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so, "
+        "libpktmalloc-hardened.so and PKTMALLOC_SAMPLE_GUARD\n");
   CHECK(checked({program_path("hello")}).with("PKTMALLOC_CHECK", "warn").run().err ==
         "pktmalloc: PKTMALLOC_CHECK=warn is not understood; accepted: abort or report; using "
         "abort\n");

@@ -4,7 +4,7 @@
 
 comma := ,
 # g++ 12 warns of <regex> itself, which Catch2 uses, when it compiles for the address sanitizer.
-TEST_FLAGS := -std=c++20 -g -I. $(VARIANT_FLAGS) -DPKTMALLOC_CHECKED=0 -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
+TEST_FLAGS := -std=c++20 -g -I. $(VARIANT_FLAGS) -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
   $(if $(filter asan,$(VARIANT)),-Wno-maybe-uninitialized) -DPKTMALLOC_BUILD='"$(BUILD)"'
 TESTS := $(BUILD)/tests
 
@@ -78,14 +78,17 @@ $(TESTS)/bin/%-$(1): tests/programs/%.cpp $$(PROGRAM_NEEDS_$(1))
 endef
 $(foreach way,plain shared static,$(eval $(call PROGRAM_RULES,$(way))))
 -include $(PROGRAMS:%=%.d)
-# Programs for the checked library.
-CHECKED_PROGRAMS := $(patsubst tests/checked/%.cpp,$(TESTS)/bin/%-checked, \
-  $(wildcard tests/checked/*.cpp))
-$(TESTS)/bin/%-checked: tests/checked/%.cpp
-	@mkdir -p $(@D)
-	$(call say,TEST)
-	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) -Wno-free-nonheap-object $< -o $@
--include $(CHECKED_PROGRAMS:%=%.d)
+# Programs for the checked and the hardened library.
+TWIN_PROGRAMS := $(foreach twin,$(TWINS),$(patsubst tests/$(twin)/%.cpp,$(TESTS)/bin/%-$(twin), \
+  $(wildcard tests/$(twin)/*.cpp)))
+define TWIN_PROGRAM
+$(TESTS)/bin/%-$(1): tests/$(1)/%.cpp
+	@mkdir -p $$(@D)
+	$$(call say,TEST)
+	$$(Q)$$(CXX) -std=c++20 -I. $$(PROGRAM_FLAGS) -Wno-free-nonheap-object -Wno-use-after-free $$< -o $$@
+endef
+$(foreach twin,$(TWINS),$(eval $(call TWIN_PROGRAM,$(twin))))
+-include $(TWIN_PROGRAMS:%=%.d)
 # Those that commit the error they are told.
 HEAP_ERROR := $(TESTS)/bin/heap_error-plain
 FAULT_HANDLERS := $(TESTS)/bin/fault_handlers-plain
@@ -112,14 +115,14 @@ LINKED := double_free_is_told double_free_of_many_is_told free_inside_an_object_
   peak_of_random_sizes statistics_are_exact
 OTHERS := $(filter-out programs,$(OUTSIDE_SUITES))
 $(OUTSIDE_SUITES:%=$(TESTS)/%): | $(LIBRARIES) $(PROGRAM_NAMES:%=$(TESTS)/bin/%-plain) \
-  $(CHECKED_PROGRAMS) $(PLUGINS)
+  $(TWIN_PROGRAMS) $(PLUGINS)
 $(OTHERS:%=$(TESTS)/%): | $(COMMAND) $(foreach way,shared static,$(LINKED:%=$(TESTS)/bin/%-$(way)))
 $(TESTS)/programs: | $(PROGRAMS)
-$(TESTS)/heap_errors: | $(HEAP_ERROR)
+$(addprefix $(TESTS)/,heap_errors hardened): | $(HEAP_ERROR)
 $(TESTS)/sample_guard: | $(FAULT_HANDLERS)
 
 .PHONY: tests
-tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(CHECKED_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
+tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(TWIN_PROGRAMS) $(PLUGINS))  ## build the tests of this VARIANT
 
 # Suites by variant: the engine's under the sanitizers and, with the programs, in the debug build, which
 # checks the order of all locks; everything in the release build.

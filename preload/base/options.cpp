@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 
 #include "preload/base/message.h"
 #include "preload/base/quantity.h"
+#include "preload/base/this_library.h"
 #include "preload/contract/pktmalloc.h"
 
 namespace pktmalloc {
@@ -170,6 +172,10 @@ bool parse_QUARANTINE_RATE(const char* value) {
   return parse_number(value, 1, 1'000'000, parsed.quarantine_rate);
 }
 
+bool parse_CLEAR(const char* value) {
+  return parse_quantity(value, kBytes, 64, size_t{256} << 10, parsed.clear_bytes);
+}
+
 bool parse_GUARD(const char* value) {
   return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size);
 }
@@ -179,23 +185,29 @@ struct Option {
   const char* default_value;
   const char* accepted;
   bool (*parse)(const char* value);
-  bool checked;       // of the checked library only
-  bool normal;        // of the normal one only
-  const char* given;  // in the environment
+  unsigned libraries;  // where it does something, 1 << kind each
+  const char* given;   // in the environment
 };
 
 constexpr char kPrefix[] = "PKTMALLOC_";
 constexpr size_t kPrefixLength = sizeof kPrefix - 1;
 
+constexpr unsigned bit(LibraryKind kind) { return 1U << static_cast<unsigned>(kind); }
+constexpr unsigned kAll = ~0U;
+
 constinit Option table[] = {
-#define OPTION(NAME, default_value, accepted, help) \
-  {#NAME, default_value, accepted, parse_##NAME, false, false, nullptr},
+#define OPTION_OF(LIBRARIES, NAME, default_value, accepted) \
+  {#NAME, default_value, accepted, parse_##NAME, LIBRARIES, nullptr},
+#define OPTION(NAME, default_value, accepted, help) OPTION_OF(kAll, NAME, default_value, accepted)
 #define CHECKED_OPTION(NAME, default_value, accepted, help) \
-  {#NAME, default_value, accepted, parse_##NAME, true, false, nullptr},
-#define NORMAL_OPTION(NAME, default_value, accepted, help) \
-  {#NAME, default_value, accepted, parse_##NAME, false, true, nullptr},
+  OPTION_OF(bit(LibraryKind::kChecked), NAME, default_value, accepted)
+#define HARDENED_OPTION(NAME, default_value, accepted, help) \
+  OPTION_OF(bit(LibraryKind::kHardened), NAME, default_value, accepted)
+#define UNCHECKED_OPTION(NAME, default_value, accepted, help) \
+  OPTION_OF(kAll & ~bit(LibraryKind::kChecked), NAME, default_value, accepted)
 #include "preload/contract/options.def"
 #undef OPTION
+#undef OPTION_OF
 };
 
 constexpr char kNames[] =
@@ -216,9 +228,9 @@ void read_variable(const char* variable) {
     option.given = equals + 1;
     const Excerpt value(option.given, strlen(option.given));
     if (option.parse(option.given)) {
-      if (PKTMALLOC_CHECKED ? option.normal : option.checked) {
+      if ((option.libraries & bit(kThisLibrary)) == 0) {
         message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, value.text,
-                option.normal ? "libpktmalloc.so" : "libpktmalloc-checked.so");
+                kLibraries[std::countr_zero(option.libraries)].file);
       }
       return;
     }
@@ -233,7 +245,9 @@ void read_variable(const char* variable) {
 }
 
 void print_options() {
-  message("version %s%s", PKTMALLOC_VERSION, PKTMALLOC_CHECKED ? ", the checked library" : "");
+  const char* const word = names_of(kThisLibrary).word;
+  message("version %s%s%s%s", PKTMALLOC_VERSION, *word != '\0' ? ", the " : "", word,
+          *word != '\0' ? " library" : "");
   for (const Option& option : table) {
     message("PKTMALLOC_%s=%s (%s)", option.name,
             option.given != nullptr ? option.given : option.default_value,

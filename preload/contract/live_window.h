@@ -11,20 +11,21 @@
 
 #include <cstdint>
 
+#include "preload/contract/library_kind.h"
 #include "sizeclass/heap_window.h"
 
 namespace pktmalloc {
 
-inline constexpr uint32_t kWindowSchema = 3;
+inline constexpr uint32_t kWindowSchema = 4;
 inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in memory; written last
 
 struct Window {
   uint64_t magic;
   uint32_t schema;
-  uint32_t bytes;          // of this struct
-  char version[16];        // PKTMALLOC_VERSION
-  char program[64];        // the name at start, cut to fit
-  uint32_t checked;        // 1: the checked library
+  uint32_t bytes;    // of this struct
+  char version[16];  // PKTMALLOC_VERSION
+  char program[64];  // the name at start, cut to fit
+  LibraryKind library;
   uint32_t pid;            // of the process that opened it; a forked child's has its parent's
   uint64_t passed;         // uint64_t[kPassReasons][kSizeBands]: by threads without cache
   uint64_t forks;          // one word

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Front: the functions that the exports call, under one name for the normal and the checked
-// library. Only here do the two differ.
+// Front: the functions that the exports call, under one name for the normal, the hardened and the
+// checked library. Only here do the three differ.
 #pragma once
 
 #if PKTMALLOC_CHECKED
 #include "preload/checked/checked_entry.h"
 namespace pktmalloc {
 namespace front = ::pktmalloc::checked;
+}
+#elif PKTMALLOC_HARDENED
+#include "preload/hardened/hardened_entry.h"
+namespace pktmalloc {
+namespace front = ::pktmalloc::hardened;
 }
 #else
 #include "preload/serving/fast_path.h"

@@ -8,6 +8,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/other_stack.h"
+#include "preload/base/this_library.h"
 #include "preload/process/fault_signal.h"
 #include "preload/process/heap.h"
 #include "preload/profile/sampler.h"
@@ -214,10 +215,10 @@ namespace {
 void load() {
   if (PKTMALLOC_CHECKED) return;
   if (options().sample_guard == 0) {
-    if (options().check_reports) {
+    if (options().check_reports && kThisLibrary == LibraryKind::kNormal) {
       message(
-          "PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so and for "
-          "PKTMALLOC_SAMPLE_GUARD");
+          "PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so, "
+          "libpktmalloc-hardened.so and PKTMALLOC_SAMPLE_GUARD");
     }
   } else if (sampling) {
     message("PKTMALLOC_SAMPLE_GUARD does nothing beside PKTMALLOC_PROFILE");

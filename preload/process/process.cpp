@@ -14,6 +14,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
+#include "preload/base/random.h"
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
@@ -135,6 +136,10 @@ void start_process() {
   HeapConfig config;
   config.address_limit = address_limit();
   config.interval_ms = options().age_ms;
+  if (PKTMALLOC_HARDENED) {
+    config.states = true;
+    config.shuffle_seed = random_number() | 1;
+  }
   if (options().class_count > 0) {
     config.sizes = options().class_sizes;
     config.sizes_count = options().class_count;

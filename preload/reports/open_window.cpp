@@ -8,6 +8,7 @@
 
 #include "preload/base/export.h"
 #include "preload/base/options.h"
+#include "preload/base/this_library.h"
 #include "preload/contract/live_window.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/process/heap.h"
@@ -27,7 +28,7 @@ void load() {
   w.bytes = sizeof w;
   strncpy(w.version, PKTMALLOC_VERSION, sizeof w.version - 1);
   strncpy(w.program, program_name(), sizeof w.program - 1);
-  w.checked = PKTMALLOC_CHECKED;
+  w.library = kThisLibrary;
   w.pid = static_cast<uint32_t>(getpid());
   w.passed = reinterpret_cast<uint64_t>(passed_counts());
   w.forks = reinterpret_cast<uint64_t>(&fork_count());

@@ -265,6 +265,7 @@ void release_set_aside() {
   if (this_thread.forking) return;
   while (void* p = this_thread.set_aside) {
     this_thread.set_aside = *static_cast<void**>(p);
+    *static_cast<void**>(p) = nullptr;  // the hardened library's free memory is zero
     release_slow(p);
   }
 }

@@ -93,6 +93,7 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared) {
 }
 
 void start_stacks(size_t most_bytes) {
+  if (stack_store != nullptr) return;
   for (store_bytes = round_up(most_bytes, kStep); store_bytes >= (1 << 20);
        store_bytes = store_bytes / 8 / kStep * kStep) {
     stack_store = static_cast<char*>(memory::reserve(store_bytes, memory::page_bytes()));

@@ -35,8 +35,8 @@ struct Stack {
           reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())};
 }
 
-// Reserves address space for the stacks, less if the system refuses; memory comes as they grow. A
-// stack without memory is reported as an unknown place.
+// The first call reserves address space for the stacks, less if the system refuses; memory comes as
+// they grow. A stack without memory is reported as an unknown place.
 void start_stacks(size_t most_bytes = size_t{1} << 30);
 
 // The stacks, one after the other; an id is the position in units. A stack never changes once its

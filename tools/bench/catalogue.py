@@ -232,6 +232,7 @@ def checks(amounts):
     if not amounts.extent:
         return []
     ours = {"sampled guard": Contender("", "../libpktmalloc.so", {"PKTMALLOC_SAMPLE_GUARD": "5000"}),
+            "hardened": Contender("", "../libpktmalloc-hardened.so"),
             "checked": Contender("", "../libpktmalloc-checked.so")}
     commands = {"W1 make_shared": "w1_packets make_shared 200000",
                 "W3": "w3_rationals new_delete 4000", "W4 2 threads": "w4_exchange 2 9",

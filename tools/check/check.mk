@@ -39,9 +39,9 @@ heap-errors: $(LIBRARIES) $(HEAP_ERROR)  ## tries heap errors under every alloca
 	$(MAKE) --no-print-directory docs
 
 .PHONY: check-tidy
-check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(CHECKED_SOURCES))  ## clang-tidy, with what each lock guards
+check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(PRELOAD_SOURCES) $(wildcard preload/checked/*.cpp preload/hardened/*.cpp))  ## clang-tidy, with what each lock guards
 
 $(BUILD)/tidy/%.cpp: %.cpp $(wildcard sizeclass/*.h preload/*.h preload/*/*.h) .clang-tidy
 	@mkdir -p $(@D)
 	clang-tidy --quiet $< -- -std=c++20 -Wthread-safety -I. -DPKTMALLOC_DEBUG=1 \
-	  -DPKTMALLOC_CHECKED=$(if $(findstring /checked/,$<),1,0) && touch $@
+	  -DPKTMALLOC_CHECKED=$(if $(findstring /checked/,$<),1,0) -DPKTMALLOC_HARDENED=$(if $(findstring /hardened/,$<),1,0) && touch $@

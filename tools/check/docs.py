@@ -19,7 +19,7 @@ import heap_errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
-OPTION = re.compile(r"^(?:CHECKED_|NORMAL_)?OPTION\((\w+),\s*" + STRING + r",\s*" + STRING + r",\s*" + STRING + r"\)", re.M)
+OPTION = re.compile(r"^(?:CHECKED_|HARDENED_|UNCHECKED_)?OPTION\((\w+),\s*" + STRING + r",\s*" + STRING + r",\s*" + STRING + r"\)", re.M)
 STATISTIC = re.compile(r"^(PROCESS|CLASS)_STATISTIC\((\w+),", re.M)
 
 ATOMIC = re.compile(r"^(?:\[\[.*\]\] | |constinit |inline |thread_local )*std::atomic<.+?>\*? ([a-z]\w*)(?!\w*\()",

@@ -51,6 +51,7 @@ UNAGED = {"PKTMALLOC_AGE": "1h"}
 LIBRARIES = [
     Library("pktmalloc", "libpktmalloc.so", environment=UNAGED),
     Library("guarded", "libpktmalloc.so", environment={**UNAGED, "PKTMALLOC_SAMPLE_GUARD": "1"}),
+    Library("hardened", "libpktmalloc-hardened.so", environment=UNAGED),
     Library("checked", "libpktmalloc-checked.so", environment=UNAGED),
     Library("glibc", ""),
     Library("jemalloc", "jemalloc"),

@@ -25,7 +25,7 @@ ROOMS = {
     "preload": [
         ".",
         "exports",
-        "checked",
+        "checked hardened",
         "serving",
         "reports",
         "guard",

@@ -7,7 +7,7 @@ COMMAND_SOURCES := $(wildcard tools/command/*.cpp tools/command/*/*.cpp)
 COMMAND_OBJECTS := $(COMMAND_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 # The folder below lib where this Debian keeps libraries, such as x86_64-linux-gnu.
 MULTIARCH := $(shell $(CXX) -print-multiarch)
-COMMAND_FLAGS = -std=c++20 -O1 -g -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0 \
+COMMAND_FLAGS = -std=c++20 -O1 -g -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 \
   -DPKTMALLOC_DEBUG=0 -DPKTMALLOC_MULTIARCH='"$(MULTIARCH)"'
 COMMAND_LIBRARIES := -lfmt -lncursesw -ltinfo -lelf -lzstd
 

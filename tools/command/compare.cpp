@@ -76,7 +76,7 @@ void refuse_problems(const std::string& command, const std::string& file) {
                   command);
   }
   const Environment environment = own_environment();
-  for (const Finding& f : examine_executable(file, file, Library::find(false), environment)) {
+  for (const Finding& f : examine_executable(file, file, Library::find(), environment)) {
     if (f.level != Level::kProblem) continue;
     throw Failure("{} cannot be compared. {} {}", command, f.says, f.advice);
   }
@@ -112,7 +112,7 @@ std::string name_of_first(const std::string& file, const std::string& preloaded)
 
 // The default table is what the other is compared with.
 std::vector<Contender> with_classes(const std::string& classes) {
-  const Library library = Library::find(false);
+  const Library library = Library::find();
   const std::string objection = library.objection({{kClasses, classes}});
   if (!objection.empty()) throw Failure("compare: {}", objection);
   return {{{"default", library.path()}, "default", {}, "", {}},

@@ -60,7 +60,7 @@ Finding script_finding(const Target& target) {
 
 Examination examine_command(const std::string& command) {
   const Target target = find_target(command);
-  const Library library = Library::find(false);
+  const Library library = Library::find();
   const Environment environment = own_environment();
   const std::string file = target.file == command ? "" : fmt::format(" ({})", target.file);
   Examination e{command + file, "", {library_finding(library)}};

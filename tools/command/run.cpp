@@ -40,6 +40,7 @@ constexpr Passed kPassed[] = {
     {"--sample-guard", "PKTMALLOC_SAMPLE_GUARD",
      "guard one object in so many against wrong use, such as 5000"},
     {"--check", "PKTMALLOC_CHECK", "after a heap error: abort or report"},
+    {"--clear", "PKTMALLOC_CLEAR", "of the hardened library: bytes of a freed object cleared"},
     {"--quarantine", "PKTMALLOC_QUARANTINE", "of the checked library: bytes of freed objects kept"},
     {"--quarantine-rate", "PKTMALLOC_QUARANTINE_RATE",
      "of the checked library: one freed object of so many is kept"},
@@ -57,22 +58,31 @@ constexpr Passed kWritten[] = {
 struct Options {
   std::string library, stats_file, next;
   Environment passed, written;
-  bool stats = false, checked = false, only_this = false, verbose = false, force = false,
-       dry_run = false;
+  bool stats = false, hardened = false, checked = false, only_this = false, verbose = false,
+       force = false, dry_run = false;
 };
 
-bool wants_checked(const Options& options) {
-  bool checked = options.checked;
-  for (const char* name :
-       {"PKTMALLOC_QUARANTINE", "PKTMALLOC_QUARANTINE_RATE", "PKTMALLOC_GUARD"}) {
-    checked |= options.passed.contains(name);
+bool has_any(const Environment& options, std::initializer_list<const char*> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const char* name) { return options.contains(name); });
+}
+
+// As said, or the one that the options are for.
+LibraryKind wanted_kind(const Options& options) {
+  if (options.checked) return LibraryKind::kChecked;
+  if (options.hardened) return LibraryKind::kHardened;
+  const Environment& passed = options.passed;
+  if (has_any(passed, {"PKTMALLOC_QUARANTINE", "PKTMALLOC_QUARANTINE_RATE", "PKTMALLOC_GUARD"})) {
+    return LibraryKind::kChecked;
   }
-  const bool guards = options.passed.contains("PKTMALLOC_SAMPLE_GUARD");
-  return checked || (options.passed.contains("PKTMALLOC_CHECK") && !guards);
+  if (passed.contains("PKTMALLOC_CLEAR")) return LibraryKind::kHardened;
+  const bool guards = passed.contains("PKTMALLOC_SAMPLE_GUARD");
+  return passed.contains("PKTMALLOC_CHECK") && !guards ? LibraryKind::kChecked
+                                                       : LibraryKind::kNormal;
 }
 
 Library library_for(const Options& options) {
-  return options.library.empty() ? Library::find(wants_checked(options)) : Library(options.library);
+  return options.library.empty() ? Library::find(wanted_kind(options)) : Library(options.library);
 }
 
 // Absolute, since the program may change its folder; %p, %e and %n in it are the library's.
@@ -154,12 +164,15 @@ std::string preload_value(const Library& library, const std::string& next) {
 
 // Its own library would come before, and another one is wanted.
 void refuse_archive(const std::string& command, const Target& target, const Options& options) {
-  if (options.library.empty() && !wants_checked(options)) return;
+  const LibraryKind kind = wanted_kind(options);
+  if (options.library.empty() && kind == LibraryKind::kNormal) return;
   if (!holds_archive(target.file)) return;
   throw Failure(
       "{} cannot run so: it holds libpktmalloc.a, which comes before {} (--force starts "
       "it all the same.)",
-      command, options.library.empty() ? "the checked library" : options.library);
+      command,
+      options.library.empty() ? fmt::format("the {} library", names_of(kind).word)
+                              : options.library);
 }
 
 Target target_of(const std::string& command, const Options& options) {
@@ -258,9 +271,14 @@ void add_run(CLI::App& command, const UserCommand& words) {
   run->add_flag("--only-this", options.only_this, "not the programs that it starts");
   run->add_flag("--verbose", options.verbose,
                 "the library prints its version and options at start");
+  CLI::Option* const hardened = run->add_flag("--hardened", options.hardened,
+                                              "the hardened library, which stops wrong frees");
   CLI::Option* const checked =
-      run->add_flag("--checked", options.checked, "the checked library, which finds heap errors");
-  run->add_option("--library", options.library, "this libpktmalloc.so")->excludes(checked);
+      run->add_flag("--checked", options.checked, "the checked library, which finds heap errors")
+          ->excludes(hardened);
+  run->add_option("--library", options.library, "this libpktmalloc.so")
+      ->excludes(hardened)
+      ->excludes(checked);
   run->add_flag("--force", options.force, "also where preloading is known not to work");
   run->add_flag("--dry-run", options.dry_run,
                 "print the environment and command instead, for a shell");

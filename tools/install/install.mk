@@ -18,7 +18,7 @@ install: all  ## install libraries, header, pkg-config file, command, man pages 
 	install -m 755 $(BUILD)/libpktmalloc.so $(INSTALL_LIB)/libpktmalloc.so.$(VERSION)
 	ln -sf libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/$(SONAME)
 	ln -sf $(SONAME) $(INSTALL_LIB)/libpktmalloc.so
-	install -m 755 $(BUILD)/libpktmalloc-checked.so $(INSTALL_LIB)/libpktmalloc-checked.so
+	install -m 755 $(TWIN_LIBRARIES) $(INSTALL_LIB)
 	install -m 644 $(BUILD)/libpktmalloc.a $(INSTALL_LIB)/libpktmalloc.a
 	install -m 644 preload/contract/pktmalloc.h $(INSTALL_INCLUDE)/pktmalloc.h
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/install/pktmalloc.pc.in \
@@ -31,6 +31,6 @@ install: all  ## install libraries, header, pkg-config file, command, man pages 
 uninstall:  ## remove what install put there
 	rm -f $(INSTALL_LIB)/libpktmalloc.so $(INSTALL_LIB)/$(SONAME) \
 	  $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/libpktmalloc.a \
-	  $(INSTALL_LIB)/libpktmalloc-checked.so \
+	  $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) \
 	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc $(INSTALL_INCLUDE)/pktmalloc.h \
 	  $(INSTALL_BIN)/pktmalloc $(MAN_PAGES:docs/man/%=$(INSTALL_MAN)/%) $(INSTALL_COMPLETION)/pktmalloc

@@ -118,8 +118,8 @@ Findings absent(const Process& process, const Environment& environment) {
                    "Link it with libpktmalloc.so or libpktmalloc.a (README, \"Link\")."});
   }
   try {
-    append(all, examine_executable(process.executable(), process.name(), Library::find(false),
-                                   environment));
+    append(all,
+           examine_executable(process.executable(), process.name(), Library::find(), environment));
   } catch (const Failure& failure) {
     all.push_back({Level::kWarning, "program",
                    fmt::format("The program cannot be looked at: {}.", failure.what()),
@@ -140,10 +140,10 @@ Findings examine_running(const Process& process, const Environment& environment)
   Findings all;
   const char* const version =
       presence->window.magic == kWindowMagic ? presence->window.version : "";
+  const std::string kind = remark(presence->window.library);
   all.push_back(
       {Level::kOk, "library",
-       fmt::format("pktmalloc {}{} {} {}.", version,
-                   presence->window.checked != 0 ? ", checked," : "",
+       fmt::format("pktmalloc {}{} {} {}.", version, kind.empty() ? kind : kind + ",",
                    presence->linked ? "is linked into" : "is loaded from", presence->path),
        ""});
   if (presence->replaced) {

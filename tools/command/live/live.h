@@ -27,7 +27,7 @@ class LiveProcess {
   LiveProcess& operator=(const LiveProcess&) = delete;
 
   pid_t pid() const { return pid_; }
-  bool checked() const { return window_.checked != 0; }
+  LibraryKind library() const { return window_.library; }
   // All but resident_bytes. Throws Failure when the process ended or became another program.
   Reading read() const;
   // Bytes of the classes' slabs that are in memory: a walk over all pages, a millisecond a GiB.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "preload/contract/bytes.h"
+#include "tools/command/system/library.h"
 #include "tools/command/text/printable.h"
 
 namespace pktmalloc {
@@ -143,7 +144,7 @@ std::string title(const Watch& watch) {
   char clock[16];
   strftime(clock, sizeof clock, "%H:%M:%S", &local);
   const std::string text = fmt::format("{:.24}, process {}: pktmalloc {}{}", printable(r.program),
-                                       r.pid, r.version, watch.now().checked ? ", checked" : "");
+                                       r.pid, r.version, remark(watch.now().library));
   return fmt::format("{:<70.70} {:>8}", text, clock);
 }
 

@@ -9,7 +9,7 @@ Sample Watch::take() const {
   Sample sample;
   sample.reading = process_->read();
   sample.rss_bytes = process_->rss_bytes();
-  sample.checked = process_->checked();
+  sample.library = process_->library();
   sample.at = std::chrono::steady_clock::now();
   return sample;
 }

@@ -15,7 +15,7 @@ namespace pktmalloc {
 struct Sample {
   Reading reading;
   uint64_t rss_bytes = 0;
-  bool checked = false;  // it has the checked library
+  LibraryKind library = LibraryKind::kNormal;
   std::chrono::steady_clock::time_point at;
 };
 

@@ -13,7 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOwn = "pktmalloc";
+constexpr LibraryKind kOwnKinds[] = {LibraryKind::kNormal, LibraryKind::kHardened,
+                                     LibraryKind::kChecked};
+
+std::string own_name(LibraryKind kind) {
+  const std::string word = names_of(kind).word;
+  return word.empty() ? "pktmalloc" : "pktmalloc-" + word;
+}
 
 // By the names of Debian's packages and of the projects' own installations; the best first.
 const struct {
@@ -29,7 +35,9 @@ const char* const kFolders[] = {"/usr/local/lib", "/usr/lib/" PKTMALLOC_MULTIARC
                                 "/usr/lib"};
 
 std::optional<Allocator> find_known(const std::string& name) {
-  if (name == kOwn) return Allocator{name, Library::find(false).path()};
+  for (const LibraryKind kind : kOwnKinds) {
+    if (name == own_name(kind)) return Allocator{name, Library::find(kind).path()};
+  }
   for (const auto& known : kKnown) {
     if (name != known.name) continue;
     for (const char* file : known.files) {
@@ -46,7 +54,8 @@ std::optional<Allocator> find_known(const std::string& name) {
 std::string known_names() {
   std::string names = kGlibc;
   for (const auto& known : kKnown) names += std::string(", ") + known.name;
-  return names + ", " + kOwn;
+  for (const LibraryKind kind : kOwnKinds) names += ", " + own_name(kind);
+  return names;
 }
 
 Allocator named(const std::string& name, const std::string& path) {
@@ -64,7 +73,7 @@ std::vector<Allocator> installed_allocators() {
   for (const auto& known : kKnown) {
     if (const auto found = find_known(known.name)) all.push_back(*found);
   }
-  all.push_back(*find_known(kOwn));
+  all.push_back(*find_known(own_name(LibraryKind::kNormal)));
   return all;
 }
 

@@ -48,8 +48,13 @@ bool is_our_library(const std::string& path) {
   return fs::path(path).filename().string().starts_with("libpktmalloc");
 }
 
-Library Library::find(bool checked) {
-  const std::string name = checked ? "libpktmalloc-checked.so" : "libpktmalloc.so";
+std::string remark(LibraryKind kind) {
+  const std::string word = names_of(kind).word;
+  return word.empty() ? "" : ", " + word;
+}
+
+Library Library::find(LibraryKind kind) {
+  const std::string name = names_of(kind).file;
   std::string looked;
   for (const fs::path& folder : folders()) {
     for (const char* version : {"", ".0"}) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Library: libpktmalloc.so, or its checked twin, where this command finds it.
+// Library: libpktmalloc.so, or its hardened or checked twin, where this command finds it.
 #pragma once
 
 #include <string>
 
+#include "preload/contract/library_kind.h"
 #include "tools/command/system/environment.h"
 
 namespace pktmalloc {
@@ -12,7 +13,7 @@ class Library {
  public:
   // The one that belongs to this command: beside it (a build), in the lib folder next to its bin,
   // then where Debian and `make install` put libraries. Throws Failure that tells where it looked.
-  static Library find(bool checked);
+  static Library find(LibraryKind kind = LibraryKind::kNormal);
   // The file at `path`. Throws Failure when it is no pktmalloc library.
   explicit Library(const std::string& path);
 
@@ -32,6 +33,9 @@ class Library {
   int machine_;
   int word_class_;
 };
+
+// ", checked", say; "" for the normal one.
+std::string remark(LibraryKind kind);
 
 // Is this an entry of LD_PRELOAD, or a mapped file, that is one of our libraries?
 bool is_our_library(const std::string& path);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Hardened entry: replaces fast_path.h in the hardened library. The same functions under the same
+// names, which look at every object on its way out and back:
+//
+//     out:   its state must not be "in use"; it must begin with zeros, as free memory does
+//     back:  its state must be "in use"; it waits for a while (waiting.h) and is cleared (blank.h)
+//
+// A state is a word far from the object (sizeclass/object_states.h). Below, the caches work as in
+// the normal library. What is not pooled passes through.
+#pragma once
+
+#include <cstddef>
+
+#include "preload/hardened/blank.h"
+#include "preload/hardened/waiting.h"
+#include "preload/serving/call.h"
+#include "preload/serving/fast_path.h"
+#include "preload/stacks/stacks.h"
+
+namespace pktmalloc::hardened {
+
+// For what is not hot. Told comes in parts, so that all arguments are in registers.
+void* allocate_slow_at(Site site, size_t bytes);
+void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t bytes);
+void* allocate_aligned_at(Site site, size_t alignment, size_t bytes);
+void* reallocate_at(Site site, void* p, size_t bytes);
+size_t usable_size_at(Site site, void* p);
+// What is not pooled, or wrong: reports it.
+void release_other_at(Site site, void* p, Family family, size_t bytes, size_t alignment);
+// Of an object that has waited: clears it and gives it back; looks whether it was written to.
+void release_waited_at(Site site, ClassId id, void* p);
+
+// They report, and return if the program is to go on. No site: at exit.
+void tell_handed_out_twice(Site site, void* p);
+void tell_written(Site site, void* p);
+
+// Of an object of class `id`, which no cache holds any more.
+[[gnu::always_inline]] inline void* hand_out(ClassId id, void* p) {
+  const ObjectStates::Entry entry = heap.state_of(id, p);
+  if (entry.is(ObjectStates::kLive)) [[unlikely]]
+    tell_handed_out_twice(this_site(), p);
+  entry.set(ObjectStates::kLive);
+  if (!is_blank(p, std::min<size_t>(cleared_bytes[index(id)], kInspected))) [[unlikely]]
+    tell_written(this_site(), p);
+  return p;
+}
+
+// Does what the caller says of its object's size agree with the class? Only delete says it for
+// sure: what malloc gave may have been resized in place.
+inline bool fits(uintptr_t owner, const Told& told) {
+  if (told.family == Family::kMalloc || told.bytes == kUntold || told.bytes == 0) return true;
+  const ClassTable& classes = heap.classes();
+  return owner == index(told.alignment == kUntold
+                            ? classes.find(told.bytes)
+                            : classes.find_aligned(told.bytes, told.alignment));
+}
+
+inline bool is_start(const void* p) {
+  return reinterpret_cast<uintptr_t>(p) % ClassTable::kSmallStep == 0;
+}
+
+template <void* (*kSlow)(size_t)>
+[[gnu::always_inline]] inline void* allocate(size_t bytes) {
+  if (bytes - 1 < ClassTable::kSmallLimit) [[likely]] {  // not 0 either
+    const ClassId id = heap.classes().small(bytes);
+    if (void* p = this_thread.allocates_from->allocate(id)) [[likely]]
+      return hand_out(id, p);
+  }
+  return kSlow(bytes);
+}
+
+[[gnu::always_inline]] inline void* allocate_slow(size_t bytes) {
+  return allocate_slow_at(this_site(), bytes);
+}
+[[gnu::always_inline]] inline void* allocate_slow(size_t bytes, Family) {
+  return allocate_slow(bytes);
+}
+
+[[gnu::always_inline]] inline void* allocate_zeroed(size_t count, size_t bytes_each, size_t bytes) {
+  return allocate_zeroed_at(this_site(), count, bytes_each, bytes);
+}
+
+[[gnu::always_inline]] inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
+  return allocate_aligned_at(this_site(), alignment, bytes);
+}
+
+[[gnu::always_inline]] inline void* reallocate(void* p, size_t bytes) {
+  return reallocate_at(this_site(), p, bytes);
+}
+
+[[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
+  const uintptr_t owner = heap.quick_owner(p);
+  if (!Heap::is_class(owner)) [[unlikely]]
+    return release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
+  const ClassId id = static_cast<ClassId>(owner);
+  const ObjectStates::Entry entry = heap.state_of(id, p);
+  if (!heap.has_state(p) || !entry.is(ObjectStates::kLive) || !is_start(p) || !fits(owner, told))
+      [[unlikely]]
+    return release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
+  entry.set(ObjectStates::kFreed);
+  blank_head(p);
+  void* const waited = wait(id, p);
+  if (waited == nullptr) return;
+  const size_t bytes = cleared_bytes[owner];
+  if (bytes > kInspected || !is_head_blank(waited)) [[unlikely]]
+    return release_waited_at(this_site(), id, waited);
+  blank_line(waited, bytes);
+  if (!this_thread.releases_to->release(id, waited)) [[unlikely]]
+    return release_slow(waited);
+}
+
+[[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }
+
+}  // namespace pktmalloc::hardened

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "preload/hardened/hardening_part.h"
+
+#include "preload/base/options.h"
+#include "preload/hardened/blank.h"
+#include "preload/hardened/hardened_entry.h"
+#include "preload/hardened/nothing.h"
+#include "preload/hardened/waiting.h"
+#include "preload/process/thread.h"
+#include "preload/stacks/stacks.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr size_t kStackBytes = size_t{1} << 20;  // of addresses; only reports need stacks
+
+void start() {
+  hardened::start_waiting();
+  hardened::start_blank(options().clear_bytes);
+  hardened::start_nothing();
+}
+
+void let_go(ClassId id, void* p) { hardened::release_waited_at(this_site(), id, p); }
+
+void end_waiting() { hardened::end_waiting(let_go); }
+
+// At exit, of this thread's.
+void inspect_waiting() {
+  hardened::each_waiting([](void* p) {
+    if (!hardened::is_head_blank(p)) hardened::tell_written(Site{}, p);
+  });
+}
+
+void load() {
+  if (observing) end_waiting();
+  start_stacks(kStackBytes);
+  load_unwinder();
+}
+
+}  // namespace
+
+constinit const Part hardening_part{
+    .start = start,
+    .load = load,
+    .thread_start = hardened::begin_waiting,
+    .thread_exit = end_waiting,
+    .exit = inspect_waiting,
+    .lock = stop_unwinding,
+    .unlock = allow_unwinding,
+};
+
+}  // namespace pktmalloc

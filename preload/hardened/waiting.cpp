@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "preload/hardened/waiting.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "preload/base/mapping.h"
+#include "preload/base/random.h"
+#include "preload/process/heap.h"
+
+namespace pktmalloc::hardened {
+
+constinit thread_local Waiting waiting{nullptr, 0};
+constinit uint8_t places_shift[kMaxClasses]{};
+
+namespace {
+constexpr size_t kMostBytes = size_t{64} << 10;
+}
+
+void start_waiting() {
+  for (unsigned i = 0; i < heap.classes().count(); ++i) {
+    const size_t bytes = heap.classes()[static_cast<ClassId>(i)].object_bytes;
+    const size_t places = std::clamp<size_t>(kMostBytes / bytes, 2, size_t{1} << kPlacesShift);
+    places_shift[i] = static_cast<uint8_t>(65 - std::bit_width(places));
+  }
+}
+
+void begin_waiting() {
+  if (observing) return;
+  waiting.objects = static_cast<WaitingObjects*>(map_lazily(sizeof(WaitingObjects)));
+  waiting.random = random_number();
+}
+
+void end_waiting(void (*let_go)(ClassId id, void* p)) {
+  WaitingObjects* const objects = waiting.objects;
+  if (objects == nullptr) return;
+  waiting.objects = nullptr;
+  for (unsigned i = 0; i < kMaxClasses; ++i) {
+    for (void* p : objects->places[i]) {
+      if (p != nullptr) let_go(static_cast<ClassId>(i), p);
+    }
+  }
+  munmap(objects, sizeof *objects);
+}
+
+void each_waiting(void (*visit)(void* p)) {
+  if (waiting.objects == nullptr) return;
+  for (auto& of_class : waiting.objects->places) {
+    for (void* p : of_class) {
+      if (p != nullptr) visit(p);
+    }
+  }
+}
+
+}  // namespace pktmalloc::hardened

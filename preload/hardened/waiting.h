@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Waiting: a thread's freed objects wait before they are used again, and come back in random order.
+//
+// Of each class up to sixteen wait. A freed object takes the place of one that is chosen at random,
+// and that one goes to the cache. So it takes sixteen frees of the class on average until an object
+// can be handed out again, and nobody knows which is next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/process/thread.h"
+#include "sizeclass/class_id.h"
+
+namespace pktmalloc::hardened {
+
+inline constexpr unsigned kPlacesShift = 4;
+
+struct WaitingObjects {
+  void* places[kMaxClasses][1U << kPlacesShift];
+};
+
+struct Waiting {
+  WaitingObjects* objects;  // nullptr: nothing waits in this thread
+  uint64_t random;
+};
+extern constinit thread_local Waiting waiting __attribute__((visibility("hidden")));
+
+// By class, so that at most 64 KiB of it wait: 60 plus the logarithm of unused places.
+extern constinit uint8_t places_shift[kMaxClasses] __attribute__((visibility("hidden")));
+
+// The object that goes back to the cache now; nullptr: none does.
+inline void* wait(ClassId id, void* p) {
+  Waiting& w = waiting;
+  if (w.objects == nullptr) [[unlikely]]
+    return p;
+  w.random = w.random * 6364136223846793005 + 1442695040888963407;  // Knuth; the top bits are good
+  void*& place = w.objects->places[index(id)][w.random >> places_shift[index(id)]];
+  void* const longest = place;
+  place = p;
+  return longest;
+}
+
+void start_waiting();
+// Of the calling thread. Its objects do not wait without memory, nor while observers want to see
+// each free at its time.
+void begin_waiting();
+void end_waiting(void (*let_go)(ClassId id, void* p));
+void each_waiting(void (*visit)(void* p));
+
+}  // namespace pktmalloc::hardened

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// The hardened library: what it does with freed memory, and that correct programs do not notice.
+// tests/heap_errors_test.cpp has the errors that it stops.
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/correct_commands.h"
+#include "tests/demanding_programs.h"
+#include "tests/hardened.h"
+#include "tests/skip.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+// What the options are that see or serve calls in ways of their own.
+const std::vector<std::pair<std::string, std::string>> kObserved[] = {
+    {{"PKTMALLOC_TRACE", "/dev/null"}},
+    {{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1000"}},
+    {{"PKTMALLOC_SAMPLE_GUARD", "7"}, {"PKTMALLOC_CLEAR", "256KiB"}},
+};
+
+}  // namespace
+
+TEST_CASE("freed memory is cleared, waits, and comes again in no order") {
+  const Outcome outcome = hardened({program_path("freed_objects", "hardened")}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  const Outcome whole = hardened({program_path("freed_objects", "hardened"), "whole"})
+                            .with("PKTMALLOC_CLEAR", "256KiB")
+                            .run();
+  INFO(whole);
+  CHECK(whole.clean());
+}
+
+TEST_CASE("a program that asks for reports goes on, and each wrong call does nothing") {
+  for (const std::string kind : {"double_free", "double_free_1000", "inner", "never_handed_out",
+                                 "delete_too_large", "realloc_of_freed", "write_after_free"}) {
+    const Outcome outcome =
+        hardened({program_path("heap_error"), kind, "256"}).with("PKTMALLOC_CHECK", "report").run();
+    INFO(kind << ": " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.find("end\n") != std::string::npos);
+    CHECK(outcome.err.find("pktmalloc: ") == 0);
+    CHECK(outcome.err.find("found in:\n    #0  ") != std::string::npos);
+  }
+}
+
+TEST_CASE("real programs run under the hardened library as without") {
+  for (const auto& command : correct_commands()) {
+    if (!at_hand(command[0])) continue;
+    const Outcome alone = Program(command).with("PYTHONMALLOC", "malloc").run();
+    for (const std::string clear : {"64", "256KiB"}) {
+      const Outcome outcome =
+          hardened(command).with("PYTHONMALLOC", "malloc").with("PKTMALLOC_CLEAR", clear).run();
+      INFO(command[0] << ": " << outcome);
+      CHECK(outcome.status == alone.status);
+      CHECK(outcome.out == alone.out);
+      CHECK(outcome.err == alone.err);
+    }
+  }
+}
+
+TEST_CASE("the programs of tests/programs run under the hardened library") {
+  // What it must change: freed objects wait and count as live meanwhile; states take memory.
+  const std::set<std::string> exceptions = {
+      "double_free_is_told",                              // the report is another
+      "double_free_of_many_is_told",                      // the same
+      "free_inside_an_object_is_told",                    // the same
+      "free_of_what_never_was_is_told",                   // the same
+      "writes_after_free_break_no_list",                  // misuse is its subject
+      "no_cxx_runtime_in_c_programs",                     // the unwinder is libgcc_s
+      "hello",                                            // prints and returns 7
+      "work_under_limits",                                // prints
+      "malloc_stats_tells_on_stderr",                     // prints
+      "peak_of_random_sizes",                             // prints
+      "ends_on_the_smallest_stack",                       // prints
+      "objects_lie_somewhere",                            // prints
+      "exhausted_class_is_served_by_the_next_allocator",  // counts live objects
+      "mallinfo2_is_plausible",                           // the same
+      "new_expressions_of_all_kinds",                     // the same
+      "realloc_to_zero_frees",                            // the same
+      "sized_frees_free",                                 // the same
+      "work_while_memory_is_refused",                     // the same
+      "limit_of_addresses_lowered_by_the_program",        // counts addresses, of states as well
+      "locked_memory_stays_and_is_counted",               // the same, of memory
+      "peaks_of_other_sizes_fit_in_a_limit_of_data",      // the same
+      "background_thread_is_not_pinned",                  // sets options for itself
+      "locked_memory_does_not_wait",                      // needs PKTMALLOC_BACKGROUND=1
+      "system_calls",                                     // a launcher, needs arguments
+      "is_read_from_outside",                             // needs arguments
+      "peaks_of_two_groups_in_turn",                      // the same
+      "large_blocks_come_from_mimalloc",                  // needs mimalloc
+      "large_blocks_do_not_come_from_libc",               // needs another allocator
+  };
+  for (const auto& file : std::filesystem::directory_iterator("tests/programs")) {
+    const std::string name = file.path().stem();
+    if (file.path().extension() == ".h" || exceptions.count(name) > 0) continue;
+    const Outcome outcome =
+        hardened({program_path(name)})
+            .with("PKTMALLOC_BACKGROUND",
+                  name.find("background") != std::string::npos ? "1" : "auto")
+            .with("PKTMALLOC_AGE", name.find("fork_while_the_b") == 0 ? "20ms" : "1s")
+            .run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("demanding programs behave under the hardened library with other options, too") {
+  for (const std::string name : kDemandingPrograms) {
+    for (const auto& options : kObserved) {
+      Program program = hardened({program_path(name)});
+      for (const auto& [variable, value] : options) program.with(variable, value);
+      const Outcome outcome = program.run();
+      INFO(name << " with " << options[0].first << ": " << outcome);
+      CHECK(outcome.clean());
+    }
+  }
+}
+
+TEST_CASE("the hardened library works under limits and in forked children") {
+  for (const int resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    const Outcome outcome =
+        hardened({program_path("work_under_limits")}).limit(resource, 256 << 20).run();
+    INFO(resource << ": " << outcome);
+    CHECK(outcome.out == "done\n");
+    CHECK(outcome.err.empty());
+  }
+}
+
+TEST_CASE("the hardened library has the same exports and needs libc and nothing else") {
+  const auto told_by = [](const std::string& command, const std::string& library) {
+    return Program({"sh", "-c", command, "sh", build_path(library)}).run().out;
+  };
+  const std::string exports = "nm -D --defined-only --format=posix $1 | cut -d' ' -f1";
+  CHECK(told_by(exports, "libpktmalloc-hardened.so") == told_by(exports, "libpktmalloc.so"));
+  const std::string needed = "readelf -d $1 | grep -c NEEDED; readelf -d $1 | grep -c libc.so.6";
+  CHECK(told_by(needed, "libpktmalloc-hardened.so") == "1\n1\n");
+}
+
+TEST_CASE("options of another library are named with it") {
+  CHECK(Program({program_path("hello")}).preloaded().with("PKTMALLOC_CLEAR", "4KiB").run().err ==
+        "pktmalloc: PKTMALLOC_CLEAR=4KiB does nothing here: it is for libpktmalloc-hardened.so\n");
+  CHECK(hardened({program_path("hello")}).with("PKTMALLOC_GUARD", "64").run().err ==
+        "pktmalloc: PKTMALLOC_GUARD=64 does nothing here: it is for libpktmalloc-checked.so\n");
+  CHECK(hardened({program_path("hello")}).with("PKTMALLOC_CLEAR", "16").run().err ==
+        "pktmalloc: PKTMALLOC_CLEAR=16 is not understood; accepted: a size of 64 to 256KiB such as "
+        "4KiB; using 64\n");
+}
