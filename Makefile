@@ -69,7 +69,7 @@ $(ENGINE): $(ENGINE_OBJECTS)
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/libpktmalloc.a: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS)
+$(BUILD)/libpktmalloc.a: $(filter-out %/exports/loader_walk.o,$(ENGINE_OBJECTS) $(PRELOAD_OBJECTS))
 	@rm -f $@
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $^

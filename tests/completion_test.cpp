@@ -57,7 +57,7 @@ Words options_of(const std::string& subcommand) {
 TEST_CASE("bash completes subcommands, their options, and what they are about") {
   CHECK(offered("pktmalloc do") == Words{"doctor"});
   CHECK(offered("pktmalloc ").count("run") == 1);
-  CHECK(offered("pktmalloc run --c") == Words{"--classes", "--check", "--checked", "--control"});
+  CHECK(offered("pktmalloc run --c") == Words{"--classes", "--check", "--checked", "--clear"});
   CHECK(offered("pktmalloc run --age 1s --only") == Words{"--only-this"});
   CHECK(offered("pktmalloc run --stats --only") == Words{"--only-this"});
   CHECK(offered("pktmalloc run --background ") == Words{"auto", "0", "1"});

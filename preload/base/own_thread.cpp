@@ -40,6 +40,8 @@ void schedule(pthread_attr_t& attributes) {
 
 }  // namespace
 
+constinit thread_local bool walks_loader = false;
+
 void OwnThread::allow() {
   if (sched_getaffinity(0, sizeof processors, &processors) != 0) CPU_ZERO(&processors);
   nice_value = getpriority(PRIO_PROCESS, 0);
@@ -53,7 +55,7 @@ void OwnThread::allow() {
 }
 
 bool OwnThread::start() {
-  if (libc_create.load(std::memory_order_relaxed) == nullptr) return false;
+  if (libc_create.load(std::memory_order_relaxed) == nullptr || walks_loader) return false;
   // pthread_create's own allocations come back here and find the lock taken.
   if (!mutex_.try_lock()) return false;
   bool started = false;

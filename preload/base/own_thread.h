@@ -19,6 +19,9 @@
 
 namespace pktmalloc {
 
+// This thread is inside dl_iterate_phdr (loader_walk.cpp).
+extern constinit thread_local bool walks_loader __attribute__((visibility("hidden")));
+
 class OwnThread {
  public:
   // `run` returns when ending() is true.
@@ -32,7 +35,7 @@ class OwnThread {
   // It runs, or never will.
   bool settled() const { return settled_.load(std::memory_order_relaxed); }
 
-  // Starts it if nobody has; true if this call did.
+  // Starts it if nobody has; true if this call did. Not now, if the thread walks the loader's list.
   bool start();
 
   // For run(): rest() sleeps this long, or until ending() is true.
