@@ -19,6 +19,7 @@
 #include "tools/command/compare/contenders.h"
 #include "tools/command/doctor/bundled_allocator.h"
 #include "tools/command/doctor/executable.h"
+#include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
 #include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
@@ -75,10 +76,8 @@ void refuse_problems(const std::string& command, const std::string& file) {
     throw Failure("{} cannot be compared: it holds libpktmalloc.a, which comes before any other",
                   command);
   }
-  const Environment environment = own_environment();
-  for (const Finding& f : examine_executable(file, file, Library::find(false), environment)) {
-    if (f.level != Level::kProblem) continue;
-    throw Failure("{} cannot be compared. {} {}", command, f.says, f.advice);
+  if (const auto obstacle = find_obstacle(file, Library::find(false))) {
+    throw Failure("{} cannot be compared. {} {}", command, obstacle->says, obstacle->advice);
   }
 }
 
@@ -114,7 +113,9 @@ std::string name_of_first(const std::string& file, const std::string& preloaded)
 std::vector<Contender> with_classes(const std::string& classes) {
   const Library library = Library::find(false);
   const std::string objection = library.objection({{kClasses, classes}});
-  if (!objection.empty()) throw Failure("compare: {}", objection);
+  if (!objection.empty()) {
+    throw Failure("compare: --classes{}", objection.substr(std::string(kClasses).size()));
+  }
   return {{{"default", library.path()}, "default", {}, "", {}},
           {{"tuned", library.path()}, classes, {}, "", {}}};
 }

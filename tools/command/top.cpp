@@ -34,7 +34,7 @@ void print(const LiveTable& table, const std::string& message) {
 void print_processes() {
   const ProcessTable table = process_table();
   fmt::print("{}\n", kProcessTableHead);
-  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text);
+  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text());
   if (table.rows.empty()) fmt::print("{}\n", kNoProcess);
 }
 

@@ -157,7 +157,7 @@ void TopScreen::show_processes() {
   const size_t chosen = chosen_row(processes_, chosen_);
   scroll_to(processes_.rows.size(), room, chosen);
   for (size_t row = first_; row < std::min(first_ + room, processes_.rows.size()); ++row) {
-    lines.push_back({(row == chosen ? ">" : " ") + processes_.rows[row].text.substr(1),
+    lines.push_back({(row == chosen ? ">" : " ") + processes_.rows[row].text().substr(1),
                      row == chosen ? Line::kBold : Line::kPlain});
   }
   if (processes_.rows.empty()) {
