@@ -71,7 +71,8 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc run -- --").count("--stats") == 0);
   CHECK(offered("pktmalloc compare -n 10 setpr").count("setpriv") == 1);
   CHECK(offered("pktmalloc compare -n ").empty());
-  CHECK(offered("pktmalloc top -s ") == Words{"c", "l", "a", "f", "t", "d", "s", "m", "k", "p"});
+  CHECK(offered("pktmalloc top -s ") ==
+        Words{"c", "l", "a", "f", "t", "d", "s", "m", "k", "p", "b", "u", "i"});
   CHECK(offered("pktmalloc top READ").empty());
   CHECK(offered("pktmalloc top ").count(std::to_string(getpid())) == 1);
   CHECK(offered("pktmalloc doctor --js") == Words{"--json"});

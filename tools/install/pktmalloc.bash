@@ -38,7 +38,7 @@ _pktmalloc_offer_value() {
       _pktmalloc_offer "$2" -W 'default mimalloc jemalloc tcmalloc'
       _pktmalloc_offer "$2" -f
       ;;
-    -s | --sort) _pktmalloc_offer "$2" -W 'c l a f t d s m k p' ;;
+    -s | --sort) _pktmalloc_offer "$2" -W 'c l a f t d s m k p b u i' ;;
     --pid) _pktmalloc_offer_processes "$2" ;;
     -n | --rounds | --runs | -d | --delay | -b | --batch | --age | --interval) ;; # numbers
     *) _pktmalloc_offer "$2" -f ;;
