@@ -232,9 +232,7 @@ void print(const Environment& environment, const UserCommand& words) {
   for (const auto& [name, value] : environment) {
     fmt::print("{}={} \\\n", name, shell_word(value));
   }
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  fmt::print("{}\n", line);
+  fmt::print("{}\n", shell_line(words));
 }
 
 [[noreturn]] void become(const UserCommand& words) {
