@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "tools/command/compare/child.h"
 #include "tools/command/compare/comparison.h"
 #include "tools/command/compare/contenders.h"
 #include "tools/command/compare/rounds.h"
@@ -22,6 +21,7 @@
 #include "tools/command/subcommands.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/environment.h"
+#include "tools/command/system/interruption.h"
 #include "tools/command/system/library.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/system/target.h"

@@ -18,8 +18,6 @@ namespace {
 
 constexpr auto kGrace = std::chrono::seconds(2);  // from SIGTERM to SIGKILL
 
-volatile sig_atomic_t interrupted = 0;
-
 std::string preload_behind(const std::string& library) {
   const char* const there = getenv("LD_PRELOAD");
   return there != nullptr && *there != '\0' ? library + ":" + there : library;
@@ -119,16 +117,6 @@ void Child::end() {
     wait(Clock::now() + std::chrono::milliseconds(100));
   }
 }
-
-void expect_interruption() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-  action.sa_handler = [](int) {};  // so that it interrupts a wait
-  sigaction(SIGCHLD, &action, nullptr);
-}
-
-bool is_interrupted() { return interrupted != 0; }
 
 std::string end_text(int status) {
   if (WIFEXITED(status)) return fmt::format("exit status {}", WEXITSTATUS(status));

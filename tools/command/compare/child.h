@@ -71,10 +71,6 @@ class Child {
   rusage usage_{};
 };
 
-// From now on SIGINT, SIGTERM and SIGHUP end the run that is under way, and no more.
-void expect_interruption();
-bool is_interrupted();
-
 // "exit status 3", "killed by SIGSEGV"
 std::string end_text(int status);
 

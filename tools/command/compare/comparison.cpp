@@ -131,11 +131,12 @@ bool Comparison::can_tell() const {
          });
 }
 
+std::string Comparison::finding(Figure figure) const { return best_sentence(*this, figure); }
+
 std::vector<std::string> Comparison::findings() const {
   std::vector<std::string> all;
   if (can_tell()) {
-    for (unsigned i = 0; i < kFigures; ++i)
-      all.push_back(best_sentence(*this, static_cast<Figure>(i)));
+    for (unsigned i = 0; i < kFigures; ++i) all.push_back(finding(static_cast<Figure>(i)));
     for (unsigned i = 0; i < kFigures; ++i) {
       const std::string spread = spread_sentence(*this, static_cast<Figure>(i));
       if (!spread.empty()) all.push_back(spread);

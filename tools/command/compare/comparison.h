@@ -62,11 +62,16 @@ struct Comparison {
 
   // Are there as many runs as a difference needs?
   bool can_tell() const;
+  // Who has the least of the figure.
+  std::string finding(Figure figure) const;
   // What was found, a sentence each: who is best, what failed, outputs that are not the same.
   std::vector<std::string> findings() const;
 };
 
 std::string table_of(const Comparison& comparison);
+// Of one figure, in 80 columns; and what "~" in it means, where it is there.
+std::string table_of(const Comparison& comparison, Figure figure);
+std::string legend_of(const std::string& tables);
 std::string markdown_of(const Comparison& comparison);
 // A row an allocator and figure, in milliseconds, bytes and numbers.
 std::string csv_of(const Comparison& comparison);

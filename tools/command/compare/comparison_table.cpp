@@ -27,24 +27,6 @@ std::string over(const std::string& name) {
   return (name.size() < 7 ? "/ " : "/") + name.substr(0, 7);
 }
 
-std::string figure_table(const Comparison& c, Figure figure) {
-  size_t width = 12;
-  for (const Contender& each : c.contenders) width = std::max(width, each.allocator.name.size());
-  std::string text =
-      fmt::format("{:<{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>9}\n", kFigureNames[figure], width + 2,
-                  "median", "mean", "+- 95 %", "least", "most", over(c.first_name()));
-  for (const Contender* each : c.ranking(figure)) {
-    const Samples& s = each->figures[figure];
-    text += fmt::format("  {:<{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>9}", each->allocator.name, width,
-                        figure_text(figure, s.median()), figure_text(figure, s.mean()),
-                        interval_text(s, figure), figure_text(figure, s.least()),
-                        figure_text(figure, s.most()), ratio_text(c, *each, figure));
-    const std::string end = c.remark(*each, figure);
-    text += end.empty() ? "\n" : " " + end + "\n";
-  }
-  return text + "\n";
-}
-
 std::string csv_cell(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -77,13 +59,35 @@ Json json_of(const Comparison& c, const Contender& contender) {
 
 }  // namespace
 
+std::string table_of(const Comparison& c, Figure figure) {
+  size_t width = 12;
+  for (const Contender& each : c.contenders) width = std::max(width, each.allocator.name.size());
+  std::string text =
+      fmt::format("{:<{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>9}\n", kFigureNames[figure], width + 2,
+                  "median", "mean", "+- 95 %", "least", "most", over(c.first_name()));
+  for (const Contender* each : c.ranking(figure)) {
+    const Samples& s = each->figures[figure];
+    text += fmt::format("  {:<{}}{:>10}{:>10}{:>10}{:>10}{:>10}{:>9}", each->allocator.name, width,
+                        figure_text(figure, s.median()), figure_text(figure, s.mean()),
+                        interval_text(s, figure), figure_text(figure, s.least()),
+                        figure_text(figure, s.most()), ratio_text(c, *each, figure));
+    const std::string end = c.remark(*each, figure);
+    text += end.empty() ? "\n" : " " + end + "\n";
+  }
+  return text + "\n";
+}
+
+std::string legend_of(const std::string& tables) {
+  const bool any = tables.find(" ~ ") != std::string::npos;
+  return any ? "~: not told from it, for their runs mix (rank sum test, 1 in 100).\n\n" : "";
+}
+
 std::string table_of(const Comparison& c) {
   std::string text;
   if (!c.ranking(kTime).empty()) {
-    for (unsigned i = 0; i < kFigures; ++i) text += figure_table(c, static_cast<Figure>(i));
+    for (unsigned i = 0; i < kFigures; ++i) text += table_of(c, static_cast<Figure>(i));
   }
-  const bool any_as = text.find(" ~ ") != std::string::npos;
-  if (any_as) text += "~: not told from it, for their runs mix (rank sum test, 1 in 100).\n\n";
+  text += legend_of(text);
   for (const std::string& finding : c.findings()) text += finding + "\n";
   return text;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "tools/command/compare/child.h"
+#include "tools/command/system/interruption.h"
 #include "tools/command/system/read_all.h"
 
 namespace pktmalloc {

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
-#include "tools/command/compare/child.h"
 #include "tools/command/failure.h"
+#include "tools/command/system/interruption.h"
 #include "tools/command/system/progress.h"
 
 namespace pktmalloc {

@@ -12,6 +12,7 @@
 
 #include "tools/command/compare/child.h"
 #include "tools/command/failure.h"
+#include "tools/command/system/interruption.h"
 
 namespace pktmalloc {
 namespace {

@@ -16,18 +16,22 @@ Progress::~Progress() {
   if (is_shown_) fputs("\r\033[K", stderr);
 }
 
+void Progress::note(const std::string& what) {
+  if (!is_shown_) return;
+  fputs(fmt::format("\r\033[K{}", what).c_str(), stderr);
+  fflush(stderr);
+}
+
 void Progress::tell(size_t run, const std::string& what) {
   const auto now = std::chrono::steady_clock::now();
   if (run <= 1) first_ = now;
-  if (!is_shown_) return;
   std::string left;
   if (run > 1) {
     const double spent = std::chrono::duration<double>(now - first_).count();
     left = fmt::format(", about {} left", seconds_text(spent / static_cast<double>(run - 1) *
                                                        static_cast<double>(runs_ - run + 1)));
   }
-  fputs(fmt::format("\r\033[Krun {} of {}: {}{}", run, runs_, what, left).c_str(), stderr);
-  fflush(stderr);
+  note(fmt::format("run {} of {}: {}{}", run, runs_, what, left));
 }
 
 }  // namespace pktmalloc

@@ -16,6 +16,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // What precedes all runs.
+  void note(const std::string& what);
   // The run that begins now, from 1; 0 of those that do not count.
   void tell(size_t run, const std::string& what);
 
