@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -50,6 +51,78 @@ TEST_CASE("without --with it runs under what is installed, and pktmalloc") {
   for (const std::string name : {"jemalloc", "mimalloc", "tcmalloc"}) {
     CHECK(has(contender(json, name)["library"], name));  // tools/deps/deps.mk has them
   }
+}
+
+TEST_CASE("each run is prepared, and those that warm up do not count") {
+  Workplace place;
+  const Outcome outcome =
+      place.run({"-n", "3", "--warmup", "2", "--json", "--prepare",
+                 "test -z \"$LD_PRELOAD\" && echo prepared >> " + (place / "log")},
+                "echo run $LD_PRELOAD >> $1/log");
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(contender(Json::parse(outcome.out), "mine")["time_ms"]["runs"].size() == 3);
+  const std::vector<std::string> log = lines(place.read("log"));
+  REQUIRE(log.size() == 2 * (1 + 2 * 5));
+  for (size_t i = 0; i < log.size(); ++i) CHECK((log[i] == "prepared") == (i % 2 == 0));
+  CHECK(std::count(log.begin(), log.end(), "run " + place.mine()) == 5);
+  check_refused(place.run({"--prepare", "exit 3"}, "true"),
+                "--prepare 'exit 3' fails (exit status 3)");
+}
+
+TEST_CASE("a server is started, waited for, put under load and stopped") {
+  Workplace place;
+  const std::string server = R"(
+    echo "start $LD_PRELOAD" >> $1/log; trap 'echo stop >> $1/log; rm $1/up; exit 0' TERM
+    sleep 0.1; echo > $1/up; while :; do sleep 0.01; done)";
+  const std::string ready = "test -e " + (place / "up");
+  const std::string load =
+      "test -z \"$LD_PRELOAD\" && echo load >> " + (place / "log") + "; sleep 0.3";
+  const Outcome outcome =
+      place.run({"-n", "2", "--json", "--ready", ready, "--load", load}, server);
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  const Json json = Json::parse(outcome.out);
+  const Json mine = contender(json, "mine");
+  CHECK(mine["time_ms"]["least"].get<double>() >= 300);
+  CHECK(mine["peak_rss_bytes"]["least"].get<double>() > 0);
+  CHECK(any_finding(json, "Time is that of the load"));
+  const std::vector<std::string> log = lines(place.read("log"));
+  REQUIRE(log.size() == 15);
+  CHECK(log[0] == "start ");
+  for (size_t i = 0; i < log.size(); i += 3) {
+    CHECK(log[i].rfind("start ", 0) == 0);
+    CHECK(log[i + 1] == "load");
+    CHECK(log[i + 2] == "stop");
+  }
+  // By a command in place of the signal.
+  const Outcome stopped = place.run(
+      {"-n", "1", "--ready", "true", "--load", "true", "--stop", "echo > " + (place / "end")},
+      "while [ ! -e $1/end ]; do sleep 0.01; done; rm $1/end; echo over >> $1/over");
+  INFO(stopped);
+  CHECK(stopped.status == 0);
+  CHECK(lines(place.read("over")).size() == 3);
+}
+
+TEST_CASE("what goes wrong with a server is told") {
+  Workplace place;
+  const auto serve = [&](const std::string& load, const std::string& server) {
+    return place.run({"-n", "1", "--ready", "true", "--load", load}, server);
+  };
+  check_refused(serve("exit 4", "exec sleep 1000"), "the load ends by exit status 4");
+  check_refused(serve("sleep 1000", "sleep 0.2; exit 5"), "exit status 5 under load");
+  check_refused(place.run({"--ready", "false", "--load", "true"}, "exit 6"),
+                "exit status 6 before it was ready");
+  check_refused(place.run({"--load", "true"}, "true"), "--load needs --ready");
+  check_refused(place.run({"--ready", "1"}, "true"), "need --load");
+  const std::string up = place / "up";
+  const Outcome crash =
+      place.run({"-n", "1", "--json", "--ready", "test -e " + up, "--load", "true"},
+                under_mine("kill -SEGV $$") +
+                    "; trap 'rm $1/up; exit 0' TERM; echo > $1/up; while :; do sleep 0.01; done");
+  INFO(crash);
+  CHECK(crash.status == 1);
+  CHECK(has(contender(Json::parse(crash.out), "mine")["failure"], "killed by SIGSEGV"));
 }
 
 TEST_CASE("what the command writes is discarded, or passed to stderr; it reads nothing") {

@@ -29,9 +29,7 @@ Words words_of(const std::string& text) {
 // What bash would offer for the line, of which the last word is being typed.
 Words offered(const std::string& line) {
   const std::string script =
-      ". tools/install/pktmalloc.bash; read -ra COMP_WORDS <<< \"$LINE\"; "
-      "[[ $LINE == *' ' ]] && COMP_WORDS+=(''); COMP_WORDS[0]=$PKTMALLOC; "
-      "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pktmalloc; printf '%s\\n' \"${COMPREPLY[@]}\"";
+      ". tools/install/pktmalloc.bash; _pktmalloc_words \"$PKTMALLOC${LINE#pktmalloc}\"";
   const Outcome outcome = Program({"bash", "--norc", "-c", script})
                               .with("LINE", line)
                               .with("PKTMALLOC", build_path("pktmalloc"))
@@ -57,6 +55,12 @@ Words options_of(const std::string& subcommand) {
 TEST_CASE("bash completes subcommands, their options, and what they are about") {
   CHECK(offered("pktmalloc do") == Words{"doctor"});
   CHECK(offered("pktmalloc ").count("run") == 1);
+  CHECK(offered("pktmalloc help do") == Words{"doctor"});
+  CHECK(offered("pktmalloc help run ").empty());
+  CHECK(offered("pktmalloc compare --with je") == Words{"jemalloc"});
+  CHECK(offered("pktmalloc replay --with glibc,je") == Words{"glibc,jemalloc"});
+  CHECK(offered("pktmalloc replay --speed ") == Words{"full", "real"});
+  CHECK(offered("pktmalloc run --stacks f") == Words{"frame_pointers"});
   CHECK(offered("pktmalloc run --c") == Words{"--classes", "--check", "--checked", "--clear"});
   CHECK(offered("pktmalloc run --age 1s --only") == Words{"--only-this"});
   CHECK(offered("pktmalloc run --stats --only") == Words{"--only-this"});
@@ -71,7 +75,8 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc run -- --").count("--stats") == 0);
   CHECK(offered("pktmalloc compare -n 10 setpr").count("setpriv") == 1);
   CHECK(offered("pktmalloc compare -n ").empty());
-  CHECK(offered("pktmalloc top -s ") == Words{"c", "l", "a", "f", "t", "d", "s", "m", "k", "p"});
+  CHECK(offered("pktmalloc top -s ") ==
+        Words{"c", "l", "a", "f", "t", "d", "s", "m", "k", "p", "b", "u", "i"});
   CHECK(offered("pktmalloc top READ").empty());
   CHECK(offered("pktmalloc top ").count(std::to_string(getpid())) == 1);
   CHECK(offered("pktmalloc doctor --js") == Words{"--json"});
@@ -82,6 +87,35 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc report profile READ") == Words{"README.md"});
   CHECK(offered("pktmalloc report --lea").empty());
   CHECK(offered("pktmalloc stat READ").count("README.md") == 1);
+}
+
+TEST_CASE("zsh and fish offer what bash does") {
+  TemporaryFolder folder;
+  const Outcome made =
+      Program({"make", "--no-print-directory", "-o", "all", "install", "PREFIX=" + folder.path()})
+          .run();
+  INFO(made);
+  REQUIRE(made.status == 0);
+  const std::string path = (folder / "bin") + ":" + getenv("PATH");
+  const std::string fish = folder / "share/fish/vendor_completions.d/pktmalloc.fish";
+  const std::string zsh = folder / "share/zsh/site-functions/_pktmalloc";
+  CHECK(folder.read("share/fish/vendor_completions.d/pktmalloc.fish").find('@') ==
+        std::string::npos);
+  if (at_hand("fish")) {
+    const Outcome told =
+        Program({"fish", "-N", "-c", "source " + fish + "; complete -C 'pktmalloc doct'"})
+            .with("PATH", path)
+            .run();
+    INFO(told);
+    CHECK(words_of(told.out) == Words{"doctor"});
+  }
+  if (at_hand("zsh")) {
+    const std::string script =
+        "compadd() { shift; print -l -- $@ }; words=(pktmalloc doct); CURRENT=2; . " + zsh;
+    const Outcome told = Program({"zsh", "-f", "-c", script}).with("PATH", path).run();
+    INFO(told);
+    CHECK(words_of(told.out) == Words{"doctor"});
+  }
 }
 
 TEST_CASE("every option has its line in the man page of its subcommand") {

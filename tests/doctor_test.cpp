@@ -12,6 +12,7 @@
 #include "tests/diagnosis.h"
 #include "tests/setuid.h"
 #include "tests/skip.h"
+#include "tests/terminal.h"
 
 TEST_CASE("an ordinary program is well") {
   for (const std::string name : {"sleep", "redis-server"}) {
@@ -129,10 +130,56 @@ TEST_CASE("a script is judged by its interpreter") {
   CHECK(report.level("runtime") == "warning");
 }
 
+TEST_CASE("a script of a shell is judged by what it becomes, or not at all") {
+  TemporaryFolder folder;
+  REQUIRE(compile(folder, kWaiting, "-static", "static"));
+  const auto script = [&](const std::string& name, const std::string& text) {
+    folder.write(name, text);
+    REQUIRE(chmod((folder / name).c_str(), 0755) == 0);
+    return folder / name;
+  };
+  const Diagnosis fine(
+      doctor(script("fine", "#!/bin/sh\nexec 2>/dev/null\nexec \"sleep\" 1 \"$@\"\n")));
+  INFO(fine);
+  CHECK(fine.level("script") == "ok");
+  CHECK(fine.outcome.status == 0);
+  const Diagnosis bad(doctor(script("bad", "#!/bin/sh\n  exec " + (folder / "static") + "\n")));
+  INFO(bad);
+  CHECK(bad.level("loader") == "problem");
+  for (const std::string text : {"#!/bin/sh\nsleep 1\n", "#!/bin/bash\nexec $HERE/sleep\n",
+                                 "#!/bin/sh\nexec /no/such/program\n", "no first line\n"}) {
+    const Diagnosis unknown(doctor(script("unknown", text)));
+    INFO(text << unknown);
+    CHECK(unknown.level("script") == "warning");
+    CHECK(unknown.consistent());
+  }
+}
+
+TEST_CASE("the doctor's text fits a narrow terminal, and a dumb one has no colours") {
+  skip_without({"tmux"});
+  TemporaryFolder folder;
+  for (const std::string name : {"dumb", "xterm"}) {
+    Terminal terminal(40, 50);
+    terminal.command("TERM=" + name + " " + build_path("pktmalloc") + " doctor sleep >/dev/tty" +
+                     "; echo status=$?");
+    const std::string screen = terminal.until("\nstatus=");
+    INFO(screen);
+    // Of words that are shorter than a line none is broken.
+    CHECK(screen.find(
+              "\n  It is a dynamic program for x86-64 and\n  glibc: a preload reaches it.\n") !=
+          std::string::npos);
+    const std::string raw = terminal.screen_with_colours();
+    CHECK((raw.find("\033[32m") != std::string::npos) == (name == "xterm"));
+  }
+}
+
 TEST_CASE("setuid programs, for another than their owner") {
   TemporaryFolder folder;
   const std::string copy = setuid_copy(program_path("hello"), folder);
-  CHECK(Diagnosis(doctor(copy)).level("privilege").empty());
+  const Diagnosis of_owner(doctor(copy));
+  CHECK(of_owner.level("privilege") == "warning");
+  CHECK(of_owner.says("started by other users it ignores LD_PRELOAD"));
+  CHECK(of_owner.consistent());
   const Diagnosis report(
       Program({"sh", "-c", kNobody + build_path("pktmalloc") + " doctor --json " + copy}));
   if (report.outcome.status == 126 || report.outcome.status == 127)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/program.h"
@@ -228,6 +229,18 @@ TEST_CASE("without an argument all processes that have the library are listed") 
   CHECK(row(one.pid()).rfind("  5") == row(one.pid()).size() - 3);
   CHECK(row(other.pid()).rfind(" 10") == row(other.pid()).size() - 3);
   CHECK(row(without.pid()).empty());
+
+  const nlohmann::json json = nlohmann::json::parse(stat_of({"--json"}).out);
+  for (const auto& [pid, threads] : {std::pair(one.pid(), 5), std::pair(other.pid(), 10)}) {
+    const auto is_it = [pid = pid](const nlohmann::json& p) { return p["pid"] == pid; };
+    const auto& all = json["processes"];
+    const auto found = std::find_if(all.begin(), all.end(), is_it);
+    REQUIRE(found != all.end());
+    CHECK((*found)["threads_alive"] == threads);
+    CHECK((*found)["rss_bytes"] > 0);
+    CHECK((*found)["allocated_bytes"] > 0);
+    CHECK((*found)["program"].get<std::string>().starts_with("is_read_from_outside"));
+  }
 }
 
 TEST_CASE("processes that cannot be read are told in one line") {
@@ -241,7 +254,7 @@ TEST_CASE("processes that cannot be read are told in one line") {
   check_refused(stat_of({"no/such/file"}), "cannot read no/such/file");
   folder.write("s.json", "{}");
   check_refused(stat_of({folder / "s.json"}), "is not a statistics file");
-  check_refused(stat_of({"--json"}), "need a process id or a file");
+  check_refused(stat_of({"--prom"}), "needs a process id or a file");
 }
 
 TEST_CASE("a process of another user is refused") {

@@ -210,6 +210,47 @@ TEST_CASE("profiles are written by interval and by signal, without statistics to
   }
 }
 
+TEST_CASE("of the standard library only what the program called; cut stacks are under one root") {
+  TemporaryFolder folder;
+  folder.write("a.cpp", R"(
+    #include <memory>
+    #include <vector>
+    struct Packet { char bytes[1000]; };
+    auto& all = *new std::vector<std::shared_ptr<Packet>>;
+    __attribute__((noinline)) void deep(int n) {
+      if (n == 0) all.push_back(std::make_shared<Packet>()); else deep(n - 1);
+      asm volatile("" ::: "memory");
+    }
+    int main() { all.reserve(100); for (int i = 0; i < 60; ++i) deep(i); })");
+  REQUIRE(Program({"g++", "-O0", folder / "a.cpp", "-o", folder / "a"}).run().clean());
+  REQUIRE(Program({folder / "a"})
+              .preloaded()
+              .with("PKTMALLOC_PROFILE", folder / "heap")
+              .with("PKTMALLOC_PROFILE_RATE", "1")
+              .run()
+              .clean());
+  const auto profile = [&](const std::string& option) {
+    const Outcome outcome =
+        Program({build_path("pktmalloc"), "profile", option, folder / "heap"}).run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+    return outcome.out;
+  };
+  const std::string stacks = profile("--collapsed");
+  INFO(stacks);
+  CHECK(stacks.find(" std::make_shared<Packet>() ") != std::string::npos);
+  CHECK(stacks.find("::allocate(") == std::string::npos);
+  CHECK(stacks.find("[deeper than is recorded];deep(int);deep(int);") != std::string::npos);
+  for (size_t at = 0, end; (end = stacks.find('\n', at)) != std::string::npos; at = end + 1) {
+    const bool is_whole = stacks.compare(at, 7, "_start;") == 0;
+    CHECK((is_whole || stacks.compare(at, 10, "[deeper th") == 0));
+  }
+  const Outcome unfolded =
+      Program({build_path("pktmalloc"), "profile", "--unfolded", "--frames", "40", folder / "heap"})
+          .run();
+  CHECK(unfolded.out.find("::allocate(") != std::string::npos);
+}
+
 TEST_CASE("what grew between two profiles comes first, what shrank last") {
   TemporaryFolder folder;
   const std::string program = program_path("leaks_known_objects");

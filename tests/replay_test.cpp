@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tests/program.h"
 #include "tests/skip.h"
 #include "tests/temporary_folder.h"
+#include "tests/terminal.h"
 #include "tools/command/replay/trace.h"
 
 using nlohmann::json;
@@ -133,7 +135,7 @@ TEST_CASE("calloc is played as calloc, and realloc as realloc of the object") {
       "realloc to 20021 of 4000037\n";
   // Played twice, without and with a clock.
   CHECK(sorted_lines(outcome.err) == sorted_lines(calls + calls));
-  CHECK(outcome.out.find("realloc, ns") != std::string::npos);
+  CHECK(outcome.out.find("             realloc ") != std::string::npos);
 }
 
 TEST_CASE("an object that grows in place is not counted twice") {
@@ -176,7 +178,47 @@ TEST_CASE("a cut trace is played as far as it goes, after a line that says where
   CHECK(outcome.status == 0);
   CHECK(outcome.err.find("pktmalloc: " + folder / "cut" + ": it is cut off in a block at byte ") ==
         0);
-  CHECK(outcome.out.find("\nglibc ") != std::string::npos);
+  CHECK(outcome.out.find("\n  glibc ") != std::string::npos);
+}
+
+TEST_CASE("progress is shown on a terminal; an interruption prints what there is") {
+  skip_without({"tmux"});
+  TemporaryFolder folder;
+  REQUIRE(record({program_path("known_calls")}, folder / "t").clean());
+  Terminal terminal(100, 60);
+  terminal.command(build_path("pktmalloc") + " replay " + (folder / "t") +
+                   " -n 1000 --with glibc,pktmalloc; echo status=$?");
+  terminal.until([](const std::string& text) {  // a round is three runs
+    const size_t at = text.find("run ");
+    return at != std::string::npos && text.find(" of 3000: ") != std::string::npos &&
+           std::atoi(text.c_str() + at + 4) > 3;
+  });
+  terminal.press("C-c");
+  const std::string screen = terminal.until("\nstatus=");
+  INFO(screen);
+  CHECK(screen.find("interrupted; this is of the runs before") != std::string::npos);
+  CHECK(screen.find("\n  pktmalloc ") != std::string::npos);
+  CHECK(screen.find("\nstatus=130") != std::string::npos);
+}
+
+TEST_CASE("a replay tells how the runs spread, and whether allocators differ") {
+  TemporaryFolder folder;
+  REQUIRE(record({program_path("known_calls")}, folder / "t").clean());
+  const Outcome text = replay({folder / "t", "-n", "5", "--with", "glibc,pktmalloc"}).run();
+  INFO(text);
+  for (const std::string part : {"time              median      mean   +- 95 %     least      most",
+                                 "\npeak RSS ", "\ncalls, ns ", "\nLeast time: "}) {
+    CHECK(("\n" + text.out).find(part) != std::string::npos);
+  }
+  const json told =
+      json::parse(replay({folder / "t", "-n", "3", "--json", "--with", "glibc"}).run().out);
+  const json& glibc = told["allocators"][0];
+  const auto runs = glibc["time_runs_ms"].get<std::vector<double>>();
+  REQUIRE(runs.size() == 3);
+  CHECK(std::is_sorted(runs.begin(), runs.end()));
+  CHECK(glibc["time_ms"] == runs[1]);
+  CHECK(glibc["time_mean_ms"].get<double>() == Approx((runs[0] + runs[1] + runs[2]) / 3));
+  CHECK(told["interrupted"] == false);
 }
 
 TEST_CASE("what is no trace is told in one line, with status 2") {

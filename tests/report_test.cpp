@@ -125,6 +125,52 @@ TEST_CASE("files of several processes have a row for each, as it was last, and t
   CHECK(line_of(report(one).out, "server") == "server 12, 1970-01-01 00:01:40, pktmalloc 0.1.0");
 }
 
+TEST_CASE("a file that is none of statistics is left out, and told") {
+  Files files;
+  const std::string good = files.add("good.json", statistics(7, 0, {{64, kMiB, 0}}));
+  files.write("text.json", "hello\n");
+  const Outcome outcome = report({files / "text.json", good, files / "no.json"});
+  INFO(outcome);
+  CHECK(outcome.status == 1);
+  CHECK(outcome.out == report({good}).out);
+  const Words told = lines(outcome.err);
+  REQUIRE(told.size() == 2);
+  CHECK(has(told[0], "pktmalloc: left out: " + files / "text.json" + " is not a statistics file"));
+  CHECK(has(told[1], "no.json"));
+}
+
+TEST_CASE("statistics are read from stdin") {
+  Files files;
+  const std::string good = files.add("good.json", statistics(7, 0, {{64, kMiB, 0}}));
+  const std::string command = build_path("pktmalloc") + " report - < ";
+  const Outcome outcome = Program({"sh", "-c", command + good}).with("TZ", "UTC").run();
+  INFO(outcome);
+  CHECK(outcome.out == report({good}).out);
+  check_refused(Program({"sh", "-c", command + "/dev/null"}).run(),
+                "stdin is not a statistics file");
+}
+
+TEST_CASE("a report is printed as JSON: of each process each file, by place and class") {
+  Files files;
+  const Outcome outcome =
+      report({"--json", files.add("a.json", statistics(11, 110, {{64, 2 * kMiB, 0}})),
+              files.add("b.json", statistics(11, 100, {{64, kMiB, 0}})),
+              files.add("c.json", statistics(12, 100, {{64, 4 * kMiB, 0}, {128, kMiB, 0}}))});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  const Json processes = Json::parse(outcome.out)["processes"];
+  REQUIRE(processes.size() == 2);
+  REQUIRE(processes[0]["pid"] == 11);
+  CHECK(processes[0]["readings"][0]["live_bytes"] == kMiB);
+  CHECK(processes[0]["readings"][1]["live_bytes"] == 2 * kMiB);
+  const Json& other = processes[1]["readings"][0];
+  CHECK(other["empty_slabs_bytes"] == 2 * kMiB);
+  CHECK(other["metadata_bytes"] == kMiB);
+  CHECK(other["classes"][1]["bytes"] == 128);
+  CHECK(other["classes"][1]["live_bytes"] == kMiB);
+  CHECK(other["classes"][1]["committed_bytes"] == 2 * kMiB);
+}
+
 TEST_CASE("bad input is refused in one line, and no page is begun or changed") {
   Files files;
   files.write("page.html", "old");
@@ -134,12 +180,15 @@ TEST_CASE("bad input is refused in one line, and no page is begun or changed") {
   files.write("text.json", "hello\n");
   files.write("empty.json", "");
   files.write("list.json", "[]");
-  files.write("cut.json", Json(statistics(7, 0, {})).dump().substr(0, 60));
+  files.write("cut.json", R"({"schema":1,"version":"0.1.0","program":"server","pid":7,"ti)");
   files.write("number.json", R"({"schema": "one"})");
   for (const std::string name : {"text", "empty", "list", "cut", "number", "missing"}) {
     const std::string bad = files / (name + ".json");
-    check_refused(report({good, bad, "--html", files / "page.html"}), bad);
+    check_refused(report({bad, "--html", files / "page.html"}), bad);
+    check_refused(report({bad, bad, "--html", files / "page.html"}),
+                  "none of these 2 files has statistics; the first: ");
   }
+  check_refused(report({files / "cut.json"}), "cut.json is cut off at byte 60: ");
   check_refused(report({files.path()}), files.path());
   check_refused(report({files.add("foreign.json", foreign)}), "schema 99");
   check_refused(report({good, "--pid", "8"}), "process 8");

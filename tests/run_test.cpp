@@ -41,7 +41,7 @@ TEST_CASE("two options that name one file are refused before the program starts"
       Program({build_path("pktmalloc"), "run", "--sizes=same", "--stats=same", "echo", "started"})
           .in(folder.path())
           .run();
-  check_refused(outcome, "PKTMALLOC_STATS and PKTMALLOC_SIZES name the same file");
+  check_refused(outcome, "--stats and --sizes name the same file");
   CHECK(outcome.out.empty());
 }
 
@@ -205,9 +205,8 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", folder / "script"}, "needs the interpreter /no/interpreter"},
       {{"run", "--colour", "echo", "started"}, "run has no option --colour; its options are"},
       {{"run", "--age"}, "run: --age lacks its value"},
-      {{"run", "--age", "soon", "echo", "started"},
-       "PKTMALLOC_AGE=soon is not understood; accepted"},
-      {{"run", "--classes=1,x", "echo", "started"}, "PKTMALLOC_CLASSES=1,x"},
+      {{"run", "--age", "soon", "echo", "started"}, "run: --age=soon is not understood; accepted"},
+      {{"run", "--classes=1,x", "echo", "started"}, "run: --classes=1,x"},
       {{"run", "--background=2", "echo", "started"}, "accepted: auto, 0 or 1"},
       {{"run", "--check=perhaps", "echo", "started"}, "accepted: abort or report"},
       {{"run", "--library=/no/such.so", "echo", "started"}, "/no/such.so"},
@@ -222,11 +221,16 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", "--stats=", "echo", "started"}, "run: --stats= lacks its value"},
       {{"run", "--stats", "no.json", "echo"}, "is named by --stats=no.json"},
       {{"run", "--age=1s", "--age=2s", "echo", "started"}, "run: --age is given 2 times"},
+      {{"run", "--checked", "--trace=" + folder / "a", "echo", "started"},
+       "run: --trace does nothing in the checked library"},
+      {{"run", "--sizes=" + folder / "a", "--check=report", "echo", "started"},
+       "run: --sizes does nothing in the checked library"},
+      {{"run", "--rate=1", "echo", "started"}, "give --profile FILE or --leaks"},
+      {{"run", "--rate=often", "--leaks", "echo", "started"}, "run: --rate=often"},
       {{"run", "--checked", program_path("hello", "static")}, "before the checked library"},
       {{"profile", "--top", "many", "a.heap"}, "profile: --top: many is not a number from 0 to"},
       {{"fly"}, "there is no subcommand fly; the subcommands are run, "},
       {{"--fly"}, "there is no option --fly; the options are --help, --version"},
-      {{}, "a subcommand is missing: run, "},
   };
   for (const auto& fault : faults) check_refused(command(fault.words).run(), fault.part);
   CHECK(folder.read("a.json").empty());
@@ -243,6 +247,26 @@ TEST_CASE("a program that no preload reaches is refused, unless it is forced") {
   INFO(forced);
   CHECK(forced.status == 7);
   CHECK(forced.err.empty());
+}
+
+TEST_CASE("where addresses are limited too far for the library a program is refused") {
+  const auto limited = [](const std::string& words) {
+    return shell("ulimit -v 4000000; $PKTMALLOC " + words).run();
+  };
+  check_refused(limited("run echo started"), "below 9 GiB nothing is pooled");
+  check_refused(limited("compare -n 1 echo started"), "below 9 GiB nothing is pooled");
+  CHECK(limited("run --force echo started").out == "started\n");
+}
+
+TEST_CASE("options of the heap profile become those of the library") {
+  const Outcome dry =
+      run({"--dry-run", "--leaks", "--rate=1", "--stacks=frame_pointers", "true"}).run();
+  INFO(dry);
+  CHECK(has(dry.out,
+            "PKTMALLOC_PROFILE_LEAKS=1 \\\nPKTMALLOC_PROFILE_RATE=1 \\\n"
+            "PKTMALLOC_PROFILE_STACKS=frame_pointers \\\n"));
+  CHECK(run({"--dry-run", "--rate=1", "true"}).with("PKTMALLOC_PROFILE", "/tmp/a").run().status ==
+        0);
 }
 
 TEST_CASE("a setuid program is refused, and one that its owner runs is not") {
@@ -295,6 +319,7 @@ TEST_CASE("output that is lost is told, and a reader that is gone ends the comma
 TEST_CASE("help shows an example, and the version") {
   CHECK(command({"help", "run"}).run().out == command({"run", "--help"}).run().out);
   CHECK(command({"help"}).run().out == command({"--help"}).run().out);
+  CHECK(command({}).run().out == command({"--help"}).run().out);
   for (const Words& words : {Words{"run", "--help"}, Words{"doctor", "--help"}, Words{"--help"}}) {
     const Outcome outcome = command(words).run();
     INFO(outcome);

@@ -35,6 +35,7 @@ class Terminal {
   }
 
   std::string screen() { return tmux({"capture-pane", "-p"}).out; }
+  std::string screen_with_colours() { return tmux({"capture-pane", "-p", "-e"}).out; }
 
   // The screen once it is as wanted.
   std::string until(const std::function<bool(const std::string&)>& wanted) {

@@ -26,6 +26,11 @@ std::vector<int> classes_of(const std::string& screen) {
   return classes;
 }
 
+// Of UTF-8.
+ptrdiff_t characters(const std::string& text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; });
+}
+
 bool ascending(const std::vector<int>& numbers) {
   return !numbers.empty() && std::is_sorted(numbers.begin(), numbers.end());
 }
@@ -76,12 +81,15 @@ TEST_CASE("top fits 80 columns and 24 rows, shows rates, and q ends it") {
   INFO(screen);
   const std::vector<std::string> lines = ::lines(screen);
   REQUIRE(lines.size() == 24);
-  for (const std::string& line : lines) CHECK(line.size() <= 80);
+  for (const std::string& line : lines) CHECK(characters(line) <= 80);
   CHECK(lines[0].rfind("is_read_from_outside-pla, process " + target.pid, 0) == 0);
-  CHECK(lines[7] ==
+  CHECK(lines[6].rfind("memory     ", 0) == 0);
+  CHECK(lines[7].find("  most ") != std::string::npos);
+  CHECK(lines[8].rfind("allocs/s   ", 0) == 0);
+  CHECK(lines[10] ==
         "  class   live allocs/s  frees/s threads  depot  slabs committed  slack purged");
-  CHECK(lines[8].find(" - ") == std::string::npos);
-  CHECK(lines[23].rfind("by committed; keys ", 0) == 0);
+  CHECK(lines[11].find(" - ") == std::string::npos);
+  CHECK(lines[23].rfind("by committed; h help", 0) == 0);
   CHECK(screen.find("\n   5120 ") != std::string::npos);
   terminal.press("q");
   CHECK(terminal.until("\nstatus=").find("\nstatus=0") != std::string::npos);
@@ -111,10 +119,71 @@ TEST_CASE("keys sort, turn and scroll the table") {
   CHECK(classes_of(terminal.until("; 6 more")).front() == 48);
   terminal.press("NPage");
   const std::string end = terminal.until([](const std::string& text) {
-    return text.find("by class; keys c l a f t d s m k p r, q quits\n") != std::string::npos;
+    return text.find("by class; h help, q quits\n") != std::string::npos;
   });
   INFO(end);
   CHECK(classes_of(end).back() == 114688);
+}
+
+TEST_CASE("h and ? explain the keys, and any key goes back") {
+  skip_without({"tmux"});
+  const Target target("holds");
+  Terminal terminal(80, 24);
+  terminal.command(target.top());
+  terminal.until("by committed;");
+  for (const std::string key : {"h", "?"}) {
+    terminal.press(key);
+    const std::string help = terminal.until("any key goes back");
+    INFO(help);
+    for (const std::string part : {"\n  m  committed ", "\n  k  slack ", "\n  r  reverses",
+                                   "Space reads at once", "q quits"}) {
+      CHECK(help.find(part) != std::string::npos);
+    }
+    terminal.press("k");  // does not sort here
+    terminal.until("by committed;");
+  }
+}
+
+TEST_CASE("a narrow terminal has fewer columns, whole ones; a wide one has bars and more") {
+  skip_without({"tmux"});
+  const Target target("holds");
+  Terminal terminal(45, 24);
+  terminal.command(target.top());
+  const std::string narrow = terminal.until("by committed;");
+  INFO(narrow);
+  CHECK(narrow.find("\n  class   live allocs/s committed  slack\n") != std::string::npos);
+  CHECK(narrow.find("\nallocated  ") != std::string::npos);
+  CHECK(narrow.find(" in live objects\n") != std::string::npos);
+  terminal.press("d");  // the column sorted by is there
+  CHECK(terminal.until("by depot;").find("  class   live allocs/s  depot committed\n") !=
+        std::string::npos);
+  terminal.press("m");
+  terminal.resize(160, 24);
+  const std::string wide = terminal.until("committed until now");
+  INFO(wide);
+  CHECK(wide.find(" purged   bytes  used %  trips/s  live, cached and free memory ") !=
+        std::string::npos);
+  for (const std::string& line : lines(wide)) {
+    if (line.rfind("   5120 ", 0) != 0) continue;
+    CHECK(line.find("\u2588") != std::string::npos);
+    CHECK(line.find("\u2591") != std::string::npos);
+  }
+}
+
+TEST_CASE("top has colours where they are wanted, and letters where there are no blocks") {
+  skip_without({"tmux"});
+  const Target target("holds");
+  const auto look = [&](const std::string& before) {
+    Terminal terminal(80, 24);
+    terminal.command(before + " " + target.top());
+    terminal.until("by committed;");
+    return terminal.screen_with_colours();
+  };
+  CHECK(look("LC_ALL=C.UTF-8 TERM=xterm-256color").find("\033[32m\u2588") != std::string::npos);
+  CHECK(look("NO_COLOR=1").find("\033[32m") == std::string::npos);
+  const std::string letters = look("LC_ALL=C NO_COLOR=1");
+  INFO(letters);
+  CHECK(letters.find("\nmemory     #") != std::string::npos);
 }
 
 TEST_CASE("top follows the size of its terminal") {

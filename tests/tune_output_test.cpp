@@ -151,6 +151,7 @@ TEST_CASE("--picture draws the histogram with every class of both tables") {
   const std::string page = folder.read("p.html");
   CHECK(page.find("PKTMALLOC_CLASSES=112,5008,262144") != std::string::npos);
   CHECK(page.find("Size classes for &lt;&amp;&gt;") != std::string::npos);
+  CHECK(page.find("<pre class=\"text\">") != std::string::npos);  // a page as the others
   const Outcome wrong = tune({folder / "s.json", "--picture", folder / "p.png"});
   CHECK(wrong.status == 2);
   CHECK(wrong.err ==

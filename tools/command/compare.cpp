@@ -6,67 +6,35 @@
 // Interleaved: in every round each allocator runs once, in another order, so that what changes on
 // the machine meanwhile touches all alike. One run under glibc before warms the caches and is not
 // counted. Exit status 1 when a command failed, 130 when interrupted.
-#include <unistd.h>
-
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
-#include <numeric>
-#include <random>
 
 #include "tools/command/compare/comparison.h"
 #include "tools/command/compare/contenders.h"
+#include "tools/command/compare/rounds.h"
 #include "tools/command/doctor/bundled_allocator.h"
 #include "tools/command/doctor/executable.h"
+#include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
 #include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/environment.h"
+#include "tools/command/system/interruption.h"
 #include "tools/command/system/library.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/system/target.h"
-#include "tools/command/text/quantity.h"
-#include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
 namespace {
 
-constexpr const char* kClasses = "PKTMALLOC_CLASSES";
-
 struct Options {
   int rounds = 5;
   std::vector<std::string> with;
-  std::string html, classes;
-  bool json = false, show = false;
-};
-
-// A line on a terminal that is written over and over; nothing elsewhere.
-class Progress {
- public:
-  explicit Progress(size_t runs) : runs_(runs), is_shown_(isatty(STDERR_FILENO)) {}
-  ~Progress() {
-    if (is_shown_) fputs("\r\033[K", stderr);
-  }
-  // `run` counts from 0; the first is not counted.
-  void tell(size_t run, const std::string& allocator, double last_ms) {
-    spent_ms_ += last_ms;
-    if (!is_shown_) return;
-    std::string left;
-    if (run > 0) {
-      const double each_ms = spent_ms_ / static_cast<double>(run);
-      left = fmt::format(", about {} left",
-                         seconds_text(each_ms * static_cast<double>(runs_ - run + 1) / 1e3));
-    }
-    fputs(fmt::format("\r\033[Krun {} of {}: {}{}", run, runs_, allocator, left).c_str(), stderr);
-    fflush(stderr);
-  }
-
- private:
-  size_t runs_;
-  double spent_ms_ = 0;
-  bool is_shown_;
+  std::string html, markdown, csv, classes;
+  Procedure procedure;
+  bool json = false;
 };
 
 // All rows would be of one allocator, whatever their names.
@@ -75,10 +43,8 @@ void refuse_problems(const std::string& command, const std::string& file) {
     throw Failure("{} cannot be compared: it holds libpktmalloc.a, which comes before any other",
                   command);
   }
-  const Environment environment = own_environment();
-  for (const Finding& f : examine_executable(file, file, Library::find(), environment)) {
-    if (f.level != Level::kProblem) continue;
-    throw Failure("{} cannot be compared. {} {}", command, f.says, f.advice);
+  if (const auto obstacle = find_obstacle(file, Library::find())) {
+    throw Failure("{} cannot be compared. {} {}", command, obstacle->says, obstacle->advice);
   }
 }
 
@@ -114,74 +80,61 @@ std::string name_of_first(const std::string& file, const std::string& preloaded)
 std::vector<Contender> with_classes(const std::string& classes) {
   const Library library = Library::find();
   const std::string objection = library.objection({{kClasses, classes}});
-  if (!objection.empty()) throw Failure("compare: {}", objection);
+  if (!objection.empty()) {
+    throw Failure("compare: --classes{}", objection.substr(std::string(kClasses).size()));
+  }
   return {{{"default", library.path()}, "default", {}, "", {}},
           {{"tuned", library.path()}, classes, {}, "", {}}};
 }
 
-void add(std::vector<Execution>& runs, Contender& contender, const Execution& run) {
-  if (!run.succeeded()) {
-    contender.failure = run.failure();
-    return;
-  }
-  runs.push_back(run);
-  contender.outputs.insert(run.output);
-}
-
-void fill_figures(Contender& contender, const std::vector<Execution>& runs) {
-  const auto fill = [&](Figure figure, double Execution::*value) {
-    std::vector<double> values;
-    for (const Execution& run : runs) values.push_back(run.*value);
-    contender.figures[figure] = Samples(values);
-  };
-  if (!contender.failure.empty()) return;
-  fill(kTime, &Execution::wall_ms);
-  fill(kCpu, &Execution::cpu_ms);
-  fill(kPeak, &Execution::peak_bytes);
-  fill(kFaults, &Execution::faults);
-}
-
-void run_all(Comparison& c, bool show) {
-  std::vector<std::vector<Execution>> runs(c.contenders.size());
-  std::vector<size_t> order(c.contenders.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::mt19937 random(std::random_device{}());
-  Progress progress(order.size() * static_cast<size_t>(c.rounds));
-  size_t run = 0;
-  progress.tell(run, c.glibc().allocator.name + ", not counted", 0);
-  Execution last = execute(c.words, "", show);
-  if (!last.succeeded() && !is_interrupted()) {
+void refuse_half_a_service(const Procedure& procedure) {
+  const Service& s = procedure.service;
+  if (s.is_wanted() && s.ready.empty()) {
     throw Failure(
-        "{} fails as it is ({}): see why with --show, or compare sh -c '...; true' if that is its "
-        "usual status",
-        c.words[0], last.failure());
+        "compare: --load needs --ready: a port, or a command that succeeds once the server"
+        " is ready");
   }
-  if (last.succeeded()) c.contenders.front().outputs.insert(last.output);
-  for (int round = 1; round <= c.rounds && !is_interrupted(); ++round) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (const size_t i : order) {
-      Contender& contender = c.contenders[i];
-      ++run;
-      if (!contender.failure.empty() || is_interrupted()) continue;
-      progress.tell(run, contender.allocator.name, last.wall_ms);
-      if (!contender.classes.empty()) setenv(kClasses, contender.classes.c_str(), 1);
-      last = execute(c.words, contender.allocator.library, show);
-      if (!is_interrupted()) add(runs[i], contender, last);
+  if (!s.is_wanted() && !(s.ready.empty() && s.stop.empty())) {
+    throw Failure("compare: --ready and --stop are of a server, and need --load");
+  }
+}
+
+// Files that are written beside what is printed.
+struct Exports {
+  std::unique_ptr<OutputFile> html, markdown, csv;
+
+  explicit Exports(const Options& options)
+      : html(open(options.html)), markdown(open(options.markdown)), csv(open(options.csv)) {
+    if (is_stdout(html) + is_stdout(markdown) + is_stdout(csv) > 1) {
+      throw Failure("compare: only one can go to stdout");
     }
   }
-  c.interrupted = is_interrupted();
-  for (size_t i = 0; i < runs.size(); ++i) fill_figures(c.contenders[i], runs[i]);
-}
+  bool take_stdout() const { return is_stdout(html) || is_stdout(markdown) || is_stdout(csv); }
+  void write(const Comparison& c) const {
+    if (html) html->write(page_of(c));
+    if (markdown) markdown->write(markdown_of(c));
+    if (csv) csv->write(csv_of(c));
+  }
+
+ private:
+  using File = std::unique_ptr<OutputFile>;
+  static File open(const std::string& path) {
+    return path.empty() ? nullptr : std::make_unique<OutputFile>(path);
+  }
+  static bool is_stdout(const File& file) { return file && file->is_stdout(); }
+};
 
 void compare(const Options& options, const UserCommand& words) {
   if (words.empty()) {
     throw Failure("compare: a command is missing, such as: pktmalloc compare -- sort file");
   }
+  refuse_half_a_service(options.procedure);
   const std::string file = find_target(words[0]).file;
   refuse_problems(words[0], file);
   Comparison c;
   c.words = words;
   c.rounds = options.rounds;
+  c.is_service = options.procedure.service.is_wanted();
   c.behind = remove_our_preloads();
   if (options.classes.empty()) {
     for (const Allocator& each : find_contenders(options.with))
@@ -190,14 +143,12 @@ void compare(const Options& options, const UserCommand& words) {
   } else {
     c.contenders = with_classes(options.classes);
   }
-  std::unique_ptr<OutputFile> page;
-  if (!options.html.empty()) page = std::make_unique<OutputFile>(options.html);
+  const Exports exports(options);
   expect_interruption();
-  run_all(c, options.show);
-  const bool is_page_alone = page && page->is_stdout();
+  run_rounds(c, options.procedure);
   if (c.interrupted) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
-  if (!is_page_alone) fmt::print("{}", options.json ? json_of(c) : table_of(c));
-  if (page) page->write(page_of(c));
+  if (!exports.take_stdout()) fmt::print("{}", options.json ? json_of(c) : table_of(c));
+  exports.write(c);
   if (c.interrupted) throw CLI::RuntimeError(128 + SIGINT);
   if (c.any_failed()) throw CLI::RuntimeError(1);
 }
@@ -217,21 +168,44 @@ void add_compare(CLI::App& command, const UserCommand& words) {
                   "only pktmalloc, with its default classes and with these")
       ->type_name("SIZES")
       ->excludes("--with");
+  sub->add_option("--warmup", options.procedure.warmup,
+                  "runs under each allocator before the first that counts; none unless given")
+      ->check(NumberRange(0, 1000));
+  sub->add_option("--prepare", options.procedure.prepare,
+                  "a shell command before each run, which is not timed")
+      ->type_name("CMD");
+  sub->add_option("--load", options.procedure.service.load,
+                  "the command is a server: start it, wait until it is ready, time this, stop it")
+      ->type_name("CMD");
+  sub->add_option(
+         "--ready", options.procedure.service.ready,
+         "of a server: the port it listens to, or a command that succeeds once it is ready")
+      ->type_name("PORT|CMD");
+  sub->add_option("--stop", options.procedure.service.stop,
+                  "of a server: what stops it; SIGTERM unless given")
+      ->type_name("CMD");
   sub->add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
+  sub->add_option("--export-markdown", options.markdown, "write the tables as Markdown, too")
+      ->type_name("FILE");
+  sub->add_option("--export-csv", options.csv, "write a row an allocator and figure, too")
+      ->type_name("FILE");
   sub->add_flag("--json", options.json, "print JSON in place of tables");
-  sub->add_flag("--show", options.show, "let what the command writes pass, to stderr");
+  sub->add_flag("--show", options.procedure.show, "let what the commands write pass, to stderr");
   sub->footer(
       "Runs CMD under glibc, jemalloc, mimalloc, tcmalloc and pktmalloc, those that\n"
       "are installed, in turn and in shuffled order, and prints medians of time,\n"
       "CPU, peak RSS and page faults. stdin is /dev/null, output is discarded.\n\n"
-      "\"best\" has the least median; \"as best\" and \"as glibc\" are not told from it,\n"
-      "or from glibc: by the rank sum test of Mann and Whitney, two-sided, at 1 in\n"
-      "100. With 5 runs each, every run of one must be below every run of the other;\n"
-      "with fewer nothing is told.\n\n"
+      "\"+- 95 %\" is the interval in which the mean lies in 95 of 100 cases. \"best\" has\n"
+      "the least median; \"~ best\" and \"~ glibc\" are not told from it, or from glibc, for\n"
+      "their runs mix: by the rank sum test of Mann and Whitney, two-sided, at 1 in 100.\n"
+      "With 5 runs each, every run of one must be below every run of the other; with\n"
+      "fewer nothing is told.\n\n"
       "Exit status: 0 if all ran, 1 if some failed, 2 for what cannot be done,\n"
       "130 when interrupted (what there is by then is printed).\n\n"
       "Example:\n"
-      "  pktmalloc compare -n 10 --html sort.html -- sort big.txt");
+      "  pktmalloc compare -n 10 --html sort.html -- sort big.txt\n"
+      "  pktmalloc compare --ready 7000 --load 'redis-benchmark -p 7000 -q' -- \\\n"
+      "    redis-server --port 7000");
   sub->callback([&words] { compare(options, words); });
 }
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "preload/contract/pktmalloc.h"
@@ -18,6 +18,7 @@
 #include "tools/command/subcommands.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/library.h"
+#include "tools/command/system/standard_output.h"
 #include "tools/command/system/target.h"
 #include "tools/command/text/printable.h"
 
@@ -51,11 +52,45 @@ Finding library_finding(const Library& library) {
           "Build or install it for this machine."};
 }
 
-Finding script_finding(const Target& target) {
-  return {Level::kOk, "script",
-          fmt::format("{} is a script; {} runs it and is looked at here, not what it starts.",
-                      target.scripts[0], target.file),
-          ""};
+bool is_shell(const std::string& interpreter) {
+  const std::string name = std::filesystem::path(interpreter).filename();
+  return name == "sh" || name == "bash" || name == "dash" || name == "ksh" || name == "zsh";
+}
+
+// The program to look at: the interpreter, or what a script of a shell becomes, since such scripts
+// mostly start other programs, which are what matters.
+std::string program_of_script(const Target& target, Examination& e) {
+  const std::string& script = target.scripts[0];
+  e.interpreter = target.file;
+  const auto add = [&e](Level level, const std::string& says, const std::string& advice) {
+    e.findings.push_back({level, "script", says, advice});
+  };
+  if (!is_shell(target.file)) {
+    add(Level::kOk,
+        fmt::format("{} is a script; {} runs it and is looked at here, not what it starts.", script,
+                    target.file),
+        "");
+    return target.file;
+  }
+  try {
+    const std::string command = command_of_exec(script);
+    const std::string program = command.empty() ? "" : find_target(command).file;
+    if (!program.empty()) {
+      add(Level::kOk,
+          fmt::format("{} is a script, which becomes {} in the end: that is looked at here.",
+                      script, program),
+          "");
+      e.interpreter.clear();
+      return program;
+    }
+  } catch (const Failure&) {  // a program that is not here
+  }
+  add(Level::kWarning,
+      fmt::format("{} is a script of {}. What it starts cannot be told from here, and may be "
+                  "anything.",
+                  script, target.file),
+      "Name the program itself, or look by doctor PID once it runs.");
+  return target.file;
 }
 
 Examination examine_command(const std::string& command) {
@@ -64,13 +99,10 @@ Examination examine_command(const std::string& command) {
   const Environment environment = own_environment();
   const std::string file = target.file == command ? "" : fmt::format(" ({})", target.file);
   Examination e{command + file, "", {library_finding(library)}};
-  if (!target.scripts.empty()) {
-    e.interpreter = target.file;
-    e.findings.push_back(script_finding(target));
-  }
-  append(e.findings, examine_executable(target.file, target.file, library, environment));
+  const std::string program = target.scripts.empty() ? target.file : program_of_script(target, e);
+  append(e.findings, examine_executable(program, program, library, environment));
   append(e.findings,
-         examine_surroundings(Process(getpid()), environment, can_lock_memory(target.file)));
+         examine_surroundings(Process(getpid()), environment, can_lock_memory(program)));
   return e;
 }
 
@@ -94,15 +126,14 @@ bool well(const Findings& findings) {
                      [](const Finding& f) { return f.level == Level::kOk; });
 }
 
-// Broken into lines of 80 columns, each after the first indented by `indent`.
-std::string wrapped(const std::string& text, size_t indent) {
-  constexpr size_t kColumns = 80;
+// Broken into lines of so many columns, each after the first indented by `indent`.
+std::string wrapped(const std::string& text, size_t indent, size_t columns) {
   std::string result;
   size_t column = indent;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find(' ', at), text.size());
     const size_t length = end - at;
-    if (column > indent && column + 1 + length > kColumns) {
+    if (column > indent && column + 1 + length > columns) {
       result += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (column > indent) {
@@ -117,22 +148,26 @@ std::string wrapped(const std::string& text, size_t indent) {
 }
 
 const char* colour(Level level) {
-  const bool plain = isatty(STDOUT_FILENO) == 0 || getenv("NO_COLOR") != nullptr;
-  if (plain) return "";
+  if (!output_has_colours()) return "";
   return level == Level::kOk ? "\033[32m" : level == Level::kWarning ? "\033[33m" : "\033[31m";
 }
 
+void print_finding(const Finding& f, size_t columns) {
+  constexpr size_t kFewest = 60;  // for two columns of text beside each other
+  const bool narrow = columns < kFewest;
+  const size_t indent = narrow ? 2 : 24;
+  const std::string margin(indent, ' ');
+  const char* const start = colour(f.level);
+  fmt::print("{}{:<9}{}{:<15}", start, name_of(f.level), *start != '\0' ? "\033[0m" : "", f.topic);
+  if (narrow) fmt::print("\n{}", margin);
+  fmt::print("{}\n", wrapped(printable(f.says), indent, columns));
+  if (!f.advice.empty()) fmt::print("{}{}\n", margin, wrapped("-> " + f.advice, indent, columns));
+}
+
 void print_text(const Examination& e) {
-  constexpr size_t kIndent = 24;
+  const size_t columns = std::min<size_t>(output_columns(), 80);
   fmt::print("{}\n", printable(e.of));
-  for (const Finding& f : e.findings) {
-    const char* const start = colour(f.level);
-    fmt::print("{}{:<9}{}{:<15}{}\n", start, name_of(f.level), *start != '\0' ? "\033[0m" : "",
-               f.topic, wrapped(printable(f.says), kIndent));
-    if (!f.advice.empty()) {
-      fmt::print("{}{}\n", std::string(kIndent, ' '), wrapped("-> " + f.advice, kIndent));
-    }
-  }
+  for (const Finding& f : e.findings) print_finding(f, columns);
   const auto count = [&e](Level level) {
     return std::count_if(e.findings.begin(), e.findings.end(),
                          [level](const Finding& f) { return f.level == level; });
@@ -143,8 +178,8 @@ void print_text(const Examination& e) {
     fmt::print("Problems: {}, warnings: {}.\n", count(Level::kProblem), count(Level::kWarning));
   }
   if (e.interpreter.empty()) return;
-  fmt::print("That is of the interpreter {} alone;\nlook again with doctor PID once it runs.\n",
-             printable(e.interpreter));
+  fmt::print("That is of the interpreter {} alone;\n{}\n", printable(e.interpreter),
+             wrapped("look again with doctor PID once it runs.", 0, columns));
 }
 
 void print_json(const Examination& e) {

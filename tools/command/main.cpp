@@ -96,6 +96,7 @@ int execute(std::vector<std::string> arguments) {
   pktmalloc::add_top(command);
   pktmalloc::add_tune(command);
   try {
+    if (arguments.empty()) arguments = {"--help"};
     shorten_report_profile(arguments);
     if (!arguments.empty() && arguments.size() <= 2 && arguments[0] == "help") {
       arguments.erase(arguments.begin());

@@ -19,7 +19,7 @@ namespace {
 
 struct Options {
   std::string file, second;
-  bool cumulative = false, leaks = false, collapsed = false, lines = false;
+  bool cumulative = false, leaks = false, collapsed = false, lines = false, unfolded = false;
   std::string html;
   unsigned top = 20, frames = 8;
 
@@ -123,7 +123,7 @@ void profile(const Options& options) {
   std::optional<OutputFile> page;
   if (!options.html.empty()) page.emplace(options.html);
   const HeapProfile first = read_heap_profile(options.file);
-  Symbolizer symbolizer(options.lines);
+  Symbolizer symbolizer(options.lines, !options.unfolded);
   if (!options.second.empty()) {
     const HeapProfile second = read_heap_profile(options.second);
     const ProfileTable growth = profile_growth(first, second, options.counted(), symbolizer);
@@ -168,6 +168,8 @@ void add_profile(CLI::App& command) {
                 "what is still allocated, with how sure each estimate is");
   sub->add_flag("--lines", options.lines,
                 "source lines and inlined functions, by llvm-symbolizer or addr2line");
+  sub->add_flag("--unfolded", options.unfolded,
+                "all frames of the C++ standard library, not only what the program called");
   sub->add_flag("--collapsed", options.collapsed,
                 "a line a stack, for flamegraph.pl and speedscope");
   sub->add_option("--html", options.html, "write a flame graph into this file; - for stdout");

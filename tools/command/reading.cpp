@@ -5,6 +5,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tools/command/failure.h"
@@ -58,20 +60,39 @@ Reading from_json(const Json& from) {
   return reading;
 }
 
-}  // namespace
-
-Reading read_statistics(const std::string& path) {
+std::string text_of(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::ifstream file(path);
   if (!file) throw Failure("cannot read {}: {}", path, strerror(errno));
   if (std::filesystem::is_directory(path)) throw Failure("cannot read {}: it is a folder", path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Begins as the library's statistics do, and ends in their middle.
+bool is_cut_off(const std::string& text, const Json::parse_error& error) {
+  const std::string start = text.substr(0, 200);
+  return error.byte > text.size() && start.starts_with('{') &&
+         start.find("\"schema\"") != std::string::npos &&
+         start.find("\"content\"") == std::string::npos;
+}
+
+}  // namespace
+
+Reading read_statistics(const std::string& file) {
+  const std::string text = text_of(file);
+  const std::string path = file == "-" ? "stdin" : file;
   try {
-    const Json json = Json::parse(file);
+    const Json json = Json::parse(text);
     const int schema = json.at("schema");
     if (schema != kStatisticsSchema) {
       throw Failure("{} has schema {}; this pktmalloc reads schema {}", path, schema,
                     kStatisticsSchema);
     }
     return from_json(json);
+  } catch (const Json::parse_error& error) {
+    if (!is_cut_off(text, error)) throw wrong_kind(path, FileKind::kStatistics);
+    throw Failure("{} is cut off at byte {}: the rest of its statistics is missing", path,
+                  text.size());
   } catch (const Json::exception&) {
     throw wrong_kind(path, FileKind::kStatistics);
   }

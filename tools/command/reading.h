@@ -17,8 +17,9 @@ struct Reading {
   Snapshot snapshot{};
 };
 
-// Throws Failure with the path when the file cannot be read, is no statistics file, or has another
-// schema than kStatisticsSchema. Keys it does not know are skipped, keys that are missing are 0.
+// "-" is stdin. Throws Failure with the path when the file cannot be read, is no statistics file,
+// or has another schema than kStatisticsSchema. Keys it does not know are skipped, keys that are
+// missing are 0.
 Reading read_statistics(const std::string& path);
 
 }  // namespace pktmalloc

@@ -5,10 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "tools/command/compare/comparison.h"
 #include "tools/command/failure.h"
 #include "tools/command/number_range.h"
 #include "tools/command/replay/plan.h"
@@ -17,6 +19,9 @@
 #include "tools/command/replay/trace_text.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/allocator.h"
+#include "tools/command/system/interruption.h"
+#include "tools/command/system/progress.h"
+#include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
 namespace {
@@ -41,17 +46,16 @@ struct Row {
   std::vector<Playing> plain, timed;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+template <typename Value>
+Samples samples_of(const std::vector<Playing>& all, Value value) {
+  std::vector<double> values;
+  for (const Playing& p : all) values.push_back(static_cast<double>(value(p)));
+  return Samples(values);
 }
 
 template <typename Value>
 double median_of(const std::vector<Playing>& all, Value value) {
-  std::vector<double> values;
-  for (const Playing& p : all) values.push_back(static_cast<double>(value(p)));
-  return values.empty() ? 0 : median(values);
+  return all.empty() ? 0 : samples_of(all, value).median();
 }
 
 // The environment with `library` preloaded. PKTMALLOC_ options hold for a replay as for a program,
@@ -76,7 +80,8 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return all;
 }
 
-Playing play_once(Plan& plan, const Allocator& allocator, bool latencies) {
+// Nothing if it was interrupted.
+std::optional<Playing> play_once(Plan& plan, const Allocator& allocator, bool latencies) {
   PlanHeader& header = plan.header();
   header.latencies = latencies;
   header.real_time = options.speed == "real";
@@ -92,7 +97,9 @@ Playing play_once(Plan& plan, const Allocator& allocator, bool latencies) {
   if (error != 0) throw Failure("cannot start the replay: {}", strerror(error));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    if (is_interrupted()) kill(child, SIGKILL);
   }
+  if (is_interrupted()) return std::nullopt;
   if (WIFSIGNALED(status)) {
     throw Failure("the replay under {} ended by signal {}", allocator.name, WTERMSIG(status));
   }
@@ -102,23 +109,33 @@ Playing play_once(Plan& plan, const Allocator& allocator, bool latencies) {
   return header.playing;
 }
 
+// Those that were played; after an interruption with what there is by then.
 std::vector<Row> measure(Plan& plan, const std::vector<Allocator>& all) {
   std::vector<Row> rows;
   for (const Allocator& allocator : all) rows.push_back({allocator, {}, {}});
   if (options.speed == "full") rows.push_back({{kNothing, ""}, {}, {}});
+  Progress progress(rows.size() * options.runs);
+  size_t number = 0;
   for (unsigned run = 0; run < options.runs; ++run) {
     for (Row& row : rows) {
-      row.plain.push_back(play_once(plan, row.allocator, false));
-      if (row.allocator.name == kNothing) continue;
-      row.timed.push_back(play_once(plan, row.allocator, true));
+      progress.tell(++number, row.allocator.name);
+      const auto plain = play_once(plan, row.allocator, false);
+      const bool is_timed = row.allocator.name != kNothing;
+      const auto timed = plain && is_timed ? play_once(plan, row.allocator, true) : std::nullopt;
+      if (is_interrupted()) break;
+      row.plain.push_back(*plain);
+      if (is_timed) row.timed.push_back(*timed);
     }
   }
+  std::erase_if(rows, [](const Row& row) { return row.plain.empty(); });
   return rows;
 }
 
-constexpr auto kTime = [](const Playing& p) { return static_cast<double>(p.time_ns) / 1e6; };
-constexpr auto kPeak = [](const Playing& p) { return static_cast<double>(p.peak_bytes); };
-constexpr auto kEnd = [](const Playing& p) { return static_cast<double>(p.end_bytes); };
+constexpr auto kMilliseconds = [](const Playing& p) {
+  return static_cast<double>(p.time_ns) / 1e6;
+};
+constexpr auto kPeakBytes = [](const Playing& p) { return static_cast<double>(p.peak_bytes); };
+constexpr auto kEndBytes = [](const Playing& p) { return static_cast<double>(p.end_bytes); };
 
 // What is told of the latency of single calls; of realloc where there is any.
 struct Group {
@@ -153,36 +170,62 @@ std::string nanoseconds(double ns) {
   return fmt::format("{:.0f}M", ns / 1e6);
 }
 
-std::string mebibytes(double bytes) { return fmt::format("{:.1f}", bytes / (1 << 20)); }
+// Time and peak, as `compare` has them; the first allocator is what the others are compared with.
+Comparison comparison_of(const std::vector<Row>& rows) {
+  Comparison c;
+  for (const Row& row : rows) {
+    if (row.timed.empty()) continue;
+    Contender contender{row.allocator, "", {}, "", {}};
+    contender.figures[kTime] = samples_of(row.plain, kMilliseconds);
+    contender.figures[kPeak] = samples_of(row.plain, kPeakBytes);
+    c.contenders.push_back(std::move(contender));
+  }
+  return c;
+}
 
-void print_table(const std::string& title, const std::vector<Row>& rows) {
-  fmt::print("{}\n", title);
-  fmt::print("played at {} speed, medians of {} run{}\n\n", options.speed, options.runs,
-             options.runs == 1 ? "" : "s");
+void print_latencies(const std::vector<Row>& rows) {
   const std::vector<Group> groups = groups_of(rows[0]);
-  fmt::print("{:<13}{:>9}", "", "time");
-  for (const Group& group : groups) fmt::print("{:>16}, ns", group.name);
-  fmt::print("{:>17}\n{:<13}{:>9}", "RSS, MiB", "", "ms");
+  fmt::print("{:<14}", "calls, ns");
+  for (const Group& group : groups) fmt::print("{:>20}", group.name);
+  fmt::print("{:>12}\n{:<14}", "RSS at", "");
   for (size_t i = 0; i < groups.size(); ++i) {
     for (const Percentile& p : kPercentiles) fmt::print("{:>{}}", p.title, p.width);
   }
-  fmt::print("{:>9}{:>8}\n", "peak", "end");
+  fmt::print("{:>12}\n", "the end");
   for (const Row& row : rows) {
-    fmt::print("{:<13}{:>9.1f}", row.allocator.name, median_of(row.plain, kTime));
-    if (row.timed.empty()) {
-      fmt::print("  the replay without malloc and free\n");
-      continue;
-    }
+    if (row.timed.empty()) continue;
+    fmt::print("  {:<12}", row.allocator.name);
     for (const Group& group : groups) {
       for (const Percentile& p : kPercentiles) {
         fmt::print("{:>{}}", nanoseconds(median_of(row, group, p)), p.width);
       }
     }
-    fmt::print("{:>9}{:>8}\n", mebibytes(median_of(row.plain, kPeak)),
-               mebibytes(median_of(row.plain, kEnd)));
+    fmt::print("{:>12}\n", bytes_text(median_of(row.plain, kEndBytes)));
   }
+  fmt::print("\n");
+}
+
+void print_table(const std::string& title, const std::vector<Row>& rows) {
+  fmt::print("{}\n", title);
+  fmt::print("played at {} speed, {} run{} each{}\n\n", options.speed, options.runs,
+             options.runs == 1 ? "" : "s", is_interrupted() ? " were wanted" : "");
+  const Comparison c = comparison_of(rows);
+  if (c.contenders.empty()) return;
+  const std::string tables = table_of(c, kTime) + table_of(c, kPeak);
+  fmt::print("{}", tables);
+  print_latencies(rows);
+  fmt::print("{}", legend_of(tables));
+  if (c.can_tell()) fmt::print("{}\n{}\n", c.finding(kTime), c.finding(kPeak));
   for (const Row& row : rows) {
-    const uint64_t refused = row.plain.empty() ? 0 : row.plain.back().refused;
+    if (row.allocator.name != kNothing) continue;
+    fmt::print("Of each time {} are the replay itself, without malloc and free.\n",
+               duration_text(median_of(row.plain, kMilliseconds)));
+  }
+  fmt::print(
+      "Time is of runs without a clock around calls. What is rare, what calls make others wait\n"
+      "for and what the system does show in it, and in no percentile: so the two may disagree.\n");
+  for (const Row& row : rows) {
+    const uint64_t refused = row.plain.back().refused;
     if (refused > 0) fmt::print("\n{}: {} requests were refused\n", row.allocator.name, refused);
   }
 }
@@ -191,17 +234,22 @@ void print_json(const std::string& title, bool whole, const std::vector<Row>& ro
   using Json = nlohmann::ordered_json;
   Json allocators = Json::array();
   for (const Row& row : rows) {
-    Json each = {{"name", row.allocator.name == kNothing ? "nothing" : row.allocator.name},
-                 {"library", row.allocator.library},
-                 {"time_ms", median_of(row.plain, kTime)}};
+    const Samples time = samples_of(row.plain, kMilliseconds);
+    Json each = {
+        {"name", row.allocator.name == kNothing ? "nothing" : row.allocator.name},
+        {"library", row.allocator.library},
+        {"time_ms", time.median()},
+        {"time_mean_ms", time.mean()},
+        {"time_interval_ms", time.values().size() < 2 ? Json(nullptr) : Json(time.interval())},
+        {"time_runs_ms", time.values()}};
     const Playing& last = row.plain.back();
     each["allocations"] = last.allocations;
     each["reallocations"] = last.reallocations;
     each["releases"] = last.releases;
     if (!row.timed.empty()) {
       each["refused"] = last.refused;
-      each["peak_rss_bytes"] = median_of(row.plain, kPeak);
-      each["end_rss_bytes"] = median_of(row.plain, kEnd);
+      each["peak_rss_bytes"] = median_of(row.plain, kPeakBytes);
+      each["end_rss_bytes"] = median_of(row.plain, kEndBytes);
       for (const Group& group : groups_of(row)) {
         for (const Percentile& p : kPercentiles) {
           each[fmt::format("{}_{}_ns", group.name, p.key)] = median_of(row, group, p);
@@ -214,6 +262,7 @@ void print_json(const std::string& title, bool whole, const std::vector<Row>& ro
                      {"whole", whole},
                      {"speed", options.speed},
                      {"runs", options.runs},
+                     {"interrupted", is_interrupted()},
                      {"allocators", allocators}};
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
@@ -222,7 +271,10 @@ void replay() {
   std::vector<Allocator> all;
   for (const std::string& name : options.with) all.push_back(find_allocator(name, "replay"));
   if (all.empty()) all = installed_allocators();
+  std::optional<Progress> preparation(std::in_place, 0);
+  preparation->note("reading " + options.file);
   Trace trace = read_trace(options.file);
+  preparation.reset();
   if (!trace.warning.empty()) {
     fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
   }
@@ -233,8 +285,11 @@ void replay() {
   if (trace.calls.empty()) throw Failure("{} holds no calls to play", options.file);
   const std::string title = title_of(trace);
   Plan plan(trace);
+  expect_interruption();
   const std::vector<Row> rows = measure(plan, all);
+  if (is_interrupted()) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
   options.json ? print_json(title, trace.warning.empty(), rows) : print_table(title, rows);
+  if (is_interrupted()) throw CLI::RuntimeError(128 + SIGINT);
 }
 
 }  // namespace

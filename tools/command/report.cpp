@@ -2,12 +2,14 @@
 // pktmalloc report FILE... [--html OUT]: statistics files as tables and as a page; or FILE with
 // findings of the checked library, with source lines.
 #include <climits>
+#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "tools/command/failure.h"
 #include "tools/command/findings.h"
 #include "tools/command/number_range.h"
+#include "tools/command/report/report_json.h"
 #include "tools/command/report/report_page.h"
 #include "tools/command/report/report_table.h"
 #include "tools/command/subcommands.h"
@@ -20,6 +22,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::string html;
+  bool json = false;
   int pid = 0;
 };
 
@@ -31,22 +34,49 @@ std::string table_of(std::vector<Reading> readings) {
   return all.size() == 1 ? table_of_series(all.front()) : table_of_processes(all);
 }
 
-void report(const Options& options) {
-  if (options.files.size() == 1 && options.html.empty() && print_findings(options.files[0])) return;
+// Files that are no statistics are left out, each with a line: a glob may catch some.
+std::vector<Reading> read_all(const std::vector<std::string>& files,
+                              std::vector<std::string>& left_out) {
   std::vector<Reading> readings;
-  for (const std::string& file : options.files) {
-    Reading r = read_statistics(file);
-    r.program = printable(r.program);
-    r.version = printable(r.version);
-    if (options.pid == 0 || r.pid == options.pid) readings.push_back(std::move(r));
+  for (const std::string& file : files) {
+    try {
+      Reading r = read_statistics(file);
+      r.program = printable(r.program);
+      r.version = printable(r.version);
+      readings.push_back(std::move(r));
+    } catch (const Failure& failure) {
+      if (files.size() == 1) throw;
+      left_out.push_back(failure.what());
+    }
+  }
+  if (!readings.empty()) return readings;
+  throw Failure("none of these {} files has statistics; the first: {}", files.size(),
+                left_out.front());
+}
+
+void report(const Options& options) {
+  const bool alone = options.files.size() == 1 && options.html.empty() && !options.json;
+  if (alone && print_findings(options.files[0])) return;
+  std::vector<std::string> left_out;
+  std::vector<Reading> readings = read_all(options.files, left_out);
+  if (options.pid != 0) {
+    std::erase_if(readings, [&](const Reading& r) { return r.pid != options.pid; });
   }
   if (readings.empty()) throw Failure("none of these files is of process {}", options.pid);
+  for (const std::string& why : left_out) {
+    fputs(fmt::format("pktmalloc: left out: {}\n", why).c_str(), stderr);
+  }
+  bool is_page_alone = false;
   if (!options.html.empty()) {
     OutputFile page(options.html);
     page.write(page_of(series_of(readings)));
-    if (page.is_stdout()) return;
+    is_page_alone = page.is_stdout();
   }
-  fmt::print("{}", table_of(std::move(readings)));
+  if (!is_page_alone) {
+    fmt::print("{}", options.json ? json_of(series_of(std::move(readings)))
+                                  : table_of(std::move(readings)));
+  }
+  if (!left_out.empty()) throw CLI::RuntimeError(1);
 }
 
 }  // namespace
@@ -55,9 +85,12 @@ void add_report(CLI::App& command) {
   CLI::App* const sub =
       command.add_subcommand("report", "Statistics files as tables, and as a page of charts.");
   static Options options;
-  sub->add_option("FILE", options.files, "JSON files of statistics (PKTMALLOC_STATS=FILE.json)")
+  sub->add_option("FILE", options.files,
+                  "JSON files of statistics (PKTMALLOC_STATS=FILE.json); - is stdin")
       ->required();
   sub->add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
+  sub->add_flag("--json", options.json,
+                "print JSON: of each process each file, by place and class");
   sub->add_option("--pid", options.pid, "only the files of this process")
       ->check(NumberRange(1, INT_MAX));
   sub->footer(
@@ -68,6 +101,7 @@ void add_report(CLI::App& command) {
       "  changed from the first to the last.\n"
       "More files of several processes: a row for each process, as it was last,\n"
       "  and their sum; --pid N shows one of them over time.\n"
+      "A file that is none of statistics is left out, with a line and exit status 1.\n"
       "What the checked library told on stderr, kept in a file: with source lines.\n"
       "Heap profiles: pktmalloc report profile FILE is pktmalloc profile FILE;\n"
       "  a file of statistics by the name of profile is ./profile here.\n\n"

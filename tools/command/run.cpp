@@ -9,8 +9,10 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 #include "tools/command/doctor/executable.h"
+#include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/environment.h"
@@ -37,6 +39,9 @@ constexpr Passed kPassed[] = {
      "statistics, profile and sizes also while running, such as 10s"},
     {"--signal", "PKTMALLOC_STATS_SIGNAL",
      "statistics, profile and sizes also at this signal, such as USR2"},
+    {"--rate", "PKTMALLOC_PROFILE_RATE",
+     "heap profile: a sample per so many bytes, such as 64KiB; 1: every allocation"},
+    {"--stacks", "PKTMALLOC_PROFILE_STACKS", "heap profile: unwind or frame_pointers"},
     {"--sample-guard", "PKTMALLOC_SAMPLE_GUARD",
      "guard one object in so many against wrong use, such as 5000"},
     {"--check", "PKTMALLOC_CHECK", "after a heap error: abort or report"},
@@ -58,9 +63,24 @@ constexpr Passed kWritten[] = {
 struct Options {
   std::string library, stats_file, next;
   Environment passed, written;
-  bool stats = false, hardened = false, checked = false, only_this = false, verbose = false,
-       force = false, dry_run = false;
+  bool stats = false, leaks = false, hardened = false, checked = false, only_this = false,
+       verbose = false, force = false, dry_run = false;
 };
+
+constexpr const char* kLeaks = "PKTMALLOC_PROFILE_LEAKS";
+
+// The library speaks of variables where the user wrote options.
+std::string option_of(const std::string& variable) {
+  for (const Passed& p : kPassed) {
+    if (variable == p.variable) return p.option;
+  }
+  for (const Passed& p : kWritten) {
+    if (variable == p.variable) return p.option;
+  }
+  return variable == "PKTMALLOC_STATS"  ? "--stats"
+         : variable == "PKTMALLOC_NEXT" ? "--next"
+                                        : variable;
+}
 
 bool has_any(const Environment& options, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(),
@@ -122,6 +142,7 @@ Environment variables(const Options& options) {
     all["PKTMALLOC_STATS"] = kText;
   }
   for (const auto& [name, file] : options.written) all[name] = written_path(file);
+  if (options.leaks) all[kLeaks] = "1";
   if (options.verbose) all["PKTMALLOC_VERBOSE"] = "1";
   if (options.only_this) all["PKTMALLOC_CHILDREN"] = "0";
   return all;
@@ -136,8 +157,8 @@ void refuse_one_file_for_two(const Environment& all) {
     if (given == all.end() || given->second == kText) continue;
     const auto [other, is_new] = options.emplace(given->second, variable);
     if (!is_new) {
-      throw Failure("run: {} and {} name the same file, {}", other->second, variable,
-                    given->second);
+      throw Failure("run: {} and {} name the same file, {}", option_of(other->second),
+                    option_of(variable), given->second);
     }
   }
 }
@@ -148,8 +169,29 @@ void check_options(const Library& library, Environment all) {
   if (all.contains("PKTMALLOC_STATS") || reports_meanwhile(all)) all["PKTMALLOC_STATS"] = kText;
   for (const Passed& p : kWritten) all.erase(p.variable);
   all.erase("PKTMALLOC_VERBOSE");
+  all.erase(kLeaks);
   const std::string objection = library.objection(all);
-  if (!objection.empty()) throw Failure("run: {}", objection);
+  if (objection.empty()) return;
+  const size_t variable = std::min(objection.find('='), objection.size());
+  throw Failure("run: {}{}", option_of(objection.substr(0, variable)), objection.substr(variable));
+}
+
+// What would do nothing, without a word or with one from the running program only.
+void refuse_without_effect(const Options& options) {
+  if (wanted_kind(options) == LibraryKind::kChecked) {
+    for (const char* variable : {"PKTMALLOC_TRACE", "PKTMALLOC_SIZES"}) {
+      if (!options.written.contains(variable)) continue;
+      throw Failure("run: {} does nothing in the checked library: record in a run without it",
+                    option_of(variable));
+    }
+  }
+  const bool profiles = options.leaks || options.written.contains("PKTMALLOC_PROFILE") ||
+                        getenv("PKTMALLOC_PROFILE") != nullptr || getenv(kLeaks) != nullptr;
+  for (const char* variable : {"PKTMALLOC_PROFILE_RATE", "PKTMALLOC_PROFILE_STACKS"}) {
+    if (profiles || !options.passed.contains(variable)) continue;
+    throw Failure("run: {} is of the heap profile: give --profile FILE or --leaks, too",
+                  option_of(variable));
+  }
 }
 
 // Ours, the next allocator if it is preloaded, then what is there without any of ours.
@@ -192,22 +234,18 @@ void remove_old(const std::string& file) {
   if (known && fs::is_regular_file(fs::symlink_status(file, ignored))) fs::remove(file, ignored);
 }
 
-void refuse_problems(const std::string& command, const Target& target, const Library& library) {
-  const Environment environment = own_environment();
-  for (const Finding& f : examine_executable(target.file, target.file, library, environment)) {
-    if (f.level != Level::kProblem) continue;
-    throw Failure("{} cannot run with the library. {} {} (--force starts it all the same.)",
-                  command, f.says, f.advice);
-  }
+void refuse_obstacle(const std::string& command, const Target& target, const Library& library) {
+  const std::optional<Finding> obstacle = find_obstacle(target.file, library);
+  if (!obstacle) return;
+  throw Failure("{} cannot run with the library. {} {} (--force starts it all the same.)", command,
+                obstacle->says, obstacle->advice);
 }
 
 void print(const Environment& environment, const UserCommand& words) {
   for (const auto& [name, value] : environment) {
     fmt::print("{}={} \\\n", name, shell_word(value));
   }
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_word(word);
-  fmt::print("{}\n", line);
+  fmt::print("{}\n", shell_line(words));
 }
 
 [[noreturn]] void become(const UserCommand& words) {
@@ -224,8 +262,9 @@ void run(const Options& options, UserCommand words) {
   const Library library = library_for(options);
   if (!options.force) {
     refuse_archive(words[0], target, options);
-    refuse_problems(words[0], target, library);
+    refuse_obstacle(words[0], target, library);
   }
+  refuse_without_effect(options);
   Environment environment = variables(options);
   const NextLibrary next = find_next_library(options.next);
   if (!next.variable.empty()) environment["PKTMALLOC_NEXT"] = next.variable;
@@ -266,6 +305,8 @@ void add_run(CLI::App& command, const UserCommand& words) {
            p.option, [&p](const std::string& file) { options.written[p.variable] = file; }, p.help)
         ->type_name("FILE");
   }
+  run->add_flag("--leaks", options.leaks,
+                "heap profile: at exit print to stderr which places still hold the most memory");
   run->add_option("--next", options.next,
                   "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
   run->add_flag("--only-this", options.only_this, "not the programs that it starts");

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "preload/contract/format.h"
 #include "tools/command/failure.h"
@@ -51,11 +52,31 @@ void print_statistics(const Options& options) {
   throw Failure("cannot write: {}", strerror(errno));
 }
 
-void print_processes() {
-  const ProcessTable table = process_table();
+void print_text(const ProcessTable& table) {
   fmt::print("{}\n", kProcessTableHead);
-  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text);
+  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text());
   if (table.rows.empty()) fmt::print("{}\n", kNoProcess);
+}
+
+void print_json(const ProcessTable& table) {
+  using Json = nlohmann::ordered_json;
+  Json processes = Json::array();
+  for (const ProcessRow& row : table.rows) {
+    processes.push_back({{"pid", row.pid},
+                         {"program", row.program},
+                         {"allocated_bytes", row.allocated_bytes},
+                         {"cached_bytes", row.cached_bytes},
+                         {"committed_bytes", row.committed_bytes},
+                         {"rss_bytes", row.rss_bytes},
+                         {"threads_alive", row.threads}});
+  }
+  const Json all = {{"processes", processes}};
+  fmt::print("{}\n", all.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void print_processes(bool json) {
+  const ProcessTable table = process_table();
+  json ? print_json(table) : print_text(table);
   flush_standard_output();
   for (const std::string& refusal : table.refusals) {
     fputs(fmt::format("pktmalloc: {}\n", refusal).c_str(), stderr);
@@ -69,7 +90,8 @@ void add_stat(CLI::App& command) {
       "stat", "Statistics of a running process or of a file, once; without either, of all.");
   static Options options;
   stat->add_option("PID|FILE", options.what, "process id, or a JSON file of statistics");
-  auto* const json = stat->add_flag("--json", options.json, "as the library writes to FILE.json");
+  auto* const json = stat->add_flag("--json", options.json,
+                                    "as the library writes to FILE.json; without PID, the list");
   stat->add_flag("--prom", options.prometheus, "as the library writes to FILE.prom")
       ->excludes(json);
   stat->footer(
@@ -81,10 +103,10 @@ void add_stat(CLI::App& command) {
   stat->callback([] {
     if (!options.what.empty()) {
       print_statistics(options);
-    } else if (options.json || options.prometheus) {
-      throw Failure("stat --json and --prom need a process id or a file");
+    } else if (options.prometheus) {
+      throw Failure("stat --prom needs a process id or a file");
     } else {
-      print_processes();
+      print_processes(options.json);
     }
   });
 }

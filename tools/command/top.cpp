@@ -25,16 +25,16 @@ struct Options {
 };
 
 void print(const LiveTable& table, const std::string& message) {
-  for (const std::string& line : table.totals) fmt::print("{}\n", line);
-  fmt::print("{}\n{}\n", table.head, table.sum);
-  for (const std::string& row : table.rows) fmt::print("{}\n", row);
+  for (const Line& line : table.totals) fmt::print("{}\n", text_of(line));
+  fmt::print("{}\n{}\n", text_of(table.head), text_of(table.sum));
+  for (const Line& row : table.rows) fmt::print("{}\n", text_of(row));
   if (!message.empty()) fmt::print("{}\n", message);
 }
 
 void print_processes() {
   const ProcessTable table = process_table();
   fmt::print("{}\n", kProcessTableHead);
-  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text);
+  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text());
   if (table.rows.empty()) fmt::print("{}\n", kNoProcess);
 }
 
@@ -49,7 +49,7 @@ void print_batch(unsigned readings, std::chrono::duration<double> delay, pid_t p
       if (watch) watch->update();
     }
     if (watch) {
-      print(live_table(*watch, order), watch->message());
+      print(live_table(*watch, order, Screen{}), watch->message());
     } else {
       print_processes();
     }
@@ -62,7 +62,7 @@ void run(const Options& options) {
   const pid_t pid = process_id(options.pid);
   if (pid == 0 && !options.pid.empty()) throw Failure("{} is not a process id", options.pid);
   if (options.sort.size() != 1 || !is_column_key(options.sort[0])) {
-    throw Failure("--sort {} names no column; accepted: c l a f t d s m k p", options.sort);
+    throw Failure("--sort {} names no column; accepted: {}", options.sort, column_keys());
   }
   const Order order{options.sort[0]};
   const std::chrono::duration<double> delay(options.delay_seconds);
@@ -89,10 +89,13 @@ void add_top(CLI::App& command) {
       ->check(NumberRange(1U, 1000000000U));
   top->add_flag("--once", options.once, "print one reading and end; also where is no terminal");
   top->add_option("-s,--sort", options.sort, "key of the column to sort by")->capture_default_str();
+  std::string columns;
+  for (const std::string& line : column_help()) columns += line + "\n";
   top->footer(
-      "Keys: c class, l live, a allocs/s, f frees/s, t threads, d depot, s slabs,\n"
-      "m committed, k slack and p purged sort by that column, r reverses; arrows and Page\n"
-      "Up/Down scroll, Space reads at once, Escape goes back, q quits. Example:\n"
+      "Keys that sort by a column, and what it shows; those after p need a wide terminal:\n" +
+      columns +
+      "r reverses, arrows and Page Up/Down scroll, Space reads at once, Escape goes back,\n"
+      "h or ? helps, q quits. Example:\n"
       "  pktmalloc top $(pidof redis-server)\n"
       "  pktmalloc top -b 60 1234 > minute.txt");
   top->callback([] { run(options); });

@@ -8,13 +8,15 @@ INSTALL_INCLUDE := $(DESTDIR)$(PREFIX)/include
 INSTALL_BIN := $(DESTDIR)$(PREFIX)/bin
 INSTALL_MAN := $(DESTDIR)$(PREFIX)/share/man/man1
 INSTALL_COMPLETION := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+INSTALL_ZSH := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+INSTALL_FISH := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 MAN_PAGES := $(wildcard docs/man/*.1)
 
 .PHONY: install
 install: all  ## install libraries, header, pkg-config file, command, man pages (PREFIX=, DESTDIR=)
 	$(if $(SANITIZER),$(error VARIANT=$(VARIANT) has no library to install; use release or debug))
 	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE) $(INSTALL_BIN) $(INSTALL_MAN) \
-	  $(INSTALL_COMPLETION)
+	  $(INSTALL_COMPLETION) $(INSTALL_ZSH) $(INSTALL_FISH)
 	install -m 755 $(BUILD)/libpktmalloc.so $(INSTALL_LIB)/libpktmalloc.so.$(VERSION)
 	ln -sf libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/$(SONAME)
 	ln -sf $(SONAME) $(INSTALL_LIB)/libpktmalloc.so
@@ -26,6 +28,10 @@ install: all  ## install libraries, header, pkg-config file, command, man pages 
 	install -m 755 $(COMMAND) $(INSTALL_BIN)/pktmalloc
 	install -m 644 $(MAN_PAGES) $(INSTALL_MAN)
 	install -m 644 tools/install/pktmalloc.bash $(INSTALL_COMPLETION)/pktmalloc
+	sed 's|@COMPLETION@|$(INSTALL_COMPLETION:$(DESTDIR)%=%)/pktmalloc|' tools/install/_pktmalloc \
+	  > $(INSTALL_ZSH)/_pktmalloc
+	sed 's|@COMPLETION@|$(INSTALL_COMPLETION:$(DESTDIR)%=%)/pktmalloc|' tools/install/pktmalloc.fish \
+	  > $(INSTALL_FISH)/pktmalloc.fish
 
 .PHONY: uninstall
 uninstall:  ## remove what install put there
@@ -33,4 +39,5 @@ uninstall:  ## remove what install put there
 	  $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/libpktmalloc.a \
 	  $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) \
 	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc $(INSTALL_INCLUDE)/pktmalloc.h \
-	  $(INSTALL_BIN)/pktmalloc $(MAN_PAGES:docs/man/%=$(INSTALL_MAN)/%) $(INSTALL_COMPLETION)/pktmalloc
+	  $(INSTALL_BIN)/pktmalloc $(MAN_PAGES:docs/man/%=$(INSTALL_MAN)/%) \
+	  $(INSTALL_COMPLETION)/pktmalloc $(INSTALL_ZSH)/_pktmalloc $(INSTALL_FISH)/pktmalloc.fish

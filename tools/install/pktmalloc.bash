@@ -32,15 +32,22 @@ _pktmalloc_offer_processes() {
 _pktmalloc_offer_value() {
   case $1 in
     --background) _pktmalloc_offer "$2" -W 'auto 0 1' ;;
+    --stacks) _pktmalloc_offer "$2" -W 'unwind frame_pointers' ;;
+    --speed) _pktmalloc_offer "$2" -W 'full real' ;;
+    --with) # names separated by commas
+      local before=
+      [[ $2 == *,* ]] && before=${2%,*},
+      _pktmalloc_offer "$2" -W "$(printf " $before%s" glibc jemalloc mimalloc tcmalloc pktmalloc)"
+      ;;
     --check) _pktmalloc_offer "$2" -W 'abort report' ;;
     --signal) _pktmalloc_offer "$2" -W 'USR1 USR2 HUP WINCH' ;;
     --next)
       _pktmalloc_offer "$2" -W 'default mimalloc jemalloc tcmalloc'
       _pktmalloc_offer "$2" -f
       ;;
-    -s | --sort) _pktmalloc_offer "$2" -W 'c l a f t d s m k p' ;;
+    -s | --sort) _pktmalloc_offer "$2" -W 'c l a f t d s m k p b u i' ;;
     --pid) _pktmalloc_offer_processes "$2" ;;
-    -n | --rounds | --runs | -d | --delay | -b | --batch | --age | --interval) ;; # numbers
+    -n | --rounds | --runs | --warmup | --rate | --top | --frames | -d | --delay | -b | --batch | --age | --interval) ;; # numbers
     *) _pktmalloc_offer "$2" -f ;;
   esac
 }
@@ -50,7 +57,11 @@ _pktmalloc() {
   local word=${COMP_WORDS[COMP_CWORD]} i=2
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    _pktmalloc_offer "$word" -W "$(_pktmalloc_subcommands "$command") --help --version"
+    _pktmalloc_offer "$word" -W "$(_pktmalloc_subcommands "$command") help --help --version"
+    return
+  fi
+  if [[ $subcommand == help ]]; then
+    ((COMP_CWORD == 2)) && _pktmalloc_offer "$word" -W "$(_pktmalloc_subcommands "$command")"
     return
   fi
   if [[ $subcommand == report && $COMP_CWORD -ge 2 ]]; then # report profile is profile
@@ -112,6 +123,15 @@ _pktmalloc() {
       ;;
     *) _pktmalloc_offer "$word" -f ;;
   esac
+}
+
+# For other shells: what would be offered for a line, a line each.
+_pktmalloc_words() {
+  read -ra COMP_WORDS <<< "$1"
+  [[ $1 == *' ' ]] && COMP_WORDS+=('')
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+  _pktmalloc
+  printf '%s\n' "${COMPREPLY[@]}"
 }
 
 complete -o filenames -F _pktmalloc pktmalloc

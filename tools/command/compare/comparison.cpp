@@ -24,7 +24,7 @@ std::string best_sentence(const Comparison& c, Figure figure) {
   const Contender& best = *ranking.front();
   std::vector<std::string> equals;
   for (const Contender* each : ranking) {
-    if (c.place(*each, figure) == "as best") equals.push_back(each->allocator.name);
+    if (c.place(*each, figure) == kAsBest) equals.push_back(each->allocator.name);
   }
   std::string text = fmt::format("Least {}: ", kFigureNames[figure]);
   if (equals.size() + 1 == ranking.size()) return text + "none is told from the best.";
@@ -35,6 +35,23 @@ std::string best_sentence(const Comparison& c, Figure figure) {
   }
   if (equals.empty()) return text + "; beyond noise.";
   return text + "; not told from " + joined(equals) + ".";
+}
+
+// Why a row may be not told from the best although one above it is.
+std::string spread_sentence(const Comparison& c, Figure figure) {
+  std::string faster;
+  for (const Contender* each : c.ranking(figure)) {
+    const std::string place = c.place(*each, figure);
+    if (place.empty()) {
+      if (faster.empty()) faster = each->allocator.name;
+    } else if (place == kAsBest && !faster.empty()) {
+      return fmt::format(
+          "{}: {} varies so much from run to run that it is not told from the best, though {}, "
+          "with a lower median, is; more rounds (-n) would tell.",
+          kFigureNames[figure], each->allocator.name, faster);
+    }
+  }
+  return "";
 }
 
 std::string output_sentence(const Comparison& c) {
@@ -82,7 +99,13 @@ std::string Comparison::place(const Contender& contender, Figure figure) const {
   const Contender& best = *ranking(figure).front();
   if (!can_tell()) return "";
   if (&best == &contender) return "best";
-  return differ(best.figures[figure], contender.figures[figure]) ? "" : "as best";
+  return differ(best.figures[figure], contender.figures[figure]) ? "" : kAsBest;
+}
+
+std::string Comparison::remark(const Contender& contender, Figure figure) const {
+  const std::string own = place(contender, figure);
+  if (!own.empty() || &contender == &glibc() || !can_tell()) return own;
+  return glibc().has_figures() && !differs_from_glibc(contender, figure) ? "~ " + first_name() : "";
 }
 
 std::string Comparison::first_name() const {
@@ -108,11 +131,16 @@ bool Comparison::can_tell() const {
          });
 }
 
+std::string Comparison::finding(Figure figure) const { return best_sentence(*this, figure); }
+
 std::vector<std::string> Comparison::findings() const {
   std::vector<std::string> all;
   if (can_tell()) {
-    for (unsigned i = 0; i < kFigures; ++i)
-      all.push_back(best_sentence(*this, static_cast<Figure>(i)));
+    for (unsigned i = 0; i < kFigures; ++i) all.push_back(finding(static_cast<Figure>(i)));
+    for (unsigned i = 0; i < kFigures; ++i) {
+      const std::string spread = spread_sentence(*this, static_cast<Figure>(i));
+      if (!spread.empty()) all.push_back(spread);
+    }
   } else if (ranking(kTime).size() > 1) {
     all.push_back(fmt::format("Fewer than {} runs each: too few to tell a difference from noise.",
                               kFewestRuns));
@@ -122,7 +150,10 @@ std::vector<std::string> Comparison::findings() const {
     all.push_back(
         fmt::format("{} failed: {}; its figures are left out.", each.allocator.name, each.failure));
   }
-  const std::string outputs = output_sentence(*this);
+  if (is_service) {
+    all.push_back("Time is that of the load; CPU, peak RSS and page faults are the server's.");
+  }
+  const std::string outputs = is_service ? "" : output_sentence(*this);
   if (!outputs.empty()) all.push_back(outputs);
   if (!behind.empty()) all.push_back("In every run LD_PRELOAD names also: " + behind + ".");
   return all;

@@ -26,6 +26,8 @@ inline constexpr const char* kFigureMeanings[kFigures] = {
 
 std::string figure_text(Figure figure, double value);
 
+inline constexpr const char* kAsBest = "~ best";
+
 struct Contender {
   Allocator allocator;
   std::string classes;                    // PKTMALLOC_CLASSES; "": as it is
@@ -39,6 +41,7 @@ struct Contender {
 struct Comparison {
   std::vector<std::string> words;  // of the command
   int rounds = 0;                  // that were asked for
+  bool is_service = false;         // the time is of the load, the rest of the server
   bool interrupted = false;
   std::string behind;                 // what LD_PRELOAD named before, and names in every run
   std::vector<Contender> contenders;  // the command as it is, mostly glibc, is the first
@@ -47,8 +50,10 @@ struct Comparison {
   bool any_failed() const;
   // Those that have figures, the best first.
   std::vector<const Contender*> ranking(Figure figure) const;
-  // "best", or "as best" of one that is not told from it; "" of others, and of too few runs.
+  // "best", or kAsBest of one that is not told from it; "" of others, and of too few runs.
   std::string place(const Contender& contender, Figure figure) const;
+  // The same, or "~ glibc" of one that is not told from glibc.
+  std::string remark(const Contender& contender, Figure figure) const;
   // Of glibc, or of what serves the command in its place ("linked jemalloc"): its first word.
   std::string first_name() const;
   // To glibc's; 0 when glibc has none, or nothing.
@@ -57,11 +62,19 @@ struct Comparison {
 
   // Are there as many runs as a difference needs?
   bool can_tell() const;
+  // Who has the least of the figure.
+  std::string finding(Figure figure) const;
   // What was found, a sentence each: who is best, what failed, outputs that are not the same.
   std::vector<std::string> findings() const;
 };
 
 std::string table_of(const Comparison& comparison);
+// Of one figure, in 80 columns; and what "~" in it means, where it is there.
+std::string table_of(const Comparison& comparison, Figure figure);
+std::string legend_of(const std::string& tables);
+std::string markdown_of(const Comparison& comparison);
+// A row an allocator and figure, in milliseconds, bytes and numbers.
+std::string csv_of(const Comparison& comparison);
 std::string json_of(const Comparison& comparison);
 std::string page_of(const Comparison& comparison);
 

@@ -28,10 +28,10 @@ void chart(Page& page, const Comparison& c, Figure figure) {
     const std::string& name = each->allocator.name;
     const double ratio = c.ratio(*each, figure);
     Bar bar{name, {}, figure_text(figure, s.median()), s.values(), {}, name == kOwn};
-    bar.parts.push_back(
-        {role_of(name), s.median(),
-         fmt::format("{}: median {}, from {} to {}", name, bar.text, figure_text(figure, s.least()),
-                     figure_text(figure, s.most()))});
+    bar.parts.push_back({role_of(name), s.median(),
+                         fmt::format("{}: median {}, mean {}, from {} to {}", name, bar.text,
+                                     figure_text(figure, s.mean()), figure_text(figure, s.least()),
+                                     figure_text(figure, s.most()))});
     if (ratio > 0 && each != &c.glibc()) bar.text += fmt::format(", \u00d7 {:.2f}", ratio);
     const std::string place = c.place(*each, figure);
     if (!place.empty()) bar.text += ", " + place;
@@ -54,31 +54,32 @@ void table(Page& page, const Comparison& c, Figure figure) {
     const Samples& s = each->figures[figure];
     const double ratio = c.ratio(*each, figure);
     rows.push_back({each->allocator.name, figure_text(figure, s.median()),
+                    figure_text(figure, s.mean()),
+                    s.values().size() < 2 ? "-" : figure_text(figure, s.interval()),
                     figure_text(figure, s.least()), figure_text(figure, s.most()),
                     ratio > 0 ? fmt::format("{:.2f}", ratio) : "-", remark(c, *each, figure),
                     c.place(*each, figure)});
   }
-  page.table({kFigureNames[figure], "median", "least", "most", "/ " + c.first_name(),
-              "from " + c.first_name(), ""},
+  page.table({kFigureNames[figure], "median", "mean", "\u00b1 95 %", "least", "most",
+              "/ " + c.first_name(), "from " + c.first_name(), ""},
              rows, kOwn);
 }
 
 }  // namespace
 
 std::string page_of(const Comparison& c) {
-  std::string line;
-  for (const std::string& word : c.words) line += (line.empty() ? "" : " ") + shell_word(word);
-  Page page(line, fmt::format("{} runs under each allocator, in turn, the order shuffled in every "
-                              "round.{}",
-                              c.rounds, c.interrupted ? " Interrupted: these are fewer." : ""));
+  Page page(shell_line(c.words),
+            fmt::format("{} runs under each allocator, in turn, the order shuffled in every "
+                        "round.{}",
+                        c.rounds, c.interrupted ? " Interrupted: these are fewer." : ""));
   page.list(c.findings());
   if (!c.ranking(kTime).empty()) {
     page.section(
         "Figures",
         "Less is better in all. A bar is the median, every dot is a run; \u00d7 is the ratio to " +
             c.glibc().allocator.name +
-            ". Best has the least median; as best is what the rank sum test, at 1 in 100, "
-            "does not tell from it.");
+            ". Best has the least median; ~ best is what the rank sum test, at 1 in 100, "
+            "does not tell from it, for their runs mix.");
     page.begin_figures();
     for (unsigned i = 0; i < kFigures; ++i) chart(page, c, static_cast<Figure>(i));
     page.end_figures();

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 namespace pktmalloc {
 namespace {
@@ -47,6 +49,16 @@ double normal(size_t m, size_t n, size_t u) {
   return std::erfc((pairs / 2 - static_cast<double>(u) - 0.5) / deviation / std::sqrt(2.0)) / 2;
 }
 
+// The 97.5th percentile of Student's distribution.
+double student(size_t freedom) {
+  constexpr double kSmall[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                               2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                               2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                               2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
+  if (freedom <= std::size(kSmall)) return kSmall[freedom - 1];
+  return 1.96 + 2.4 / static_cast<double>(freedom);  // off by less than a thousandth
+}
+
 }  // namespace
 
 Samples::Samples(std::vector<double> values) : values_(std::move(values)) {
@@ -56,6 +68,19 @@ Samples::Samples(std::vector<double> values) : values_(std::move(values)) {
 double Samples::median() const {
   const size_t half = values_.size() / 2;
   return values_.size() % 2 == 1 ? values_[half] : (values_[half - 1] + values_[half]) / 2;
+}
+
+double Samples::mean() const {
+  return std::accumulate(values_.begin(), values_.end(), 0.0) / static_cast<double>(values_.size());
+}
+
+double Samples::interval() const {
+  if (values_.size() < 2) return 0;
+  const auto count = static_cast<double>(values_.size());
+  const double middle = mean();
+  double squares = 0;
+  for (const double value : values_) squares += (value - middle) * (value - middle);
+  return student(values_.size() - 1) * std::sqrt(squares / (count - 1) / count);
 }
 
 bool differ(const Samples& a, const Samples& b) {

@@ -15,6 +15,9 @@ class Samples {
 
   bool empty() const { return values_.empty(); }
   double median() const;
+  double mean() const;
+  // The mean lies within so much in 95 of 100 cases, by Student's t; 0 of a single value.
+  double interval() const;
   double least() const { return values_.front(); }
   double most() const { return values_.back(); }
   const std::vector<double>& values() const { return values_; }  // ascending

@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -87,17 +88,30 @@ std::optional<Finding> other_loader(const ElfFile& elf) {
 std::optional<Finding> privilege(const std::string& file) {
   struct stat status {};
   struct statvfs mount {};
-  if (stat(file.c_str(), &status) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return {};
+  if (stat(file.c_str(), &status) != 0) return {};
   if (statvfs(file.c_str(), &mount) == 0 && (mount.f_flag & ST_NOSUID) != 0) return {};
   const char* what = nullptr;
-  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != getuid()) what = "is setuid";
-  if ((status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && status.st_gid != getgid()) {
-    what = "is setgid";
+  bool gains = false;  // this user, from here
+  if ((status.st_mode & S_ISUID) != 0) {
+    what = "is setuid";
+    gains |= status.st_uid != getuid();
   }
-  if (getuid() != 0 && getxattr(file.c_str(), "security.capability", nullptr, 0) > 0) {
+  if ((status.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP)) {
+    what = "is setgid";
+    gains |= status.st_gid != getgid();
+  }
+  if (getxattr(file.c_str(), "security.capability", nullptr, 0) > 0) {
     what = "has file capabilities";
+    gains |= getuid() != 0;
   }
   if (what == nullptr) return {};
+  if (!gains || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) {
+    return Finding{Level::kWarning, "privilege",
+                   fmt::format("It {}: started from here it gains nothing and a preload reaches "
+                               "it, but started by other users it ignores LD_PRELOAD.",
+                               what),
+                   kLink};
+  }
   return Finding{Level::kProblem, "privilege",
                  fmt::format("It {}: the loader ignores LD_PRELOAD in programs that gain "
                              "privileges.",
@@ -147,7 +161,10 @@ Findings examine_executable(const std::string& file, const std::string& name,
   for (const auto& finding : {other_loader(elf), privilege(file), sanitizer(elf)}) {
     if (finding) all.push_back(*finding);
   }
-  if (all.empty()) {
+  const bool is_reached = std::none_of(all.begin(), all.end(), [](const Finding& f) {
+    return f.topic != "privilege" || f.level == Level::kProblem;
+  });
+  if (is_reached) {
     all.push_back({Level::kOk, "program",
                    fmt::format("It is a dynamic program for {} and glibc: a preload reaches it.",
                                machine_name(elf.machine())),

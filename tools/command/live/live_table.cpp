@@ -1,64 +1,65 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/live/live_table.h"
 
-#include <time.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
-#include "preload/contract/bytes.h"
-#include "tools/command/system/library.h"
-#include "tools/command/text/printable.h"
+#include "tools/command/live/live_totals.h"
 
 namespace pktmalloc {
 namespace {
 
 // A class, or all of them, with rates; negative: not known.
 struct Row {
-  ClassStatistics now;
-  double allocs_rate, frees_rate;
-  uint64_t slack_bytes;  // committed and not live
+  ClassStatistics now{};
+  double allocs_rate = -1, frees_rate = -1, trips_rate = -1;
+  uint64_t live_bytes = 0;
+  uint64_t slack_bytes = 0;  // committed and not live
+  uint64_t cached_bytes = 0;
+  std::vector<double> committed_then;
 };
-
-// At most six characters: 999B, 22.1M.
-std::string bytes(double n) {
-  const char* unit = "BKMGTPE";
-  for (; n >= 1023.5 && unit[1] != '\0'; ++unit) n /= 1024;
-  return fmt::format("{:.{}f}{}", n, n < 99.95 && *unit != 'B' ? 1 : 0, *unit);
-}
-
-// At most six characters: 99999, 123k, 12.3M.
-std::string count(double n) {
-  if (n < 0) return "-";
-  if (n < 99999.5) return fmt::format("{:.0f}", n);
-  const char* unit = "kMGTPE";
-  for (n /= 1000; n >= 999.5 && unit[1] != '\0'; ++unit) n /= 1000;
-  return fmt::format("{:.{}f}{}", n, n < 99.95 ? 1 : 0, *unit);
-}
 
 std::string exact(double n) { return fmt::format("{:.0f}", n); }
+std::string percent(double n) { return fmt::format("{:.1f}", n); }
 
 struct Column {
-  char key;
+  char key;  // a letter of the title
   const char* title;
   int width;
+  int rank;  // the highest is the first to go where there is no room
   std::string (*text)(double);
   double (*value)(const Row&);
+  const char* help;
 };
 
-#define OF_NOW(field) [](const Row& row) { return static_cast<double>(row.now.field); }
+#define OF_ROW(expression) [](const Row& row) { return static_cast<double>(row.expression); }
 constexpr Column kColumns[] = {
-    {'c', "class", 7, exact, OF_NOW(object_bytes)},
-    {'l', "live", 7, count, OF_NOW(live)},
-    {'a', "allocs/s", 9, count, [](const Row& row) { return row.allocs_rate; }},
-    {'f', "frees/s", 9, count, [](const Row& row) { return row.frees_rate; }},
-    {'t', "threads", 8, count, OF_NOW(cached_threads)},
-    {'d', "depot", 7, count, OF_NOW(cached_depot)},
-    {'s', "slabs", 7, count, OF_NOW(cached_slabs)},
-    {'m', "committed", 10, bytes, OF_NOW(committed_bytes)},
-    {'k', "slack", 7, bytes, [](const Row& row) { return static_cast<double>(row.slack_bytes); }},
-    {'p', "purged", 7, bytes, OF_NOW(purged_bytes)},
+    {'c', "class", 7, 0, exact, OF_ROW(now.object_bytes), "bytes of an object"},
+    {'l', "live", 7, 2, count, OF_ROW(now.live), "objects in the program's hands"},
+    {'a', "allocs/s", 9, 3, count, OF_ROW(allocs_rate), "objects handed out, a second"},
+    {'f', "frees/s", 9, 5, count, OF_ROW(frees_rate), "objects taken back, a second"},
+    {'t', "threads", 8, 7, count, OF_ROW(now.cached_threads), "free objects in threads"},
+    {'d', "depot", 7, 8, count, OF_ROW(now.cached_depot), "free objects in the depot"},
+    {'s', "slabs", 7, 9, count, OF_ROW(now.cached_slabs), "free objects in slabs"},
+    {'m', "committed", 10, 1, bytes, OF_ROW(now.committed_bytes), "bytes of memory behind it"},
+    {'k', "slack", 7, 4, bytes, OF_ROW(slack_bytes), "of these, not in live objects"},
+    {'p', "purged", 7, 6, bytes, OF_ROW(now.purged_bytes), "bytes given back, since start"},
+    {'b', "bytes", 8, 10, bytes, OF_ROW(live_bytes), "bytes of live objects"},
+    {'u', "used %", 8, 11, percent,
+     [](const Row& row) {
+       const auto committed = static_cast<double>(row.now.committed_bytes);
+       return committed > 0 ? 100 * static_cast<double>(row.live_bytes) / committed : 0;
+     },
+     "their share of what is committed"},
+    {'i', "trips/s", 9, 12, count, OF_ROW(trips_rate), "visits to depot and slabs, a second"},
 };
-#undef OF_NOW
+#undef OF_ROW
+
+// What a wide screen has behind them.
+constexpr size_t kBarLeast = 20;
+constexpr size_t kHistory = 24;
+constexpr size_t kGap = 2;
 
 const Column* column(char key) {
   const auto found = std::find_if(std::begin(kColumns), std::end(kColumns),
@@ -66,35 +67,56 @@ const Column* column(char key) {
   return found != std::end(kColumns) ? found : nullptr;
 }
 
-// A second, from the sample before; counters that fell were in the middle of a change.
-double rate(uint64_t now, uint64_t before, double seconds) {
-  return now > before ? static_cast<double>(now - before) / seconds : 0;
+// Those there is room for, in their order; the one sorted by is always there.
+std::vector<const Column*> columns_in(size_t room, char sorted_by) {
+  std::vector<const Column*> all;
+  for (const Column& c : kColumns) all.push_back(&c);
+  const auto width = [&] {
+    size_t sum = 0;
+    for (const Column* c : all) sum += static_cast<size_t>(c->width);
+    return sum;
+  };
+  while (all.size() > 1 && width() > room) {
+    all.erase(std::max_element(all.begin(), all.end(), [&](const Column* a, const Column* b) {
+      const auto rank = [&](const Column* c) { return c->key == sorted_by ? -1 : c->rank; };
+      return rank(a) < rank(b);
+    }));
+  }
+  return all;
 }
 
-double seconds_between(const Watch& watch) {
-  return std::chrono::duration<double>(watch.now().at - watch.before()->at).count();
+uint64_t trips(const ClassStatistics& c) {
+  return c.depot_takes + c.depot_gives + c.fills + c.drains;
 }
 
 std::vector<Row> rows_of(const Watch& watch) {
   const HeapStatistics& now = watch.now().reading.snapshot.heap;
   std::vector<Row> rows;
   for (unsigned i = 0; i < now.classes; ++i) {
-    const uint64_t live_bytes = now.of[i].live * now.of[i].object_bytes;
-    const uint64_t committed = now.of[i].committed_bytes;
-    Row row{now.of[i], -1, -1, committed > live_bytes ? committed - live_bytes : 0};
-    if (row.now.allocs == 0 && row.now.fills == 0) continue;
+    if (now.of[i].allocs == 0 && now.of[i].fills == 0) continue;
+    Row row;
+    row.now = now.of[i];
+    row.live_bytes = row.now.live * row.now.object_bytes;
+    const uint64_t committed = row.now.committed_bytes;
+    row.slack_bytes = committed > row.live_bytes ? committed - row.live_bytes : 0;
+    row.cached_bytes = (row.now.cached_threads + row.now.cached_depot + row.now.cached_slabs) *
+                       row.now.object_bytes;
     if (watch.before() != nullptr) {
       const ClassStatistics& before = watch.before()->reading.snapshot.heap.of[i];
-      row.allocs_rate = rate(row.now.allocs, before.allocs, seconds_between(watch));
-      row.frees_rate = rate(row.now.frees, before.frees, seconds_between(watch));
+      row.allocs_rate = rate(row.now.allocs, before.allocs, watch);
+      row.frees_rate = rate(row.now.frees, before.frees, watch);
+      row.trips_rate = rate(trips(row.now), trips(before), watch);
     }
-    rows.push_back(row);
+    for (const Moment& m : watch.history())
+      row.committed_then.push_back(m.class_committed_bytes[i]);
+    rows.push_back(std::move(row));
   }
   return rows;
 }
 
-Row sum_of(const std::vector<Row>& rows, bool with_rates) {
-  Row sum{{}, with_rates ? 0.0 : -1.0, with_rates ? 0.0 : -1.0, 0};
+Row sum_of(const std::vector<Row>& rows, const Watch& watch) {
+  Row sum;
+  if (watch.before() != nullptr) sum.allocs_rate = sum.frees_rate = sum.trips_rate = 0;
   for (const Row& row : rows) {
     sum.now.live += row.now.live;
     sum.now.cached_threads += row.now.cached_threads;
@@ -102,90 +124,117 @@ Row sum_of(const std::vector<Row>& rows, bool with_rates) {
     sum.now.cached_slabs += row.now.cached_slabs;
     sum.now.committed_bytes += row.now.committed_bytes;
     sum.now.purged_bytes += row.now.purged_bytes;
+    sum.live_bytes += row.live_bytes;
     sum.slack_bytes += row.slack_bytes;
-    if (!with_rates) continue;
+    sum.cached_bytes += row.cached_bytes;
+    if (watch.before() == nullptr) continue;
     sum.allocs_rate += row.allocs_rate;
     sum.frees_rate += row.frees_rate;
+    sum.trips_rate += row.trips_rate;
   }
+  for (const Moment& m : watch.history()) sum.committed_then.push_back(m.committed_bytes);
   return sum;
 }
 
-std::string line(const Row& row) {
-  std::string text;
-  for (const Column& c : kColumns) text += fmt::format("{:>{}}", c.text(c.value(row)), c.width);
-  return text;
-}
+// The columns of this screen, and how wide the bar behind them is; 0: there is none.
+struct Layout {
+  std::vector<const Column*> columns;
+  size_t bar = 0;
+  double most_committed = 0;  // what fills the bar
+  bool blocks;
+  char sorted_by;
+};
 
-std::string passed_on(const Watch& watch) {
-  const Snapshot& now = watch.now().reading.snapshot;
-  std::string text =
-      fmt::format("passed on  {:<11}", count(static_cast<double>(now.process.passed)));
-  if (watch.before() != nullptr) {
-    const uint64_t before = watch.before()->reading.snapshot.process.passed;
-    text += fmt::format("{}/s", count(rate(now.process.passed, before, seconds_between(watch))));
+Layout layout_for(const Screen& screen, char sorted_by, const std::vector<Row>& rows) {
+  Layout layout{columns_in(screen.columns, sorted_by), 0, 0, screen.blocks, sorted_by};
+  size_t taken = 2 * kGap + kHistory;
+  for (const Column* c : layout.columns) taken += static_cast<size_t>(c->width);
+  if (screen.columns >= taken + kBarLeast) layout.bar = screen.columns - taken;
+  for (const Row& row : rows) {
+    layout.most_committed =
+        std::max(layout.most_committed, static_cast<double>(row.now.committed_bytes));
   }
-  const char* separator = watch.before() != nullptr ? ": " : "";
-  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
-    uint64_t sum = 0;
-    for (const uint64_t n : now.passed[reason]) sum += n;
-    if (sum == 0) continue;
-    text += fmt::format("{}{} {}", separator, kPassReasonNames[reason],
-                        count(static_cast<double>(sum)));
-    separator = ", ";
+  return layout;
+}
+
+// The key of each column is underlined in its title.
+Line head_of(const Layout& layout) {
+  Line line;
+  for (const Column* c : layout.columns) {
+    const std::string text = fmt::format("{:>{}}", c->title, c->width);
+    const size_t at = text.find(c->key);
+    line.push_back({text.substr(0, at), Look::kReversed});
+    line.push_back({text.substr(at, 1), Look::kKey});
+    line.push_back({text.substr(at + 1), Look::kReversed});
   }
-  return text;
+  if (layout.bar > 0) {
+    line.push_back({fmt::format("  {:<{}}  {:<{}}", "live, cached and free memory", layout.bar,
+                                "committed until now", kHistory),
+                    Look::kReversed});
+  }
+  return line;
 }
 
-std::string title(const Watch& watch) {
-  const Reading& r = watch.now().reading;
-  const time_t when = static_cast<time_t>(r.time);
-  struct tm local {};
-  localtime_r(&when, &local);
-  char clock[16];
-  strftime(clock, sizeof clock, "%H:%M:%S", &local);
-  const std::string text = fmt::format("{:.24}, process {}: pktmalloc {}{}", printable(r.program),
-                                       r.pid, r.version, remark(watch.now().library));
-  return fmt::format("{:<70.70} {:>8}", text, clock);
-}
-
-std::vector<std::string> totals_of(const Watch& watch) {
-  const ProcessStatistics& p = watch.now().reading.snapshot.process;
-  const auto text = [](uint64_t n) { return std::string(Bytes(n).text); };
-  return {
-      title(watch),
-      fmt::format("allocated  {:<10} in live objects; threads: {} alive, {} seen; {} forks",
-                  text(p.allocated_bytes), p.threads_alive, p.threads_seen, p.forks),
-      fmt::format("cached     {:<10} in threads, {} in the depot, {} in slabs",
-                  text(p.cached_threads_bytes), text(p.cached_depot_bytes),
-                  text(p.cached_slabs_bytes)),
-      fmt::format("committed  {:<10} = active {} + free {}; RSS {}", text(p.committed_bytes),
-                  text(p.active_bytes), text(p.free_bytes), text(watch.now().rss_bytes)),
-      fmt::format("purged     {:<10} so far, {} waiting to go; metadata {}", text(p.purged_bytes),
-                  text(p.waiting_bytes), text(p.metadata_bytes)),
-      passed_on(watch),
-  };
+Line line_of(const Row& row, const Layout& layout, bool is_sum) {
+  Line line;
+  for (const Column* c : layout.columns) {
+    const double value = c->value(row);
+    const bool is_name = is_sum && c->key == 'c';
+    const Look look = is_sum || c->key == layout.sorted_by ? Look::kBold
+                      : value <= 0                         ? Look::kDim
+                                                           : Look::kPlain;
+    line.push_back({fmt::format("{:>{}}", is_name ? "all" : c->text(value), c->width), look});
+  }
+  if (layout.bar == 0) return line;
+  const auto live = static_cast<double>(row.live_bytes);
+  const auto cached = static_cast<double>(row.cached_bytes);
+  const auto committed = static_cast<double>(row.now.committed_bytes);
+  line.push_back({std::string(kGap, ' ')});
+  for (Span& span :
+       memory_bar(live, cached, std::max(committed - live - cached, 0.0),
+                  is_sum ? committed : layout.most_committed, layout.bar, layout.blocks)) {
+    line.push_back(std::move(span));
+  }
+  line.push_back({std::string(kGap, ' ')});
+  line.push_back({sparkline(row.committed_then, kHistory, layout.blocks), Look::kLive});
+  return line;
 }
 
 }  // namespace
+
+std::string column_keys() {
+  std::string keys;
+  for (const Column& c : kColumns) keys += (keys.empty() ? "" : " ") + std::string(1, c.key);
+  return keys;
+}
 
 bool is_column_key(char key) { return column(key) != nullptr; }
 
 std::string column_title(char key) { return column(key)->title; }
 
-LiveTable live_table(const Watch& watch, Order order) {
+std::vector<std::string> column_help() {
+  std::vector<std::string> lines;
+  for (const Column& c : kColumns) {
+    lines.push_back(fmt::format("  {}  {:<10} {}", c.key, c.title, c.help));
+  }
+  return lines;
+}
+
+LiveTable live_table(const Watch& watch, Order order, const Screen& screen) {
   LiveTable table;
-  table.totals = totals_of(watch);
-  for (const Column& c : kColumns) table.head += fmt::format("{:>{}}", c.title, c.width);
+  table.totals = live_totals(watch, screen);
+  table.graphs = live_graphs(watch, screen);
   std::vector<Row> rows = rows_of(watch);
-  table.sum = line(sum_of(rows, watch.before() != nullptr));
-  table.sum.replace(0, 7, "    all");
+  const Layout layout = layout_for(screen, order.key, rows);
+  table.head = head_of(layout);
+  table.sum = line_of(sum_of(rows, watch), layout, true);
   const Column& by = *column(order.key);
   // The largest first, but classes ascending.
   const bool ascending = (order.key == 'c') != order.reversed;
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     return ascending ? by.value(a) < by.value(b) : by.value(a) > by.value(b);
   });
-  for (const Row& row : rows) table.rows.push_back(line(row));
+  for (const Row& row : rows) table.rows.push_back(line_of(row, layout, false));
   return table;
 }
 

@@ -14,19 +14,22 @@ const char* const kProcessTableHead =
     "    PID PROGRAM             ALLOCATED     CACHED  COMMITTED        RSS  THREADS";
 const char* const kNoProcess = "no process of this user uses pktmalloc";
 
+std::string ProcessRow::text() const {
+  const auto bytes = [](uint64_t n) { return std::string(Bytes(n).text); };
+  return fmt::format("{:7} {:18.18} {:>10} {:>10} {:>10} {:>10} {:8}", pid, printable(program),
+                     bytes(allocated_bytes), bytes(cached_bytes), bytes(committed_bytes),
+                     bytes(rss_bytes), threads);
+}
+
 ProcessTable process_table() {
   ProcessTable table;
   for (const auto& process : live_processes(table.refusals)) {
     try {
       const Reading reading = process->read();
       const ProcessStatistics& p = reading.snapshot.process;
-      const auto bytes = [](uint64_t n) { return std::string(Bytes(n).text); };
-      table.rows.push_back(
-          {process->pid(),
-           fmt::format("{:7} {:18.18} {:>10} {:>10} {:>10} {:>10} {:8}", process->pid(),
-                       printable(reading.program), bytes(p.allocated_bytes),
-                       bytes(p.cached_threads_bytes + p.cached_depot_bytes + p.cached_slabs_bytes),
-                       bytes(p.committed_bytes), bytes(process->rss_bytes()), p.threads_alive)});
+      table.rows.push_back({process->pid(), reading.program, p.allocated_bytes,
+                            p.cached_threads_bytes + p.cached_depot_bytes + p.cached_slabs_bytes,
+                            p.committed_bytes, process->rss_bytes(), p.threads_alive});
     } catch (const Failure&) {
       // It ended since it was found.
     }

@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,10 @@ namespace pktmalloc {
 
 struct ProcessRow {
   pid_t pid;
-  std::string text;
+  std::string program;
+  uint64_t allocated_bytes, cached_bytes, committed_bytes, rss_bytes, threads;
+
+  std::string text() const;
 };
 
 struct ProcessTable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/live/terminal.h"
 
+#include <langinfo.h>
 #include <ncurses.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +24,41 @@ sigset_t ending_signals() {
   return signals;
 }
 
+// A colour that is not there is none.
+attr_t attributes_of(Look look) {
+  switch (look) {
+    case Look::kBold:
+      return A_BOLD;
+    case Look::kDim:
+      return A_DIM;
+    case Look::kReversed:
+      return A_REVERSE;
+    case Look::kKey:
+      return A_REVERSE | A_UNDERLINE;
+    case Look::kLive:
+      return static_cast<attr_t>(COLOR_PAIR(COLOR_GREEN));
+    case Look::kCached:
+      return static_cast<attr_t>(COLOR_PAIR(COLOR_YELLOW));
+    case Look::kFree:
+      return static_cast<attr_t>(COLOR_PAIR(COLOR_BLUE));
+    case Look::kPlain:
+      break;
+  }
+  return A_NORMAL;
+}
+
+// How many bytes the first `columns` characters of the text take, and how many these are.
+std::pair<int, int> within(const std::string& text, int columns) {
+  int characters = 0;
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(text[at]) & 0xc0) != 0x80;
+    if (begins && characters == columns) break;
+    characters += begins;
+  }
+  return {static_cast<int>(at), characters};
+}
+
 int milliseconds_until(std::chrono::steady_clock::time_point until) {
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
@@ -36,6 +72,7 @@ Terminal::Terminal() {
   screen_ = newterm(nullptr, stdout, stdin);
   const char* const term = getenv("TERM");
   const std::string name = term != nullptr ? term : "";
+  blocks_ = std::string(nl_langinfo(CODESET)) == "UTF-8";
   if (screen_ == nullptr) {
     throw Failure("the terminal \"{}\" is not known; top --once prints without one", name);
   }
@@ -56,6 +93,11 @@ Terminal::Terminal() {
   nodelay(stdscr, TRUE);
   set_escdelay(25);
   curs_set(0);
+  if (!has_colors() || getenv("NO_COLOR") != nullptr) return;
+  start_color();
+  use_default_colors();
+  for (const short colour : {short{COLOR_GREEN}, short{COLOR_YELLOW}, short{COLOR_BLUE}})
+    init_pair(colour, colour, -1);
 }
 
 Terminal::~Terminal() {
@@ -72,16 +114,22 @@ Terminal::~Terminal() {
 
 size_t Terminal::rows() const { return static_cast<size_t>(std::max(LINES, 0)); }
 
+Screen Terminal::screen() const { return {static_cast<size_t>(std::max(COLS, 0)), blocks_}; }
+
 void Terminal::show(const std::vector<Line>& lines) {
   erase();
   for (size_t row = 0; row < std::min(lines.size(), rows()); ++row) {
-    const Line& line = lines[row];
-    const attr_t look = line.look == Line::kBold       ? A_BOLD
-                        : line.look == Line::kReversed ? A_REVERSE
-                                                       : A_NORMAL;
-    attrset(static_cast<int>(look));
-    mvaddnstr(static_cast<int>(row), 0, line.text.c_str(), COLS);
-    if (line.look == Line::kReversed) mvchgat(static_cast<int>(row), 0, -1, look, 0, nullptr);
+    int left = COLS;
+    move(static_cast<int>(row), 0);
+    for (const Span& span : lines[row]) {
+      const auto [size, characters] = within(span.text, left);
+      attrset(static_cast<int>(attributes_of(span.look)));
+      addnstr(span.text.c_str(), size);
+      left -= characters;
+    }
+    if (left > 0 && !lines[row].empty() && lines[row].back().look == Look::kReversed) {
+      addnstr(std::string(static_cast<size_t>(left), ' ').c_str(), left);
+    }
   }
   attrset(A_NORMAL);
   refresh();

@@ -4,16 +4,11 @@
 #pragma once
 
 #include <chrono>
-#include <string>
 #include <vector>
 
-namespace pktmalloc {
+#include "tools/command/live/line.h"
 
-struct Line {
-  enum Look { kPlain, kBold, kReversed };
-  std::string text;
-  Look look = kPlain;
-};
+namespace pktmalloc {
 
 class Terminal {
  public:
@@ -24,7 +19,9 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   size_t rows() const;
-  // From the top; what does not fit is cut.
+  Screen screen() const;
+  // From the top; what does not fit is cut. In colours, where the terminal has them and nobody
+  // asked for none (NO_COLOR).
   void show(const std::vector<Line>& lines);
 
   static constexpr int kNothing = -1;
@@ -35,6 +32,7 @@ class Terminal {
  private:
   void* screen_;
   int signals_;
+  bool blocks_ = false;
   int signal_ = 0;  // that came
 };
 

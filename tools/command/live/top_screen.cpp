@@ -32,7 +32,9 @@ void TopScreen::run(pid_t pid) {
   terminal_.emplace();
   auto next = std::chrono::steady_clock::now() + delay_;
   for (;;) {
-    if (watch_) {
+    if (helps_) {
+      show_help();
+    } else if (watch_) {
       show_watch();
     } else {
       show_processes();
@@ -56,6 +58,9 @@ void TopScreen::refresh() {
 }
 
 bool TopScreen::obey(int key) {
+  const bool help_ends = helps_;
+  helps_ = !helps_ && (key == 'h' || key == '?');
+  if (helps_ || help_ends) return true;
   if (key == 'q' || key == 'Q') return false;
   message_.clear();
   if (watch_) {
@@ -150,48 +155,66 @@ void TopScreen::scroll_to(size_t rows, size_t room, size_t kept) {
 }
 
 void TopScreen::show_processes() {
-  std::vector<Line> lines = {{"pktmalloc top: the processes that use pktmalloc", Line::kBold},
-                             {kProcessTableHead, Line::kReversed}};
+  std::vector<Line> lines = {
+      {{fitting("pktmalloc top: the processes that use pktmalloc", terminal_->screen().columns),
+        Look::kBold}},
+      {{kProcessTableHead, Look::kReversed}}};
   const size_t height = terminal_->rows();
   const size_t room = height > 4 ? height - 4 : 1;
   const size_t chosen = chosen_row(processes_, chosen_);
   scroll_to(processes_.rows.size(), room, chosen);
   for (size_t row = first_; row < std::min(first_ + room, processes_.rows.size()); ++row) {
-    lines.push_back({(row == chosen ? ">" : " ") + processes_.rows[row].text.substr(1),
-                     row == chosen ? Line::kBold : Line::kPlain});
+    lines.push_back({{(row == chosen ? ">" : " ") + processes_.rows[row].text().substr(1),
+                      row == chosen ? Look::kBold : Look::kPlain}});
   }
   if (processes_.rows.empty()) {
-    lines.push_back({"none yet; start one with: pktmalloc run COMMAND"});
+    lines.push_back({{"none yet; start one with: pktmalloc run COMMAND"}});
   }
   lines.resize(std::max(lines.size(), height - std::min<size_t>(height, 2)));
   const bool refused = message_.empty() && !processes_.refusals.empty();
-  lines.push_back({refused ? processes_.refusals[0] : message_, Line::kBold});
-  lines.push_back({"Up and Down choose, Enter shows the process, q quits", Line::kReversed});
+  lines.push_back({{refused ? processes_.refusals[0] : message_, Look::kBold}});
+  lines.push_back(
+      {{"Enter shows the process, Up and Down choose, h help, q quits", Look::kReversed}});
   terminal_->show(lines);
 }
 
 void TopScreen::show_watch() {
-  const LiveTable table = live_table(*watch_, order_);
-  std::vector<Line> lines;
-  for (const std::string& total : table.totals) {
-    lines.push_back({total, lines.empty() ? Line::kBold : Line::kPlain});
-  }
-  lines.push_back({watch_->message(), Line::kBold});
-  lines.push_back({table.head, Line::kReversed});
-  lines.push_back({table.sum, Line::kBold});
+  constexpr size_t kRowsForGraphs = 22;
+  const LiveTable table = live_table(*watch_, order_, terminal_->screen());
   const size_t height = terminal_->rows();
+  std::vector<Line> lines = table.totals;
+  if (height >= kRowsForGraphs) {
+    lines.insert(lines.end(), table.graphs.begin(), table.graphs.end());
+  }
+  lines.push_back({{watch_->message(), Look::kBold}});
+  lines.push_back(table.head);
+  lines.push_back(table.sum);
   const size_t around = lines.size() + 1;
   const size_t room = height > around ? height - around : 1;
   scroll_to(table.rows.size(), room, first_);
   const size_t end = std::min(first_ + room, table.rows.size());
-  for (size_t row = first_; row < end; ++row) lines.push_back({table.rows[row]});
+  for (size_t row = first_; row < end; ++row) lines.push_back(table.rows[row]);
   lines.resize(std::max(lines.size(), height - std::min<size_t>(height, 1)));
-  lines.push_back(
-      {fmt::format(
-           "by {}{}; keys c l a f t d s m k p r{}, q quits{}", column_title(order_.key),
-           order_.reversed ? ", reversed" : "", chooses_ ? ", Esc back" : "",
-           end < table.rows.size() ? fmt::format("; {} more", table.rows.size() - end) : ""),
-       Line::kReversed});
+  const size_t more = table.rows.size() - end;
+  lines.push_back({{fmt::format("by {}{}; h help, q quits{}{}", column_title(order_.key),
+                                order_.reversed ? ", reversed" : "", chooses_ ? ", Esc back" : "",
+                                more > 0 ? fmt::format("; {} more", more) : ""),
+                    Look::kReversed}});
+  terminal_->show(lines);
+}
+
+void TopScreen::show_help() {
+  std::vector<Line> lines = {{{"Keys of pktmalloc top", Look::kBold}}};
+  const auto add = [&lines](const std::string& text) { lines.push_back({{text}}); };
+  add("");
+  add("sort by a column, and what it shows:");
+  for (const std::string& column : column_help()) add(column);
+  add("  r  reverses the order");
+  add("Space reads at once; arrows, Page Up and Down scroll");
+  add("Enter shows the process chosen, Escape goes back to all");
+  add("h or ? this help, q quits");
+  lines.resize(std::max(lines.size(), terminal_->rows() - 1));
+  lines.push_back({{"any key goes back", Look::kReversed}});
   terminal_->show(lines);
 }
 

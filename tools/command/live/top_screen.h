@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TopScreen: `top` on a terminal. Two views: all processes that have the library, and one of them.
+// TopScreen: `top` on a terminal. Two views: all processes that have the library, and one of them;
+// above either, on demand, what the keys do.
 #pragma once
 
 #include <chrono>
@@ -29,12 +30,14 @@ class TopScreen {
   void obey_watch(int key);
   void show_processes();
   void show_watch();
+  void show_help();
   void scroll_to(size_t rows, size_t room, size_t kept);
 
   const std::chrono::steady_clock::duration delay_;
   Order order_;
   std::optional<Watch> watch_;  // none: the processes are shown
   bool chooses_ = false;        // the user may go back to them
+  bool helps_ = false;          // the keys are shown instead
   ProcessTable processes_;
   pid_t chosen_ = 0;
   size_t first_ = 0;  // row shown

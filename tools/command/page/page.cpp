@@ -85,6 +85,7 @@ text.own { font-weight: 700; fill: var(--blue); }
 .probe:hover { fill: color-mix(in srgb, var(--ink) 12%, transparent); }
 
 .table { overflow-x: auto; margin: 1rem 0; }
+.text { white-space: pre-wrap; overflow-wrap: anywhere; overflow-x: auto; }
 table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .2rem .55rem; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--grid); }
@@ -113,6 +114,10 @@ void Page::list(const std::vector<std::string>& lines) {
   body_ += "<ul class=\"list\">";
   for (const std::string& line : lines) body_ += fmt::format("<li>{}</li>\n", escape(line));
   body_ += "</ul>\n";
+}
+
+void Page::preformatted(const std::string& text) {
+  body_ += fmt::format("<pre class=\"text\">{}</pre>\n", escape(text));
 }
 
 void Page::tiles(const std::vector<Tile>& tiles) {

@@ -26,6 +26,8 @@ class Page {
   void section(const std::string& title, const std::string& text = "");
   void paragraph(const std::string& text, const std::string& css = "");
   void list(const std::vector<std::string>& lines);
+  // As it is, in letters of one width.
+  void preformatted(const std::string& text);
   // Numbers with what they are, in a row.
   struct Tile {
     std::string value, name;

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "tools/command/failure.h"
+#include "tools/command/profile/readable_stack.h"
 
 namespace pktmalloc {
 namespace {
@@ -47,7 +48,7 @@ bool run(std::vector<std::string> arguments, std::string& output) {
 bool read_frame(const std::string& text, FrameName& frame) {
   const size_t at = text.rfind(" at ");
   if (at == std::string::npos || text.rfind("??", 0) == 0) return false;
-  frame.function = text.substr(0, at);
+  frame.function = demangled(text.substr(0, at));  // the tools give up on some
   std::string line = text.substr(at + 4);
   line = line.substr(0, line.find(" (discriminator"));
   line = line.substr(line.find_last_of('/') + 1);

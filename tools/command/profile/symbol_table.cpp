@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/profile/symbol_table.h"
 
-#include <cxxabi.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <gelf.h>
@@ -10,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+
+#include "tools/command/profile/readable_stack.h"
 
 namespace pktmalloc {
 namespace {
@@ -34,16 +35,6 @@ std::string build_id_of(Elf* elf) {
     }
   }
   return "";
-}
-
-// Of C++ alone: to the demangler, a function f of C is the type float.
-std::string demangled(const char* name) {
-  int status = strncmp(name, "_Z", 2);
-  char* const text = status == 0 ? abi::__cxa_demangle(name, nullptr, nullptr, &status) : nullptr;
-  std::string result = status == 0 && text != nullptr ? text : name;
-  result = result.substr(0, result.find("@GLIBC"));
-  free(text);
-  return result;
 }
 
 std::string debug_file(const std::string& build_id) {
@@ -114,7 +105,7 @@ std::string SymbolTable::function_at(uint64_t address) const {
   // A few names may begin at one address, and local ones without a size lie between.
   for (int tries = 0; tries < 8 && at != functions_.begin(); ++tries) {
     --at;
-    if (address - at->address < at->bytes) return demangled(at->name.c_str());
+    if (address - at->address < at->bytes) return demangled(at->name);
   }
   return "";
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tools/command/profile/readable_stack.h"
 #include "tools/command/profile/source_lines.h"
 
 namespace pktmalloc {
@@ -88,6 +89,8 @@ std::vector<FrameName> Symbolizer::names(const HeapProfile& profile,
   const auto own = std::find_if_not(all.begin(), all.end(),
                                     [](const FrameName& name) { return allocates(name.function); });
   if (own != all.end()) all.erase(all.begin(), own);
+  if (folds_) fold_standard_library(all);
+  mark_cut_off(all, frames.size());
   return all;
 }
 

@@ -21,7 +21,8 @@ namespace pktmalloc {
 class Symbolizer {
  public:
   // With lines: llvm-symbolizer or addr2line is asked for source lines and inlined functions.
-  explicit Symbolizer(bool lines) : lines_(lines) {}
+  // `folds`: of the C++ standard library only what the program called.
+  explicit Symbolizer(bool lines, bool folds = true) : lines_(lines), folds_(folds) {}
 
   // Innermost first: the functions inlined at the place, then the one they are in. Never empty.
   const std::vector<FrameName>& names(const HeapProfile& profile, uint64_t return_address);
@@ -39,7 +40,7 @@ class Symbolizer {
  private:
   const SymbolTable& table(const MappedFile& file);
 
-  bool lines_;
+  bool lines_, folds_;
   // By file and offset in it, which say the same in every process.
   std::map<std::pair<std::string, uint64_t>, std::vector<FrameName>> known_;
   std::map<std::string, SymbolTable> tables_;

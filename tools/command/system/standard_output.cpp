@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/system/standard_output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "tools/command/failure.h"
@@ -24,6 +26,18 @@ void end_if_unread(int error) {
   signal(SIGPIPE, SIG_DFL);
   raise(SIGPIPE);
   _exit(128 + SIGPIPE);  // it is blocked
+}
+
+size_t output_columns() {
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+bool output_has_colours() {
+  const char* const term = getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && getenv("NO_COLOR") == nullptr && term != nullptr &&
+         strcmp(term, "dumb") != 0;
 }
 
 }  // namespace pktmalloc

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "tools/command/failure.h"
@@ -73,7 +74,28 @@ bool is_plain(const std::string& word) {
   return word[0] != '-' && word.find_first_of("= \t") == std::string::npos;
 }
 
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
 }  // namespace
+
+std::string command_of_exec(const std::string& script) {
+  std::ifstream file(script, std::ios::binary);
+  std::string command;
+  for (std::string line; std::getline(file, line);) {
+    const std::vector<std::string> words = words_of(line);
+    if (words.size() < 2 || words[0] != "exec") continue;
+    std::string word = words[1];
+    const bool quoted = word.size() > 2 && word.front() == word.back() &&
+                        (word.front() == '"' || word.front() == '\'');
+    if (quoted) word = word.substr(1, word.size() - 2);
+    // Not of a descriptor ("exec 2>file"), an option of exec, or what the shell has to expand.
+    command = word.find_first_of("$`\"'<>&;*?") == std::string::npos && word[0] != '-' ? word : "";
+  }
+  return command;
+}
 
 Target find_target(const std::string& command) {
   Target target{find_file(command), {}, {}};

@@ -19,4 +19,8 @@ struct Target {
 // Throws Failure when there is no such command, or it may not be executed.
 Target find_target(const std::string& command);
 
+// What a shell script becomes: the command of its last line that begins with exec, where that is a
+// plain word; "" when there is none.
+std::string command_of_exec(const std::string& script);
+
 }  // namespace pktmalloc

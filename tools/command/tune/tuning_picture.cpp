@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/command/page/page.h"
 #include "tools/command/page/svg.h"
 #include "tools/command/text/quantity.h"
 #include "tools/command/tune/tuning.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr double kWidth = 960, kLeft = 78, kRight = 12;
 constexpr double kTop = 46, kPlot = 190, kPanel = 280;  // heights: head, plot, all of a panel
 constexpr unsigned kBinsPerDoubling = 8;
+constexpr double kHalfLabel = 36;       // of "128.0 KiB"
 constexpr unsigned kLeastDoubling = 4;  // 16 bytes
 
 constexpr char kStyle[] =
@@ -76,7 +78,10 @@ void draw_axes(Svg& svg, const Scale& scale, double top) {
   }
   svg.line({kLeft, bottom}, {kWidth - kRight, bottom}, "axis");
   for (unsigned n = 0; n * kBinsPerDoubling <= scale.bins; n += 2) {
-    svg.text({scale.x(n * kBinsPerDoubling), bottom + 30}, "middle", size_name(n + kLeastDoubling));
+    const double x = scale.x(n * kBinsPerDoubling);
+    const bool is_at_edge = x + kHalfLabel > kWidth;
+    svg.text({is_at_edge ? kWidth : x, bottom + 30}, is_at_edge ? "end" : "middle",
+             size_name(n + kLeastDoubling));
   }
 }
 
@@ -144,17 +149,15 @@ std::string tuning_svg(const Tuning& tuning) {
 }
 
 std::string tuning_page(const Tuning& tuning) {
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<title>Size classes for {0}</title>\n<style>\n"
-      ":root {{ color-scheme: light dark }}\n"
-      "body {{ max-width: 60rem; margin: 2rem auto; padding: 0 1rem;"
-      " font-family: system-ui, sans-serif }}\n"
-      "pre {{ overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere }}\n{1}"
-      "body svg.tuning {{ background:none }}\n</style>"
-      "</head>\n<body>\n<h1>Size classes for {0}</h1>\n{2}<pre>{3}</pre>\n</body></html>\n",
-      escape(programs_text(tuning.recording)), kStyle, picture(tuning),
-      escape(tuning_text(tuning)));
+  Page page("Size classes for " + programs_text(tuning.recording),
+            fmt::format("{} lost to rounding at the peak with the default table, {} with the tuned "
+                        "one",
+                        share_text(tuning.before.lost, tuning.before.requested),
+                        share_text(tuning.after.lost, tuning.after.requested)));
+  page.figure("Memory at the peak by size", "bytes of live objects", tuning_svg(tuning));
+  page.section("Table");
+  page.preformatted(tuning_text(tuning));
+  return page.finish();
 }
 
 }  // namespace pktmalloc

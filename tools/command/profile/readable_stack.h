@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What makes a stack readable: names as in the source, and no more frames than people look for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/command/profile/frame_name.h"
+
+namespace pktmalloc {
+
+// Of C++; any other name is as it was. Without the version of a symbol.
+std::string demangled(std::string name);
+
+// Of functions of the C++ standard library that call each other only the outermost is left: that
+// which the program called.
+void fold_standard_library(std::vector<FrameName>& frames);
+
+// Where a stack begins in the midst, because it was deeper than what is recorded, it gets this
+// frame outside, so that all such stacks are under one root. `recorded`: addresses of it.
+inline constexpr const char* kCutOff = "[deeper than is recorded]";
+void mark_cut_off(std::vector<FrameName>& frames, size_t recorded);
+
+}  // namespace pktmalloc
