@@ -142,7 +142,9 @@ class Heap {
   // cached in threads and are not reused: they may have been changing at the moment of the fork.
   void forget_other_threads(const Cache* mine);
 
-  void statistics(HeapStatistics& out);
+  void statistics(HeapStatistics& out);  // heap_statistics.cpp has it and what follows
+  // Can every lock be had soon, for statistics in a signal handler? Else this thread may hold one.
+  bool can_lock() AROUND_FORK;
   // The same for a reader outside the process. Call after start().
   HeapWindow window() const;
   // Bytes of the classes' slabs in memory, as the system reports; walks over all pages.

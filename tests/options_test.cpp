@@ -85,6 +85,7 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
       {"PKTMALLOC_STATS_INTERVAL", {"", "1", "99ms", "25h", "10", "1s,2s", "-1s"}},
       {"PKTMALLOC_STATS_SIGNAL", {"", "KILL", "SIGUSR1", "usr1", "9", "33", "65", "34s"}},
       {"PKTMALLOC_SIZES", {"", "1", "on"}},
+      {"PKTMALLOC_RECORDING", {"", "1", "on"}},
       {"PKTMALLOC_TELL", {"", "-1", "me", "1 ", "2147483648"}},
       {"PKTMALLOC_CHILDREN", {"", "2", "no"}},
       {"PKTMALLOC_CLASSES",

@@ -126,6 +126,7 @@ const std::set<std::string> kRunElsewhere = {
     "allocates_known_bytes",               // profile_test.cpp
     "leaks_known_objects",                 // profile_test.cpp
     "double_free_is_told",                 // failures_test.cpp
+    "ends_as_told",                        // recording_test.cpp
     "ends_on_the_smallest_stack",          // small_stacks_test.cpp
     "double_free_of_many_is_told",         // failures_test.cpp
     "free_inside_an_object_is_told",       // failures_test.cpp

@@ -46,6 +46,7 @@ bool parse_word(const char* text, const char* const (&words)[kCount], T& out) {
 // Paths are copied: programs that set their title (redis, postgres) overwrite the environment.
 char stats_path[PATH_MAX];
 char sizes_path[PATH_MAX];
+char recording_path[PATH_MAX];
 char next_path[PATH_MAX];
 char trace_path[PATH_MAX];
 char profile_path[PATH_MAX];
@@ -79,6 +80,10 @@ bool parse_STATS(const char* value) {
 }
 
 bool parse_SIZES(const char* value) { return parse_path(value, sizes_path, parsed.sizes_path); }
+
+bool parse_RECORDING(const char* value) {
+  return parse_path(value, recording_path, parsed.recording_path);
+}
 
 bool parse_STATS_INTERVAL(const char* value) {
   parsed.stats_interval_ms = 0;

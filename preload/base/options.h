@@ -22,6 +22,7 @@ struct Options {
   uint64_t stats_interval_ms;           // 0: none
   int stats_signal;                     // 0: none
   const char* sizes_path;               // nullptr: none
+  const char* recording_path;           // nullptr: none
   int tell;                             // the process that names its file; 0: none
   bool children;                        // programs that this one starts get the library too
   const char* next_path;                // nullptr: the next one in the process

@@ -31,11 +31,11 @@ int open_as_it_is(const char* path, int how) {
 
 // Creates a file of that name; -1 with errno. It replaces an existing one: either a process of the
 // same id died in the middle and left it, or it is the previous one.
-int create_new(const char* path) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const int fd = open(path, kFlags, 0600);
+int create_new(const char* path, int access = O_WRONLY) {
+  const int flags = access | O_CREAT | O_EXCL | O_CLOEXEC;
+  const int fd = open(path, flags, 0600);
   if (fd >= 0 || errno != EEXIST || unlink(path) != 0) return fd;
-  return open(path, kFlags, 0600);
+  return open(path, flags, 0600);
 }
 
 // Keeps the access rights of the file it replaces, if that has the same owner and group.
@@ -128,6 +128,15 @@ bool ReportFile::write(const char* what, void (*print)(Writer& out)) {
 int ReportPath::open_growing() const {
   bool ignored;
   return open_place(path, path, ignored);
+}
+
+int ReportPath::open_shared() const {
+  struct stat found;
+  if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+    errno = EEXIST;
+    return -1;
+  }
+  return create_new(path, O_RDWR);
 }
 
 int ReportPath::open_again() const { return open_as_it_is(path, O_APPEND); }

@@ -29,6 +29,9 @@ struct ReportPath {
   // For a file that grows: its descriptor, or -1 with errno. Unlinks an existing file rather than
   // empty it.
   int open_growing() const;
+  // For a file that is mapped shared: a new one, in place of an existing regular file; its
+  // descriptor, or -1 with errno.
+  int open_shared() const;
   // Opens the same file again, to go on at its end.
   int open_again() const;
 

@@ -20,6 +20,7 @@
 // the machine's byte order. Any change here raises kVersion.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -60,6 +61,16 @@ struct Block {
 };
 
 inline constexpr size_t kMostBlockBytes = size_t{64} << 10;
+
+// The records of a thread since its last block, in the thread's buffer. A reader that finds one in
+// a recording (recording_format.h): they are in the trace already if block.bytes is not 0 and
+// block.number is below the number of blocks there.
+struct OpenBlock {
+  std::atomic<uint32_t> used;  // bytes
+  Block block;                 // whole when it is written
+  unsigned char bytes[kMostBlockBytes - 1024];
+};
+static_assert(offsetof(OpenBlock, bytes) == offsetof(OpenBlock, block) + sizeof(Block));
 inline constexpr size_t kMostRecordBytes = 1 + 10 + 10 + 10 + 1 + 1 + 10;
 
 enum RecordKind : uint8_t { kAllocation, kSpecialAllocation, kRelease, kMove };

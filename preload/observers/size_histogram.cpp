@@ -4,6 +4,7 @@
 #include <sys/single_threaded.h>
 
 #include "preload/base/mapping.h"
+#include "preload/contract/sizes.h"
 
 namespace pktmalloc {
 namespace {
@@ -29,23 +30,15 @@ Number add_to(std::atomic<Number>& sum, Number n) {
   return more;
 }
 
-// Two peaks of a program share a tag once in four thousand million. Not their lowest bits: a block
-// of 4 GiB does not change these.
-uint64_t tag_of(uint64_t peak_bytes) { return peak_bytes * 0x9E3779B97F4A7C15 >> 32 << 32; }
-
-constexpr uint64_t kObjects = UINT32_MAX;
-
-bool has_tag(uint64_t word, uint64_t tag) { return (word & ~kObjects) == tag; }
-
 // What the row held at a peak, provided that `held` is of this peak or an earlier one: then the row
 // has not changed since.
 uint64_t live_since(const SizeHistogram::Row& row, uint64_t tag) {
   // Partners: the changes of both, in this order, in note_held() and add_to().
   for (uint64_t held = row.held.load(kAcquire);;) {
-    if (has_tag(held, tag)) return held & kObjects;
+    if (has_peak_tag(held, tag)) return held & kPeakObjects;
     const uint64_t live = static_cast<uint64_t>(row.live.load(kAcquire));
     const uint64_t again = row.held.load(kAcquire);
-    if (again == held) return live & kObjects;
+    if (again == held) return live & kPeakObjects;
     held = again;
   }
 }
@@ -79,6 +72,13 @@ uint32_t SizeHistogram::add(size_t bytes, size_t alignment, size_t slot) {
   const uint32_t row = rows() + 1;
   rows_[row].bytes = bytes;
   rows_[row].alignment = alignment;
+  if (recording::SizeRow* const recorded = recorded_.add(row)) {
+    recorded->bytes = bytes;
+    recorded->alignment = alignment;
+  }
+  if (recording::Header* const header = recording_here()) {
+    header->sizes.store(row + 1, std::memory_order_release);
+  }
   slots_[slot].store(row, std::memory_order_release);
   count_.store(row, std::memory_order_release);  // partner: rows()
   return row;
@@ -86,21 +86,32 @@ uint32_t SizeHistogram::add(size_t bytes, size_t alignment, size_t slot) {
 
 // Called before a change. The thread that loses the race finds it done. The peak is loaded after
 // `held`, so it is no earlier one.
-void SizeHistogram::note_held(Row& row) {
+void SizeHistogram::note_held(Row& row, recording::SizeRow* recorded) {
   uint64_t held = row.held.load(kAcquire);
-  const uint64_t tag = tag_of(peak_bytes_.load());  // in one order with pin_peak()
-  if (has_tag(held, tag)) return;
+  const uint64_t tag = peak_tag(peak_bytes_.load());  // in one order with pin_peak()
+  if (has_peak_tag(held, tag)) return;
   keep_pinned(row);
   const uint64_t live = static_cast<uint64_t>(row.live.load(kAcquire));
-  row.held.compare_exchange_strong(held, tag | (live & kObjects), kBoth);
+  const uint64_t now = tag | (live & kPeakObjects);
+  if (!row.held.compare_exchange_strong(held, now, kBoth)) return;
+  if (recorded != nullptr) recorded->held.store(now, kRelaxed);
+}
+
+// The highest one stays, whoever comes last.
+void SizeHistogram::record_peak(uint64_t peak) {
+  recording::Header* const header = recording_here();
+  if (header == nullptr) return;
+  uint64_t before = header->size_peak_bytes.load(kRelaxed);
+  while (peak > before && !header->size_peak_bytes.compare_exchange_weak(before, peak, kRelaxed)) {
+  }
 }
 
 // Likewise the pin is no earlier than `kept`. A thread that knows a peak above the pinned one also
 // knows the pin: it was there when pin_peak() looked at the peak again.
 void SizeHistogram::keep_pinned(Row& row) {
   uint64_t kept = row.kept.load(kAcquire);
-  const uint64_t tag = tag_of(pinned_bytes_.load());
-  if (has_tag(kept, tag)) return;
+  const uint64_t tag = peak_tag(pinned_bytes_.load());
+  if (has_peak_tag(kept, tag)) return;
   row.kept.compare_exchange_strong(kept, tag | live_since(row, tag), kBoth);
 }
 
@@ -113,28 +124,43 @@ uint64_t SizeHistogram::pin_peak() {
 }
 
 uint64_t SizeHistogram::live_at_pinned_peak(const Row& row) const {
-  const uint64_t tag = tag_of(pinned_bytes_.load(kRelaxed));
+  const uint64_t tag = peak_tag(pinned_bytes_.load(kRelaxed));
   const uint64_t live = live_since(row, tag);
   const uint64_t kept = row.kept.load(kAcquire);  // was there before `held` was of a later peak
-  return has_tag(kept, tag) ? kept & kObjects : live;
+  return has_peak_tag(kept, tag) ? kept & kPeakObjects : live;
 }
 
 void SizeHistogram::add_object(uint32_t number) {
   Row& row = rows_[number];
-  add_to(row.calls, uint64_t{1});
-  note_held(row);
-  add_to(row.live, int64_t{1});
+  recording::SizeRow* const recorded = recorded_.find(number);
+  const uint64_t calls = add_to(row.calls, uint64_t{1});
+  note_held(row, recorded);
+  const int64_t live = add_to(row.live, int64_t{1});
+  if (recorded != nullptr) {
+    recorded->calls.store(calls, kRelaxed);
+    recorded->live.store(live, kRelaxed);
+  }
   const uint64_t total = add_to(total_bytes_, row.bytes);
   uint64_t peak = peak_bytes_.load(kRelaxed);
   while (total > peak && !peak_bytes_.compare_exchange_weak(peak, total)) {
   }
+  if (total > peak) record_peak(total);
 }
 
 void SizeHistogram::remove_object(uint32_t number) {
   Row& row = rows_[number];
-  note_held(row);
-  add_to(row.live, int64_t{-1});
+  recording::SizeRow* const recorded = recorded_.find(number);
+  note_held(row, recorded);
+  const int64_t live = add_to(row.live, int64_t{-1});
+  if (recorded != nullptr) recorded->live.store(live, kRelaxed);
   add_to(total_bytes_, -row.bytes);
+}
+
+void SizeHistogram::add_thread(uint32_t row) {
+  const uint32_t threads = rows_[row].threads.fetch_add(1, kRelaxed) + 1;
+  if (recording::SizeRow* const recorded = recorded_.find(row)) {
+    recorded->threads.store(threads, kRelaxed);
+  }
 }
 
 void SizeHistogram::begin_anew() {

@@ -21,6 +21,7 @@
 #include <cstdint>
 
 #include "preload/base/lock_rank.h"
+#include "preload/process/recording.h"
 
 namespace pktmalloc {
 
@@ -55,6 +56,9 @@ class SizeHistogram {
   uint32_t rows() const { return count_.load(std::memory_order_acquire); }
   Row& operator[](uint32_t row) { return rows_[row]; }
 
+  // A row has one more thread.
+  void add_thread(uint32_t row);
+
   // For a report, one at a time: returns the highest peak so far; what rows held then stays until
   // the next pin.
   uint64_t pin_peak();
@@ -67,14 +71,16 @@ class SizeHistogram {
 
  private:
   uint32_t add(size_t bytes, size_t alignment, size_t slot);
-  void note_held(Row& row);
+  void note_held(Row& row, recording::SizeRow* recorded);
+  void record_peak(uint64_t peak);
   void keep_pinned(Row& row);
 
   Mutex mutex_{lock_rank(OuterRank::kSizeRows)};
   Row* rows_ = nullptr;
   std::atomic<uint32_t>* slots_ = nullptr;  // row numbers, by hash of bytes and alignment
   std::atomic<uint32_t> count_ = 0;         // raised under mutex_
-  std::atomic<uint64_t> total_bytes_ = 0;   // of live objects
+  RecordedArray<recording::SizeRow> recorded_{recording::ChunkKind::kSizes};
+  std::atomic<uint64_t> total_bytes_ = 0;  // of live objects
   std::atomic<uint64_t> peak_bytes_ = 0;
   std::atomic<uint64_t> pinned_bytes_ = 0;  // a former value of peak_bytes_
 };

@@ -7,11 +7,12 @@
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
-#include "preload/contract/format.h"
 #include "preload/contract/pktmalloc.h"
+#include "preload/contract/sizes.h"
 #include "preload/observers/address_table.h"
 #include "preload/observers/observer.h"
 #include "preload/observers/size_histogram.h"
+#include "preload/process/recording.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 
@@ -22,7 +23,7 @@ static_assert(SizeHistogram::kRowBits == AddressTable::kIdBits);
 
 constinit AddressTable rows_of;  // the row of each live object
 constinit SizeHistogram histogram;
-constinit std::atomic<bool> recording = false;
+constinit std::atomic<bool> active = false;
 uint64_t started_us = 0;  // since the epoch: the load, or the fork
 constinit std::atomic<bool> ended = false;
 constinit std::atomic<uint64_t> missing = 0;  // allocations since it ended
@@ -45,14 +46,15 @@ void count_thread(uint32_t row) {
     if (thread_ended) return;
     rows_used = static_cast<std::atomic<uint64_t>*>(map_lazily(kRowsUsedBytes));
     if (rows_used == nullptr) return end();
-    threads.fetch_add(1, std::memory_order_relaxed);
+    const uint32_t now = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (recording::Header* const header = recording_here()) header->size_threads = now;
   }
   std::atomic<uint64_t>& word = rows_used[row / 64];
   const uint64_t bit = uint64_t{1} << row % 64;
   const uint64_t before = word.load(std::memory_order_relaxed);  // only this thread writes it
   if ((before & bit) != 0) return;
   word.store(before | bit, std::memory_order_relaxed);
-  histogram[row].threads.fetch_add(1, std::memory_order_relaxed);
+  histogram.add_thread(row);
 }
 
 void record(void* p, size_t bytes, size_t alignment) {
@@ -66,7 +68,8 @@ void record(void* p, size_t bytes, size_t alignment) {
 
 void allocated(void* p, size_t bytes, size_t alignment) {
   if (ended.load(std::memory_order_relaxed)) {
-    missing.fetch_add(1, std::memory_order_relaxed);
+    const uint64_t now = missing.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (recording::Header* const header = recording_here()) header->size_missing = now;
     return;
   }
   const KeepErrno keep_errno;
@@ -124,8 +127,10 @@ void load() {
   rows_of.start();
   started_us = now_us();
   if (histogram.start()) {
+    if (recording::Header* const header = recording_here()) header->sizes_started_us = started_us;
+    record_report(recording::Content::kSizes, options().sizes_path, 1);
     observe(kObserver);
-    recording.store(true, std::memory_order_release);  // partner: recording_sizes()
+    active.store(true, std::memory_order_release);  // partner: recording_sizes()
   } else {
     end();
   }
@@ -137,33 +142,22 @@ void load() {
 constinit const Part size_recording_part{
     .load = load, .thread_exit = thread_exit, .lock = lock, .unlock = unlock, .forked = forked};
 
-bool recording_sizes() { return recording.load(std::memory_order_acquire); }
+bool recording_sizes() { return active.load(std::memory_order_acquire); }
 
 void write_sizes(Writer& out) {
   const uint64_t peak = histogram.pin_peak();
-  out.print("{\n  \"schema\": 1,\n  \"content\": \"sizes\",\n  \"version\": \"%s\",\n",
-            PKTMALLOC_VERSION);
-  out.print("  \"program\": ");
-  write_string(out, program_name());
-  out.print(",\n  \"pid\": %d,\n  \"started\": %llu.%06llu,\n  \"time\": %lld,\n", getpid(),
-            number(started_us / 1'000'000), number(started_us % 1'000'000),
-            static_cast<long long>(time(nullptr)));
-  out.print("  \"threads\": %u,\n  \"peak_bytes\": %llu,\n  \"missing\": %llu,\n  \"sizes\": [",
-            threads.load(std::memory_order_relaxed), number(peak),
-            number(missing.load(std::memory_order_relaxed)));
-  const char* separator = "\n";
+  SizesWriter writer(out, {program_name(), PKTMALLOC_VERSION, getpid(), started_us, time(nullptr),
+                           threads.load(std::memory_order_relaxed), peak,
+                           missing.load(std::memory_order_relaxed)});
   for (uint32_t i = 1; i <= histogram.rows(); ++i) {
     const SizeHistogram::Row& row = histogram[i];
     const uint64_t calls = row.calls.load(std::memory_order_relaxed);
     const uint64_t live = histogram.live_at_pinned_peak(row);
     if (calls == 0 && live == 0) continue;  // the parent's, before a fork
-    out.print("%s    {\"bytes\": %llu, \"alignment\": %llu, \"calls\": %llu, ", separator,
-              number(row.bytes), number(row.alignment), number(calls));
-    out.print("\"live_at_peak\": %llu, \"threads\": %u}", number(live),
-              row.threads.load(std::memory_order_relaxed));
-    separator = ",\n";
+    writer.add(
+        {row.bytes, row.alignment, calls, live, row.threads.load(std::memory_order_relaxed)});
   }
-  out.print("\n  ]\n}\n");
+  writer.end();
 }
 
 }  // namespace pktmalloc

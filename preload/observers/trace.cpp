@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
-#include <new>
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
@@ -21,6 +20,8 @@
 #include "preload/observers/observer.h"
 #include "preload/observers/trace_buffer.h"
 #include "preload/observers/trace_file.h"
+#include "preload/observers/undisturbed.h"
+#include "preload/process/recording.h"
 #include "preload/process/thread.h"
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
@@ -29,34 +30,10 @@
 namespace pktmalloc {
 namespace {
 
-constinit std::atomic<bool> recording = false;  // no thread begins a record while false
-
-// Keeps signal handlers and cancellation out of what a lock guards.
-class Undisturbed {
- public:
-  Undisturbed() {
-    sigset_t all;
-    sigfillset(&all);
-    sigdelset(&all, SIGPIPE);  // quiet_write handles those that our own writes raise
-    sigdelset(&all, SIGXFSZ);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state_);
-    pthread_sigmask(SIG_SETMASK, &all, &signals_);
-  }
-  ~Undisturbed() {
-    pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
-    pthread_setcancelstate(cancel_state_, nullptr);
-    errno = errno_;
-  }
-  Undisturbed(const Undisturbed&) = delete;
-  Undisturbed& operator=(const Undisturbed&) = delete;
-
- private:
-  int errno_ = errno;
-  int cancel_state_;
-  sigset_t signals_;
-};
+constinit std::atomic<bool> active = false;  // no thread begins a record while false
 
 constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all ever made
+constinit std::atomic<bool> recorded = false;           // some of them lie in the recording
 constinit std::atomic<uint32_t> threads = 0;            // threads that got a buffer
 constinit Mutex shared_mutex{lock_rank(OuterRank::kTraceShared)};
 constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
@@ -80,7 +57,7 @@ constinit thread_local Mine mine{nullptr, false, false};
 
 // Under file_mutex.
 void stop(trace::State state) {
-  recording.store(false, std::memory_order_relaxed);
+  active.store(false, std::memory_order_relaxed);
   end = state;
 }
 
@@ -98,40 +75,6 @@ void write_out(TraceBuffer& buffer) {
   }
 }
 
-// In the child. Other threads' buffers now belong to nobody, and this thread's earlier records are
-// the parent's. Threads that are gone may have held our locks.
-void begin_anew(bool interrupts_a_record) {
-  const Undisturbed undisturbed;
-  *same_process = true;
-  shared_mutex.forget_holder();
-  file_mutex.forget_holder();
-  forked_from = process;
-  process = getpid();
-  file.forget();
-  threads.store(0, std::memory_order_relaxed);
-  for (TraceBuffer* b = buffers.load(std::memory_order_relaxed); b != nullptr; b = b->next) {
-    b->restart();
-    b->taken.store(b == shared || b == mine.buffer, std::memory_order_relaxed);
-  }
-  if (mine.buffer != nullptr) mine.buffer->block.thread = threads.fetch_add(1) + 1;
-  if (!recording.load(std::memory_order_relaxed)) return;
-  static char name_of_parent[PATH_MAX];  // static, because small threads fork too
-  strcpy(name_of_parent, file.path());
-  // A handler that forked in the middle of a record returns into it.
-  if (interrupts_a_record || !file.name() || strcmp(name_of_parent, file.path()) == 0) {
-    recording.store(false, std::memory_order_relaxed);
-  }
-}
-
-// The calling thread's own buffer, or the shared one under shared_mutex.
-void flush(TraceBuffer& buffer) {
-  if (!*same_process) begin_anew(false);
-  const Undisturbed undisturbed;
-  const Lock lock(file_mutex);
-  write_out(buffer);
-  buffer.restart();
-}
-
 void* new_memory(size_t bytes) {
   void* memory = memory::reserve(bytes, memory::page_bytes());
   if (memory == nullptr || memory::commit(memory, bytes)) return memory;
@@ -140,8 +83,13 @@ void* new_memory(size_t bytes) {
 }
 
 TraceBuffer* new_buffer() {
-  void* memory = new_memory(trace::kMostBlockBytes);
-  return memory == nullptr ? nullptr : new (memory) TraceBuffer;
+  void* memory = add_chunk(recording::ChunkKind::kTrace, 0);
+  if (memory != nullptr) {
+    recorded.store(true, std::memory_order_relaxed);
+  } else {
+    memory = new_memory(trace::kMostBlockBytes);
+  }
+  return static_cast<TraceBuffer*>(memory);  // zeroed
 }
 
 TraceBuffer* take_buffer() {
@@ -159,6 +107,52 @@ TraceBuffer* take_buffer() {
                                         std::memory_order_relaxed)) {
   }
   return b;
+}
+
+// The child's buffers: those that the parent had, but for those in its recording.
+void begin_buffers_anew() {
+  threads.store(0, std::memory_order_relaxed);
+  if (recorded.exchange(false, std::memory_order_relaxed)) {
+    buffers.store(nullptr, std::memory_order_relaxed);
+    mine.buffer = nullptr;
+    shared = take_buffer();
+    if (shared == nullptr) active.store(false, std::memory_order_relaxed);
+    return;
+  }
+  for (TraceBuffer* b = buffers.load(std::memory_order_relaxed); b != nullptr; b = b->next) {
+    b->restart();
+    b->taken.store(b == shared || b == mine.buffer, std::memory_order_relaxed);
+  }
+  if (mine.buffer != nullptr) mine.buffer->block.thread = threads.fetch_add(1) + 1;
+}
+
+// In the child. Other threads' buffers now belong to nobody, and this thread's earlier records are
+// the parent's. Threads that are gone may have held our locks.
+void begin_anew(bool interrupts_a_record) {
+  const Undisturbed undisturbed;
+  *same_process = true;
+  shared_mutex.forget_holder();
+  file_mutex.forget_holder();
+  forked_from = process;
+  process = getpid();
+  file.forget();
+  leave_recording();
+  begin_buffers_anew();
+  if (!active.load(std::memory_order_relaxed)) return;
+  static char name_of_parent[PATH_MAX];  // static, because small threads fork too
+  strcpy(name_of_parent, file.path());
+  // A handler that forked in the middle of a record returns into it.
+  if (interrupts_a_record || !file.name() || strcmp(name_of_parent, file.path()) == 0) {
+    active.store(false, std::memory_order_relaxed);
+  }
+}
+
+// The calling thread's own buffer, or the shared one under shared_mutex.
+void flush(TraceBuffer& buffer) {
+  const Undisturbed undisturbed;
+  const Lock lock(file_mutex);
+  write_out(buffer);
+  buffer.restart();
 }
 
 // False: no buffer for this thread now. Only a thread with a cache gets one, because we learn of
@@ -180,11 +174,12 @@ bool attach() {
 }
 
 void record(const TraceRecord& call) {
-  if (!recording.load(std::memory_order_relaxed)) return;
+  if (!active.load(std::memory_order_relaxed)) return;
+  if (!*same_process) [[unlikely]]
+    begin_anew(mine.busy);
   if (mine.busy || (mine.buffer == nullptr && !attach())) {
-    if (!recording.load(std::memory_order_relaxed)) return;
+    if (!active.load(std::memory_order_relaxed)) return;
     const Undisturbed undisturbed;
-    if (!*same_process) begin_anew(mine.busy);
     const Lock lock(shared_mutex);
     if (shared->full()) flush(*shared);
     shared->add(call);
@@ -216,6 +211,7 @@ void on_resized(void* from, void* p, size_t bytes, bool was_moving) {
 
 void on_thread_exit() {
   mine.ended = true;
+  if (same_process != nullptr && !*same_process) begin_anew(false);
   TraceBuffer* const buffer = mine.buffer;
   if (buffer == nullptr) return;
   mine.buffer = nullptr;
@@ -227,10 +223,11 @@ void on_thread_exit() {
 // after the process has ended.
 void on_process_exit() {
   if (same_process == nullptr) return;  // no trace was wanted
+  if (!*same_process) begin_anew(false);
   const Undisturbed undisturbed;
   const Lock shared_lock(shared_mutex);
   const Lock lock(file_mutex);
-  recording.store(false, std::memory_order_relaxed);
+  active.store(false, std::memory_order_relaxed);
   if (ended) return;
   for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
     write_out(*b);
@@ -247,7 +244,7 @@ void on_process_exit() {
 }
 
 void look_for_fork() {
-  if (recording.load(std::memory_order_relaxed) && process != getpid()) begin_anew(mine.busy);
+  if (active.load(std::memory_order_relaxed) && process != getpid()) begin_anew(mine.busy);
 }
 
 constexpr Observer kTracer = {on_allocated, on_released, on_zeroed, on_moving, on_resized};
@@ -271,7 +268,7 @@ void load() {
   if (!file.name()) return;
   file.load();
   if (!file.open(0)) return file.forget();
-  recording = true;
+  active = true;
   observe(kTracer);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TraceBuffer: one thread's records since its last block of the trace.
+// TraceBuffer: one thread's records since its last block of the trace. If there is a recording, it
+// lies there.
 //
 // Only its owner writes. Whoever holds the file's lock may read up to `used`, and only under that
 // lock does `used` fall.
@@ -22,13 +23,11 @@ struct TraceRecord {
   const void* from = nullptr;
 };
 
-struct TraceBuffer {
-  TraceBuffer* next = nullptr;  // of all buffers; constant once it is in the list
-  std::atomic<bool> taken = false;
-  std::atomic<uint32_t> used = 0;  // release; partner: the acquire in write_out()
-  trace::Position position{};
-  trace::Block block{};
-  unsigned char bytes[trace::kMostBlockBytes - 1024];
+// `used`: release; partner: the acquire in write_out()
+struct TraceBuffer : trace::OpenBlock {
+  TraceBuffer* next;  // of all buffers; constant once it is in the list
+  std::atomic<bool> taken;
+  trace::Position position;
 
   bool full() const {
     return used.load(std::memory_order_relaxed) + trace::kMostRecordBytes > sizeof bytes;
@@ -36,6 +35,7 @@ struct TraceBuffer {
 
   void restart() {
     position = {};
+    block.bytes = 0;
     used.store(0, std::memory_order_relaxed);
   }
 
@@ -72,6 +72,5 @@ struct TraceBuffer {
   }
 };
 static_assert(sizeof(TraceBuffer) <= trace::kMostBlockBytes);
-static_assert(offsetof(TraceBuffer, bytes) == offsetof(TraceBuffer, block) + sizeof(trace::Block));
 
 }  // namespace pktmalloc

@@ -11,6 +11,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/contract/quiet_write.h"
+#include "preload/process/recording.h"
 #include "sizeclass/clock.h"
 
 namespace pktmalloc {
@@ -65,7 +66,22 @@ bool TraceFile::open(int forked_from) {
   header.checksum = trace::checksum_of(header);
   length_ = 0;
   blocks_ = 0;
-  return write(framed_ ? compressor_.store(&header, sizeof header) : plain(&header, sizeof header));
+  if (!write(framed_ ? compressor_.store(&header, sizeof header) : plain(&header, sizeof header))) {
+    return false;
+  }
+  note_length();
+  // Elsewhere nobody can add to it.
+  if (S_ISREG(identity_.st_mode) && is_alone()) {
+    record_report(recording::Content::kTrace, options().trace_path, 1);
+  }
+  return true;
+}
+
+void TraceFile::note_length() const {
+  if (recording::Header* const header = recording_here()) {
+    header->trace_bytes[blocks_ % 2] = static_cast<uint64_t>(length_);
+    header->trace_blocks.store(blocks_, std::memory_order_release);
+  }
 }
 
 bool TraceFile::append(trace::Block& block) {
@@ -78,7 +94,9 @@ bool TraceFile::append(trace::Block& block) {
     return false;
   }
   const size_t bytes = sizeof block + block.bytes;
-  return write(framed_ ? compressor_.compress(&block, bytes) : plain(&block, bytes));
+  if (!write(framed_ ? compressor_.compress(&block, bytes) : plain(&block, bytes))) return false;
+  note_length();
+  return true;
 }
 
 bool TraceFile::reopen() {
@@ -106,6 +124,7 @@ bool TraceFile::write(const Compressor::Frame& frame) {
 }
 
 void TraceFile::close(trace::State state) {
+  settle_report(recording::Content::kTrace);
   struct stat now;
   if (descriptor_ < 0 || fstat(descriptor_, &now) != 0 || !same_file(now, identity_)) return;
   // A pipe cannot be written at an offset, so it does without, and so does a file that is not

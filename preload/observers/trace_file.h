@@ -38,6 +38,8 @@ class TraceFile {
   void forget();
 
  private:
+  // In the recording: what follows the last whole block is nothing.
+  void note_length() const;
   bool reopen();
   Compressor::Frame plain(const void* bytes, size_t count) { return {nullptr, 0, bytes, count}; }
   bool write(const Compressor::Frame& frame);

@@ -15,7 +15,7 @@ constexpr unsigned kPlaces = 10;
 constexpr unsigned kFrames = 8;
 
 // "1.2 MiB +- 0.3 MiB in 2400 objects (19 samples)"; exact where the variance is zero.
-void write_amount(Writer& out, const ProfileSums& s) {
+void write_amount(Writer& out, const PlaceSums& s) {
   out.print("%s", Bytes(rounded(s.live_bytes)).text);
   const bool exact = s.live_variance == 0;
   if (!exact) {
@@ -44,7 +44,7 @@ void write_place(Writer& out, const ProfileSums& s) {
 }  // namespace
 
 void write_leaks(Writer& out) {
-  ProfileSums all{};
+  PlaceSums all{};
   ProfileSums largest[kPlaces + 1];
   unsigned count = 0;
   unsigned place_count = 0;

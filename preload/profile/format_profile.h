@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The heap profile as text for pprof.
+// The heap profile of this process as text for pprof (contract/heap_profile.h).
 #pragma once
 
 #include "preload/contract/writer.h"

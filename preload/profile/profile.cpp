@@ -12,7 +12,9 @@
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/process/recording.h"
 #include "preload/process/thread.h"
+#include "preload/profile/mapped_files.h"
 #include "preload/profile/sample_table.h"
 #include "preload/profile/sampler.h"
 #include "preload/stacks/frame_pointers.h"
@@ -31,6 +33,7 @@ constexpr size_t kSumBytes = size_t{128} << 20;
 constinit Mutex mutex{lock_rank(OuterRank::kProfile)};  // guards what follows
 constinit SampleTable live;
 constinit GrowingArray<ProfileSums> sums;  // element 0 is none
+constinit RecordedArray<recording::Place> recorded{recording::ChunkKind::kPlaces};
 uint32_t* buckets = nullptr;
 uint64_t lost = 0;
 bool active = false;  // constant after load
@@ -46,6 +49,17 @@ StackId stack_at(Site site) {
   return intern(frames, walk_frame_pointers(site, frames));
 }
 
+void record_place(uint32_t number) {
+  recording::Place* const place = recorded.add(number);
+  if (place == nullptr) return;
+  place->frame_count = profile_frames(sums[number].stack, place->frames);
+  recording_here()->places.store(number + 1, std::memory_order_release);
+}
+
+void record_sums(uint32_t number) {
+  if (recording::Place* const place = recorded.find(number)) place->sums = sums[number];
+}
+
 // The number of the stack's sums; 0: no memory.
 uint32_t sums_of(StackId stack) {
   uint32_t& first = buckets[(stack * 0x9E3779B1U) >> (32 - kBucketBits)];
@@ -57,6 +71,7 @@ uint32_t sums_of(StackId stack) {
   sums[number].stack = stack;
   sums[number].next = first;
   first = number;
+  record_place(number);
   return number;
 }
 
@@ -70,6 +85,7 @@ void add_live(const Sample& sample, double sign) {
   s.live_bytes += sign * bytes / p;
   s.live_variance += sign * bytes * bytes * (1 - p) / (p * p);
   if (s.live_samples == 0) s.live_objects = s.live_bytes = s.live_variance = 0;
+  record_sums(sample.owner);
 }
 
 void add_all(const Sample& sample) {
@@ -83,12 +99,15 @@ void add_all(const Sample& sample) {
 }
 
 // Under the lock. True for the first sample that is lost.
-bool keep(void* p, const Sample& sample) {
-  if (live.put(p, sample)) {
-    add_live(sample, 1);
-    return false;
-  }
+bool lose() {
+  if (recording::Header* const header = recording_here()) header->profile_lost = lost + 1;
   return lost++ == 0;
+}
+
+bool keep(void* p, const Sample& sample) {
+  if (!live.put(p, sample)) return lose();
+  add_live(sample, 1);
+  return false;
 }
 
 void tell_full() {
@@ -100,19 +119,23 @@ void taken(void* p, const Sample& from_sampler, Site site) {
   Sample sample = from_sampler;
   const StackId stack = stack_at(site);
   bool first_lost = false;
+  bool new_place = false;
   {
     const ProfileLock lock;
+    const uint32_t before = sums.size();
     // A child of vfork or a libc destructor freed it behind our back.
     if (Sample stale; live.take(p, stale)) add_live(stale, -1);
     sample.owner = sums_of(stack);
     if (sample.owner == 0) {
-      first_lost = lost++ == 0;
+      first_lost = lose();
     } else {
       add_all(sample);
       first_lost = keep(p, sample);
     }
+    new_place = sums.size() > before;
   }
   if (first_lost) tell_full();
+  if (new_place) record_mapped_files();
 }
 
 bool released(void* p, Sample& sample) {
@@ -149,31 +172,6 @@ bool start_tables() {
 }
 
 }  // namespace
-
-ProfileSums& ProfileSums::operator+=(const ProfileSums& other) {
-  live_objects += other.live_objects;
-  live_bytes += other.live_bytes;
-  objects += other.objects;
-  bytes += other.bytes;
-  live_variance += other.live_variance;
-  variance += other.variance;
-  live_samples += other.live_samples;
-  samples += other.samples;
-  return *this;
-}
-
-uint64_t rounded(double x) {
-  if (x < 0.5) return 0;
-  const auto whole = static_cast<uint64_t>(x);
-  return x - static_cast<double>(whole) < 0.5 ? whole : whole + 1;
-}
-
-double square_root(double x) {
-  if (x < 1) return 0;
-  double root = x;
-  for (double next = (root + 1) / 2; next < root; next = (root + x / root) / 2) root = next;
-  return root;
-}
 
 bool profiling() { return active; }
 
@@ -213,6 +211,13 @@ void load() {
   } else {
     load_unwinder();
     active = true;
+    if (recording::Header* const header = recording_here()) {
+      header->profile_rate = options().profile_rate;
+      record_mapped_files();
+      if (options().profile_path != nullptr) {
+        record_report(recording::Content::kProfile, options().profile_path, 1);
+      }
+    }
     sample(options().profile_rate, SampleUnit::kByte, kHandlers);
   }
 }

@@ -12,27 +12,17 @@
 
 #include <cstdint>
 
+#include "preload/contract/heap_profile.h"
 #include "preload/process/part.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
 
-// Estimates for the objects that one stack allocated.
-struct ProfileSums {
+// Of the objects that one stack allocated.
+struct ProfileSums : PlaceSums {
   StackId stack;
-  uint32_t next;                    // with the same bucket
-  double live_objects, live_bytes;  // not freed yet
-  double objects, bytes;            // since start
-  double live_variance, variance;   // of the bytes
-  uint64_t live_samples, samples;   // the estimates rest on these
-
-  ProfileSums& operator+=(const ProfileSums& other);
+  uint32_t next;  // with the same bucket
 };
-
-// The standard error for a variance. Without libm, whose function sets errno.
-double square_root(double x);
-// To the nearest whole number; 0 for negative numbers. Without libm for the same reason.
-uint64_t rounded(double x);
 
 // The child of a fork keeps its parent's live samples and sums.
 extern const Part profile_part;

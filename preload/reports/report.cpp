@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "preload/base/kept_stderr.h"
@@ -14,9 +15,11 @@
 #include "preload/base/report_file.h"
 #include "preload/contract/format.h"
 #include "preload/observers/size_recording.h"
+#include "preload/process/recording.h"
 #include "preload/profile/format_leaks.h"
 #include "preload/profile/format_profile.h"
 #include "preload/profile/profile.h"
+#include "preload/reports/moment.h"
 #include "preload/reports/take_snapshot.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/mutex.h"
@@ -59,6 +62,7 @@ void write_statistics(Writer& out) {
 // `what` is for the line that says that it cannot be written, `told` and `reader` for the line that
 // says where it is.
 struct Content {
+  recording::Content content;
   const char* option;
   const char* what;
   void (*print)(Writer& out);
@@ -66,10 +70,31 @@ struct Content {
   const char* reader;
   const char* read_ending;  // of the files that the reader reads; "": any
 };
-constexpr Content kStatistics{"STATS",      "statistics", write_statistics,
-                              "statistics", "report",     ".json"};
-constexpr Content kProfile{"PROFILE", "the heap profile", write_profile, "samples", "profile", ""};
-constexpr Content kSizes{"SIZES", "sizes", write_sizes, "sizes", "tune", ""};
+constexpr Content kStatistics{recording::Content::kStatistics,
+                              "STATS",
+                              "statistics",
+                              write_statistics,
+                              "statistics",
+                              "report",
+                              ".json"};
+constexpr Content kProfile{recording::Content::kProfile,
+                           "PROFILE",
+                           "the heap profile",
+                           write_profile,
+                           "samples",
+                           "profile",
+                           ""};
+constexpr Content kSizes{
+    recording::Content::kSizes, "SIZES", "sizes", write_sizes, "sizes", "tune", ""};
+
+// What a recording would have to replace from now on.
+void settle(const Content& content, const char* pattern, bool at_exit) {
+  if (at_exit) {
+    settle_report(content.content);
+  } else {
+    record_report(content.content, pattern, reports + 1);
+  }
+}
 
 void report_content(const Content& content, const char* pattern, bool at_exit) {
   ReportFile& file = room.file;
@@ -79,6 +104,7 @@ void report_content(const Content& content, const char* pattern, bool at_exit) {
     const bool is_read = file.ends_with(content.read_ending);
     tell_file(content.told, file.path, is_read ? content.reader : nullptr);
   }
+  settle(content, pattern, at_exit);
 }
 
 void report_statistics(bool at_exit) {
@@ -89,6 +115,7 @@ void report_statistics(bool at_exit) {
     report_content(kStatistics, pattern, at_exit);
   } else if (const int fd = kept_stderr(); fd >= 0) {
     room.write_to(fd);
+    settle(kStatistics, pattern, at_exit);
   }
 }
 
@@ -116,6 +143,8 @@ void report(bool at_exit) {
 
 void load() {
   const char* path = options().stats_path;
+  if (path != nullptr) record_report(recording::Content::kStatistics, path, 1);
+  if (recording_here() != nullptr) at_quick_exit(note_moment);
   const bool to_stderr =
       (path != nullptr && *path == '\0') || options().profile_leaks || tells_files();
   if (to_stderr) keep_stderr();

@@ -11,6 +11,7 @@
 #include "preload/process/passed_requests.h"
 #include "preload/process/thread.h"
 #include "preload/profile/sampler.h"
+#include "preload/reports/moment.h"
 #include "preload/reports/report_thread.h"
 #include "preload/stacks/stacks.h"
 #include "sizeclass/keep_errno.h"
@@ -27,6 +28,7 @@ void* allocate_pooled(ClassId id) {
     sample_mark(id, p != nullptr);
   background_consider();
   consider_report_thread();
+  consider_moment();
   return p;
 }
 

@@ -12,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/contract/heap_profile.h"
+
 namespace pktmalloc {
 
-inline constexpr unsigned kStackFrames = 32;
+inline constexpr unsigned kStackFrames = kMostFrames;
 
 struct Frame {
   uintptr_t pc;      // return address

@@ -37,7 +37,7 @@ ROOMS = {
     ],
     "tools/command": [
         ". subcommands",
-        "doctor compare report tune replay profile",
+        "doctor compare report tune replay profile recovery",
         "live",
         "system page",
         "text",

@@ -18,7 +18,8 @@ $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp
 
 # The formats of the statistics are the library's.
 COMMAND_FORMATS := $(patsubst %,$(BUILD)/obj/preload/%.o, \
-  contract/format_text contract/format_json contract/format_prometheus contract/writer)
+  contract/format_text contract/format_json contract/format_prometheus contract/format_profile \
+  contract/format_sizes contract/writer)
 
 $(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS) $(ENGINE)
 	$(call say,LINK)

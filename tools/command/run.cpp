@@ -2,7 +2,8 @@
 // pktmalloc run [OPTIONS] [--] CMD ARGS...: becomes CMD, with the library preloaded.
 //
 // exec(3) replaces this process, so pid, parent, signals, standard streams and exit status are the
-// command's own. Whatever can be wrong is told before.
+// command's own. If reports are wanted, it stays as the parent instead, to write them if CMD is
+// killed (recovery/keeper.h). Whatever can be wrong is told before.
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
+#include "tools/command/recovery/keeper.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/environment.h"
 #include "tools/command/system/library.h"
@@ -133,6 +135,38 @@ bool names_report(const Options& options) {
   return false;
 }
 
+void become(const UserCommand& words) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+}
+
+bool is_set(const char* variable) {
+  const char* const value = getenv(variable);
+  return value != nullptr && strcmp(value, "0") != 0;
+}
+
+// Stays with the program if anything is to be reported; where the first file will be, what is
+// recorded meanwhile is, too.
+void start(const UserCommand& words) {
+  std::string file;
+  bool any = false;
+  for (const char* variable :
+       {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES", "PKTMALLOC_TRACE"}) {
+    any |= is_set(variable);
+    if (file.empty() && is_set(variable) && strcmp(getenv(variable), kText) != 0) {
+      file = getenv(variable);
+    }
+  }
+  // Who has chosen a place for the recording wants to see to it himself.
+  if (!any || is_set("PKTMALLOC_RECORDING")) return become(words);
+  const std::filesystem::path path = file;
+  const bool known = file.find('%') == std::string::npos;
+  keep(words, known ? path.parent_path().string() : "",
+       known && !file.empty() ? path.filename().string() : "pktmalloc", is_set("PKTMALLOC_STATS"));
+}
+
 // The options of the library.
 Environment variables(const Options& options) {
   Environment all = options.passed;
@@ -248,14 +282,6 @@ void print(const Environment& environment, const UserCommand& words) {
   fmt::print("{}\n", shell_line(words));
 }
 
-[[noreturn]] void become(const UserCommand& words) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
-  throw Failure("cannot execute {}: {}", words[0], strerror(errno));
-}
-
 void run(const Options& options, UserCommand words) {
   if (words.empty()) throw Failure("run: a command is missing, such as: pktmalloc run ls -l");
   const Target target = target_of(words[0], options);
@@ -282,7 +308,8 @@ void run(const Options& options, UserCommand words) {
     environment["PKTMALLOC_TELL"] = std::to_string(getpid());
   if (!options.stats_file.empty()) remove_old(options.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  become(words);
+  start(words);
+  throw Failure("cannot execute {}: {}", words[0], strerror(errno));
 }
 
 }  // namespace

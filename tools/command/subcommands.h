@@ -20,5 +20,6 @@ void add_profile(CLI::App& command);
 void add_stat(CLI::App& command);
 void add_top(CLI::App& command);
 void add_tune(CLI::App& command);
+void add_recover(CLI::App& command);
 
 }  // namespace pktmalloc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sums are those of Heap::statistics(), sizeclass/heap.cpp.
+// The sums are those of Heap::statistics(), sizeclass/heap_statistics.cpp.
 #include "tools/command/live/live_counters.h"
 
 #include <algorithm>

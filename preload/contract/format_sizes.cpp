@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include "preload/contract/format.h"
+#include "preload/contract/sizes.h"
+
+namespace pktmalloc {
+
+SizesWriter::SizesWriter(Writer& out, const SizesOrigin& origin) : out_(out) {
+  out.print("{\n  \"schema\": 1,\n  \"content\": \"sizes\",\n  \"version\": \"%s\",\n",
+            origin.version);
+  out.print("  \"program\": ");
+  write_string(out, origin.program);
+  out.print(",\n  \"pid\": %d,\n  \"started\": %llu.%06llu,\n  \"time\": %lld,\n", origin.pid,
+            number(origin.started_us / 1'000'000), number(origin.started_us % 1'000'000),
+            static_cast<long long>(origin.time));
+  out.print("  \"threads\": %u,\n  \"peak_bytes\": %llu,\n  \"missing\": %llu,\n  \"sizes\": [",
+            origin.threads, number(origin.peak_bytes), number(origin.missing));
+}
+
+void SizesWriter::add(const SizeCounts& row) {
+  out_.print("%s    {\"bytes\": %llu, \"alignment\": %llu, \"calls\": %llu, ", separator_,
+             number(row.bytes), number(row.alignment), number(row.calls));
+  out_.print("\"live_at_peak\": %llu, \"threads\": %u}", number(row.live_at_peak), row.threads);
+  separator_ = ",\n";
+}
+
+void SizesWriter::end() { out_.print("\n  ]\n}\n"); }
+
+}  // namespace pktmalloc

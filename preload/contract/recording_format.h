@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Recording: a file that a process maps shared and keeps its recordings in, so that the kernel
+// keeps them however the process ends. The library writes it (process/recording.h); `pktmalloc run`
+// and `pktmalloc recover` write the reports from it that the process itself did not write.
+//
+// A Header, then chunks. Each chunk belongs to one array, trace buffer or text, as the header's
+// directory says. The process writes at any moment and may be killed at any moment: what is more
+// than a word and must be whole has two places, and a word says which one counts. Any change here
+// raises kVersion.
+#pragma once
+
+#include <atomic>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/contract/heap_profile.h"
+#include "preload/contract/statistics.h"
+
+namespace pktmalloc::recording {
+
+inline constexpr char kMagic[8] = {'p', 'k', 't', 'r', 'e', 'c', 'r', 'd'};
+inline constexpr uint32_t kVersion = 1;
+
+inline constexpr size_t kChunkBytes = size_t{64} << 10;  // a thread's buffer of the trace
+inline constexpr uint32_t kMostChunks = 4096;            // 256 MiB, of which most is a hole
+
+enum class ChunkKind : uint32_t { kNone, kTrace, kPlaces, kSizes, kMappings };
+
+struct Chunk {
+  std::atomic<ChunkKind> kind;  // written last
+  uint32_t number;              // among those of its kind
+};
+
+enum class Content : uint32_t { kStatistics, kSizes, kProfile, kTrace };
+inline constexpr unsigned kContents = 4;
+
+enum class Wanted : uint32_t {
+  kNo,
+  kYes,
+  kDone,  // the process has written it, or has said why not
+};
+
+struct Report {
+  std::atomic<Wanted> wanted;
+  char path[PATH_MAX];  // "": text on stderr
+};
+
+// A chunk of a trace begins with a trace::OpenBlock.
+
+// A place of the heap profile. Another one is added behind the last, and a sum changes in place.
+struct Place {
+  PlaceSums sums;
+  uint64_t frame_count;
+  uint64_t frames[kMostFrames];
+};
+
+// What was asked for, as in SizeHistogram::Row.
+struct SizeRow {
+  uint64_t bytes, alignment;
+  std::atomic<uint64_t> calls;
+  std::atomic<int64_t> live;
+  std::atomic<uint64_t> held;
+  std::atomic<uint32_t> threads;
+};
+
+// Statistics at a moment.
+struct Moment {
+  uint64_t time_ms;  // since the epoch; 0: none
+  Snapshot snapshot;
+};
+
+struct Moments {
+  std::atomic<uint32_t> latest;  // 0: none, else 1 + the place
+  Moment places[2];
+
+  // One at a time.
+  Moment& next() { return places[latest.load(std::memory_order_relaxed) == 1 ? 1 : 0]; }
+  void advance() {
+    latest.store(latest.load(std::memory_order_relaxed) == 1 ? 2 : 1, std::memory_order_release);
+  }
+  const Moment* last() const {
+    const uint32_t n = latest.load(std::memory_order_acquire);
+    return n == 1 || n == 2 ? &places[n - 1] : nullptr;
+  }
+};
+
+struct Header {
+  char magic[8];  // written last
+  uint32_t version;
+  uint32_t bytes;   // of this struct
+  uint32_t chunks;  // in the file, behind the header
+  int32_t pid;
+  char library[16];  // its version
+  char program[64];
+
+  Report reports[kContents];
+  std::atomic<uint64_t> refused;  // chunks that could not be had: what was to go there is missing
+
+  // The heap profile.
+  uint64_t profile_rate;
+  std::atomic<uint64_t> profile_lost;
+  std::atomic<uint32_t> places;  // 0 is none
+  // Mapped files and their build ids, as text: that of chunk `mappings` of its kind counts.
+  std::atomic<uint32_t> mappings;  // 0: none
+  uint32_t mappings_bytes[2];
+
+  // The sizes.
+  uint64_t sizes_started_us;
+  std::atomic<uint32_t> sizes;  // rows; 0 is none
+  std::atomic<uint32_t> size_threads;
+  std::atomic<uint64_t> size_peak_bytes, size_missing;
+
+  // The trace: whole blocks in its file, and that file's length then (by the parity of `blocks`).
+  std::atomic<uint32_t> trace_blocks;
+  uint64_t trace_bytes[2];
+
+  // Statistics: the process notes them while it works, and `pktmalloc run` reads them from outside,
+  // which also sees a process that hovers inside its magazines. The later of the two counts.
+  Moments inside, outside;
+
+  Chunk directory[kMostChunks];
+};
+
+inline constexpr size_t kHeaderBytes =
+    (sizeof(Header) + kChunkBytes - 1) / kChunkBytes * kChunkBytes;
+
+}  // namespace pktmalloc::recording

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The record of sizes as JSON, for pktmalloc tune: its parts in their order. The library writes its
+// own with them (observers/size_recording.cpp), and the pktmalloc command that of a process that
+// ended before it could. Allocates nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "preload/contract/writer.h"
+
+namespace pktmalloc {
+
+struct SizesOrigin {
+  const char* program;
+  const char* version;  // of the library
+  int pid;
+  uint64_t started_us;  // since the epoch
+  int64_t time;         // likewise, in seconds
+  uint32_t threads;
+  uint64_t peak_bytes;
+  uint64_t missing;  // allocations that are not among the rows
+};
+
+// One kind of request.
+struct SizeCounts {
+  uint64_t bytes, alignment, calls, live_at_peak;
+  uint32_t threads;
+};
+
+// A word that holds a number of objects also says of which peak: a tag above, the number below. Two
+// peaks of one process have the same tag once in four thousand million. Not their lowest bits: a
+// block of 4 GiB does not change these.
+inline constexpr uint64_t kPeakObjects = UINT32_MAX;
+constexpr uint64_t peak_tag(uint64_t peak_bytes) {
+  return peak_bytes * 0x9E3779B97F4A7C15 >> 32 << 32;
+}
+constexpr bool has_peak_tag(uint64_t word, uint64_t tag) { return (word & ~kPeakObjects) == tag; }
+
+class SizesWriter {
+ public:
+  SizesWriter(Writer& out, const SizesOrigin& origin);
+  void add(const SizeCounts& row);
+  void end();
+
+ private:
+  Writer& out_;
+  const char* separator_ = "\n";
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+// What is there after every kind of end: docs/command.md, "Whatever ends it", has the same rows.
+//
+// Where a test waits for the statistics of a program, it looks into the recording until they are
+// there, so nothing depends on how fast the machine is.
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include "preload/contract/recording_format.h"
+#include "tests/heap_profile.h"
+#include "tests/memory_group.h"
+#include "tests/refused.h"
+#include "tests/running.h"
+#include "tests/size_record.h"
+#include "tests/skip.h"
+#include "tests/temporary_folder.h"
+#include "tools/command/replay/trace.h"
+
+namespace {
+
+using pktmalloc::recording::Header;
+
+const std::string kCommand = build_path("pktmalloc");
+const std::string kProgram = program_path("ends_as_told");
+
+std::vector<std::string> joined(std::vector<std::string> all,
+                                const std::vector<std::string>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+// The program under `pktmalloc run`, with these options.
+Program kept(const std::vector<std::string>& options, const std::vector<std::string>& words,
+             const TemporaryFolder& folder) {
+  return Program(joined(joined({kCommand, "run"}, options), joined({kProgram}, words)))
+      .in(folder.path())
+      .with("PKTMALLOC_PROFILE_RATE", "1");
+}
+
+const std::vector<std::string> kAll = {"--sizes=a.sizes", "--profile=a.heap", "--trace=a.trace"};
+
+struct End {
+  const char* how;
+  int status, signal;
+};
+const End kEnds[] = {
+    {"exit", 3, 0},           {"_exit", 3, 0},          {"_Exit", 3, 0},
+    {"quick_exit", 3, 0},     {"abort", -1, SIGABRT},   {"SIGINT", -1, SIGINT},
+    {"SIGTERM", -1, SIGTERM}, {"SIGSEGV", -1, SIGSEGV}, {"SIGKILL", -1, SIGKILL},
+};
+
+struct Counts {
+  uint64_t held = 0, pairs = 0, wasted = 0;
+};
+
+// All calls of the trace.
+Counts traced(const std::string& path) {
+  const pktmalloc::Trace trace = pktmalloc::read_trace(path);
+  INFO(trace.warning);
+  CHECK(trace.warning.empty());
+  Counts counts;
+  for (const pktmalloc::Call& call : trace.calls) {
+    counts.held += call.bytes == 5000;
+    counts.pairs += call.bytes == 100;
+    counts.wasted += call.bytes == 3000;
+  }
+  return counts;
+}
+
+void check_all(const TemporaryFolder& folder) {
+  const Rows rows = rows_of(read(folder / "a.sizes"));
+  CHECK(rows.at({5000, 0}) == (::Row{1000, 1000, 1}));
+  CHECK(rows.at({100, 0}).calls == 1000);
+  CHECK(rows.count({3000, 0}) == 0);
+  CHECK(bytes_of(folder / "a.heap", {"hold_some", "main", "waste_in_child"}, false) ==
+        (Bytes{{"hold_some", 5e6}, {"main", 5e6}}));
+  CHECK(bytes_of(folder / "a.heap", {"hold_some"}, true) == Bytes{{"hold_some", 5e6}});
+  const Counts counts = traced(folder / "a.trace");
+  CHECK(counts.held == 1000);
+  CHECK(counts.pairs == 1000);
+  CHECK(counts.wasted == 0);
+}
+
+// Nothing but the reports is left.
+void check_tidy(const TemporaryFolder& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    INFO(entry.path());
+    const std::string name = entry.path().filename();
+    CHECK(name.find("recording") == std::string::npos);
+    CHECK(name.find("tmp") == std::string::npos);
+  }
+}
+
+const Json* class_of(const Json& statistics, uint64_t bytes) {
+  for (const Json& c : statistics.at("classes")) {
+    if (c.at("bytes") == bytes) return &c;
+  }
+  return nullptr;
+}
+
+uint64_t live_of(const Json& statistics, uint64_t bytes) {
+  const Json* const found = class_of(statistics, bytes);
+  return found == nullptr ? 0 : found->at("live").get<uint64_t>();
+}
+
+// The folder of recordings that `run` made in this one; waits for it.
+std::string recordings(const TemporaryFolder& folder) {
+  for (const auto end = end_of_patience(); std::chrono::steady_clock::now() < end;) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      if (entry.is_directory() && !std::filesystem::is_empty(entry.path())) return entry.path();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  throw std::runtime_error("there is no recording");
+}
+
+std::string only_file(const std::string& folder) {
+  return std::filesystem::directory_iterator(folder)->path();
+}
+
+// Waits until the recording is as wanted.
+void await(const std::string& path, const std::function<bool(const Header&)>& wanted) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const void* const start = mmap(nullptr, sizeof(Header), PROT_READ, MAP_SHARED, fd, 0);
+  close(fd);
+  REQUIRE(start != MAP_FAILED);
+  bool seen = false;
+  for (const auto end = end_of_patience(); !seen && std::chrono::steady_clock::now() < end;) {
+    seen = wanted(*static_cast<const Header*>(start));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  munmap(const_cast<void*>(start), sizeof(Header));
+  REQUIRE(seen);
+}
+
+// The statistics noted from outside are those of the program when it has done all.
+bool has_all(const Header& header) {
+  const pktmalloc::recording::Moment* const moment = header.outside.last();
+  if (moment == nullptr) return false;
+  uint64_t held = 0, freed = 0;
+  for (unsigned i = 0; i < moment->snapshot.heap.classes; ++i) {
+    const auto& c = moment->snapshot.heap.of[i];
+    if (c.object_bytes == 5120) held = c.live;
+    if (c.object_bytes == 112) freed = c.frees;
+  }
+  return held == 1000 && freed >= 1000;
+}
+
+// `run` with these options; the program waits at its end.
+Running waiting(const std::vector<std::string>& options, const TemporaryFolder& folder,
+                const std::vector<std::string>& words) {
+  std::vector<std::string> all = {"sh",          "-c",     "cd \"$0\" && exec \"$@\"",
+                                  folder.path(), kCommand, "run"};
+  return Running(joined(joined(all, options), joined({kProgram}, words)),
+                 {{"PKTMALLOC_PROFILE_RATE", "1"}});
+}
+
+int status_of(const Running& running) {
+  int status = -1;
+  // Left for the end of Running.
+  siginfo_t info{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(running.pid()), &info, WEXITED | WNOWAIT) == 0);
+  status = info.si_status;
+  return status;
+}
+
+}  // namespace
+
+TEST_CASE("sizes, profile and trace are whole after every end") {
+  for (const End& end : kEnds) {
+    DYNAMIC_SECTION(end.how) {
+      TemporaryFolder folder;
+      const Outcome outcome = kept(kAll, {end.how}, folder).run();
+      INFO(outcome);
+      CHECK(outcome.status == end.status);
+      CHECK(outcome.signal == end.signal);
+      for (const char* line :
+           {"pktmalloc: sizes are in ", "pktmalloc: samples are in ", "pktmalloc: calls are in "}) {
+        CHECK(has(outcome.err, line));
+      }
+      const bool told = has(outcome.err, ", ended by SIG");
+      CHECK(told == (end.signal != 0));
+      check_all(folder);
+      check_tidy(folder);
+    }
+  }
+}
+
+TEST_CASE("statistics are there after every end, to the last call after those of its own") {
+  for (const End& end : kEnds) {
+    for (const std::string file : {"a.json", "a.prom", "a.txt"}) {
+      DYNAMIC_SECTION(end.how << " " << file) {
+        TemporaryFolder folder;
+        const Outcome outcome = kept({"--stats=" + file}, {end.how}, folder).run();
+        INFO(outcome);
+        CHECK(outcome.status == end.status);
+        CHECK(outcome.signal == end.signal);
+        CHECK(has(outcome.err, "pktmalloc: statistics are in "));
+        CHECK(!folder.read(file).empty());
+        check_tidy(folder);
+        if (file != "a.json") continue;
+        const uint64_t live = live_of(read(folder / file), 5120);
+        CHECK(live > 0);
+        CHECK((end.signal != 0 || live == 1000));
+      }
+    }
+  }
+}
+
+TEST_CASE("statistics on stderr are there after a signal, too") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      kept({"--stats"}, {"SIGKILL"}, folder).with("TMPDIR", folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.signal == SIGKILL);
+  CHECK(has(outcome.err, "---- pktmalloc"));
+  CHECK(has(outcome.err, "allocated"));
+  check_tidy(folder);
+}
+
+TEST_CASE("a signal from outside goes through the command, and the statistics are the last ones") {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGRTMIN + 1}) {
+    DYNAMIC_SECTION(strsignal(signal)) {
+      TemporaryFolder folder;
+      Running run = waiting({"--stats=a.json"}, folder, {"pause"});
+      const std::string path = only_file(recordings(folder));
+      await(path, has_all);
+      run.send(signal);
+      CHECK(status_of(run) == signal);
+      const Json statistics = read(folder / "a.json");
+      CHECK(live_of(statistics, 5120) == 1000);
+      CHECK(statistics.at("process").at("resident_bytes") > 0);
+      check_tidy(folder);
+    }
+  }
+}
+
+TEST_CASE("_exit in a signal handler, as servers end, loses nothing") {
+  TemporaryFolder folder;
+  Running run = waiting(joined(kAll, {"--stats=a.json"}), folder, {"_exit_in_a_handler"});
+  // Sampled objects are the next allocator's.
+  await(only_file(recordings(folder)), [](const Header& header) {
+    return header.places > 0 && header.size_peak_bytes > 5'000'000 &&
+           header.outside.last() != nullptr;
+  });
+  // By then the handler may not be set yet, and SIGTERM ends the program itself.
+  run.send(SIGTERM);
+  status_of(run);
+  CHECK(rows_of(read(folder / "a.sizes")).at({5000, 0}).calls == 1000);
+  CHECK(bytes_of(folder / "a.heap", {"hold_some"}, false) == Bytes{{"hold_some", 5e6}});
+  CHECK(traced(folder / "a.trace").held == 1000);
+  CHECK(!folder.read("a.json").empty());
+  check_tidy(folder);
+}
+
+TEST_CASE("children of fork, with handlers or without, write nothing into the parent's recording") {
+  for (const std::string fork : {"fork", "raw_fork"}) {
+    for (const std::string how : {"SIGKILL", "_exit"}) {
+      DYNAMIC_SECTION(fork << ", " << how) {
+        TemporaryFolder folder;
+        const Outcome outcome = kept(kAll, {fork, how}, folder).run();
+        INFO(outcome);
+        CHECK((outcome.signal == SIGKILL || outcome.status == 3));
+        check_all(folder);
+        check_tidy(folder);
+      }
+    }
+  }
+}
+
+TEST_CASE("what threads did before a kill is in the recordings") {
+  TemporaryFolder folder;
+  std::vector<std::string> options = kAll;
+  options.back() = "--trace=a.trace.zst";
+  const Outcome outcome = kept(options, {"threads", "SIGKILL"}, folder).run();
+  INFO(outcome);
+  CHECK(outcome.signal == SIGKILL);
+  CHECK(rows_of(read(folder / "a.sizes")).at({700, 0}) == (::Row{1000, 1000, 4}));
+  CHECK(bytes_of(folder / "a.heap", {"work"}, false) == Bytes{{"work", 7e5}});
+  const pktmalloc::Trace trace = pktmalloc::read_trace(folder / "a.trace.zst");
+  CHECK(trace.warning.empty());
+  size_t by_threads = 0;
+  for (const pktmalloc::Call& call : trace.calls) by_threads += call.bytes == 700;
+  CHECK(by_threads == 1000);
+}
+
+TEST_CASE("what held the memory when the process was killed for want of memory") {
+  MemoryGroup group;
+  if (!group) skip("no cgroup with a limit of memory can be made here");
+  REQUIRE(group.limit(64 << 20));
+  TemporaryFolder folder;
+  const Outcome outcome =
+      Program(group.inside({kCommand, "run", "--profile=a.heap", "--stats=a.json",
+                            "--sizes=a.sizes", "--trace=a.trace", kProgram, "out_of_memory"}))
+          .in(folder.path())
+          .run();
+  INFO(outcome);
+  CHECK(outcome.signal == SIGKILL);
+  CHECK(bytes_of(folder / "a.heap", {"hold_some"}, false).at("hold_some") > 30e6);
+  CHECK(rows_of(read(folder / "a.sizes")).at({5000, 0}).live_at_peak > 6000);
+  CHECK(live_of(read(folder / "a.json"), 5120) > 3000);
+  CHECK(traced(folder / "a.trace").held > 6000);
+}
+
+TEST_CASE(
+    "if the command is killed too, so is the program, and pktmalloc recover writes the rest") {
+  TemporaryFolder folder;
+  Running run = waiting(joined(kAll, {"--stats=a.json"}), folder, {"pause"});
+  const std::string place = recordings(folder);
+  const std::string path = only_file(place);
+  await(path, [](const Header& header) {
+    return header.size_peak_bytes > 5'000'000 && header.outside.last() != nullptr &&
+           header.places > 0;
+  });
+  const Outcome refused = Program({kCommand, "recover", path}).run();
+  check_refused(refused, "still runs");
+  // The calls that follow the peak are few.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  run.send(SIGKILL);
+  status_of(run);
+  CHECK(folder.read("a.sizes").empty());
+  Outcome recovered;
+  for (const auto end = end_of_patience(); std::chrono::steady_clock::now() < end;) {
+    recovered = Program({kCommand, "recover", place}).run();
+    if (recovered.status == 0) break;  // the program takes a moment to end
+  }
+  INFO(recovered);
+  CHECK(recovered.status == 0);
+  check_all(folder);
+  CHECK(!folder.read("a.json").empty());
+  check_tidy(folder);
+}
+
+TEST_CASE("a program without the command keeps its recording where PKTMALLOC_RECORDING says") {
+  TemporaryFolder folder;
+  const auto recorded_by_itself = [&](const std::string& how) {
+    return Program({kProgram, how})
+        .preloaded()
+        .in(folder.path())
+        .with("PKTMALLOC_RECORDING", "./%p.recording")
+        .with("PKTMALLOC_SIZES", "./a.sizes")
+        .with("PKTMALLOC_STATS", "./a.json")
+        .run();
+  };
+  const Outcome ended = recorded_by_itself("exit");
+  INFO(ended);
+  CHECK(ended.status == 3);
+  CHECK(!folder.read("a.sizes").empty());
+  check_tidy(folder);
+  std::filesystem::remove(folder / "a.sizes");
+  CHECK(recorded_by_itself("SIGSEGV").signal == SIGSEGV);
+  std::string recording;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (entry.path().extension() == ".recording") recording = entry.path();
+  }
+  REQUIRE(!recording.empty());
+  struct stat file {};
+  REQUIRE(stat(recording.c_str(), &file) == 0);
+  CHECK((file.st_mode & 0777) == 0600);
+  const Outcome recovered = Program({kCommand, "recover", recording}).run();
+  INFO(recovered);
+  CHECK(recovered.status == 0);
+  CHECK(rows_of(read(folder / "a.sizes")).at({5000, 0}) == (::Row{1000, 1000, 1}));
+  CHECK(live_of(read(folder / "a.json"), 5120) > 0);
+  check_tidy(folder);
+}
+
+TEST_CASE("programs that the command started leave theirs, and what would clash is kept") {
+  TemporaryFolder folder;
+  const std::string script = kProgram + " SIGKILL; exit 5";
+  const auto run = [&](const std::string& file) {
+    return Program({kCommand, "run", "--sizes=" + file, "bash", "-c", script})
+        .in(folder.path())
+        .run();
+  };
+  const Outcome apart = run("%e.sizes");
+  INFO(apart);
+  CHECK(apart.status == 5);
+  CHECK(rows_of(read(folder / "ends_as_told-plain.sizes")).at({5000, 0}).calls == 1000);
+  CHECK(!folder.read("bash.sizes").empty());
+
+  const Outcome clash = run("one.sizes");
+  INFO(clash);
+  CHECK(clash.status == 5);
+  CHECK(has(clash.err, "pktmalloc recover "));
+  CHECK(read(folder / "one.sizes").at("program") == "bash");
+}
+
+TEST_CASE("a place that takes no recording is told in one line, and the program works as ever") {
+  TemporaryFolder folder;
+  const auto refused = [&](const std::string& path) {
+    return Program({program_path("hello")})
+        .preloaded()
+        .with("PKTMALLOC_RECORDING", path)
+        .with("PKTMALLOC_SIZES", folder / "a.sizes");
+  };
+  const std::string line = "; what is not written at the end will be lost\n";
+  for (const Outcome& outcome : {refused("/no/such/folder/r").run(), refused("/dev/full").run(),
+                                 refused(folder / "r").limit(RLIMIT_FSIZE, 1 << 16).run()}) {
+    INFO(outcome);
+    CHECK(outcome.status == 7);
+    CHECK(outcome.out == "hello\n");
+    CHECK(outcome.err.find("pktmalloc: cannot record in ") == 0);
+    CHECK(outcome.err.find(line) == outcome.err.size() - line.size());
+    CHECK(read(folder / "a.sizes").at("program") == "hello-plain");
+  }
+  // Nothing to report, nothing to record.
+  const Outcome idle =
+      Program({program_path("hello")}).preloaded().with("PKTMALLOC_RECORDING", folder / "r").run();
+  CHECK(idle.err.empty());
+  CHECK(!std::filesystem::exists(folder / "r"));
+}
+
+TEST_CASE("what is no recording, a damaged one or somebody else's is refused") {
+  TemporaryFolder folder;
+  folder.write("text", std::string(1 << 20, 'x'));
+  check_refused(Program({kCommand, "recover", folder / "text"}).run(), "is not a recording");
+  check_refused(Program({kCommand, "recover", folder / "none"}).run(), "cannot read");
+  std::string damaged(1 << 20, '\xff');
+  memcpy(damaged.data(), pktmalloc::recording::kMagic, sizeof pktmalloc::recording::kMagic);
+  memcpy(damaged.data() + 8, &pktmalloc::recording::kVersion, 4);
+  folder.write("damaged", damaged);
+  check_refused(Program({kCommand, "recover", folder / "damaged"}).run(), "is damaged");
+  if (geteuid() != 0) return leave_out("only root can give a file away");
+  REQUIRE(chown((folder / "damaged").c_str(), 65534, 65534) == 0);
+  check_refused(Program({kCommand, "recover", folder / "damaged"}).run(), "another user");
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/recovery/keeper.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "tools/command/failure.h"
+#include "tools/command/live/live.h"
+#include "tools/command/recovery/recovery.h"
+
+namespace pktmalloc {
+
+using namespace recording;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kFirstInterval = std::chrono::milliseconds(1);
+constexpr nanoseconds kLongestInterval = std::chrono::milliseconds(100);
+constexpr int kShare = 50;  // of the time, reading takes at most the kShare-th part
+
+// Those by which a terminal stops the keeper as it stops the program, those that stop nobody for
+// long, and those that tell of the keeper's own faults are not handed on.
+sigset_t handed_on() {
+  sigset_t set;
+  sigfillset(&set);
+  for (const int signal : {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGSEGV, SIGBUS, SIGFPE,
+                           SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE}) {
+    sigdelset(&set, signal);
+  }
+  return set;
+}
+
+std::string signal_name(int signal) {
+  const char* const name = sigabbrev_np(signal);  // real-time signals have none
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+class Keeper {
+ public:
+  Keeper(pid_t child, std::string folder, bool reads_statistics, const sigset_t& signals)
+      : child_(child),
+        folder_(std::move(folder)),
+        reads_statistics_(reads_statistics),
+        signals_(signals) {}
+
+  // The child's wait status.
+  int wait() {
+    for (;;) {
+      siginfo_t info{};
+      const timespec rest{0, interval_.count()};
+      const int signal =
+          reads_statistics_ ? sigtimedwait(&signals_, &info, &rest) : sigwaitinfo(&signals_, &info);
+      if (signal == SIGCHLD) {
+        if (int status = 0; child_ended(status)) return status;
+      } else if (signal > 0) {
+        hand_on(signal, info);
+      } else if (errno == EAGAIN) {
+        read_statistics();
+      }
+    }
+  }
+
+  void recover_all(int status) {
+    // The others first: what this one wrote is not to be replaced.
+    std::set<std::string> taken;
+    std::unique_ptr<RecordingFile> own = open(child_);
+    for (const Content content : kAll) {
+      if (own) taken.insert(own->report_path(content));
+    }
+    taken.erase("");
+    for (const std::string& path : recordings_in(folder_)) {
+      if (path != path_of(child_)) recover_other(path, taken);
+    }
+    if (own) {
+      recover_own(*own, status);
+    } else if (WIFSIGNALED(status)) {
+      tell(fmt::format("process {} ended by {} and left no recording: its reports are lost", child_,
+                       signal_name(WTERMSIG(status))));
+    }
+    rmdir(folder_.c_str());  // unless something is left
+  }
+
+ private:
+  static constexpr Content kAll[] = {Content::kStatistics, Content::kSizes, Content::kProfile,
+                                     Content::kTrace};
+
+  std::string path_of(pid_t pid) const { return folder_ + "/" + std::to_string(pid); }
+
+  // nullptr: there is none.
+  std::unique_ptr<RecordingFile> open(pid_t pid) const {
+    try {
+      return std::make_unique<RecordingFile>(path_of(pid));
+    } catch (const Failure&) {
+      return nullptr;
+    }
+  }
+
+  bool child_ended(int& status) const {
+    // Of a container, this may be the first process: others come to it when their parents end.
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
+      if (pid != child_) continue;
+      if (!WIFSTOPPED(status)) return true;
+      // What a terminal sends has stopped us, too.
+      if (WSTOPSIG(status) == SIGSTOP) raise(SIGSTOP);
+    }
+    return false;
+  }
+
+  void hand_on(int signal, const siginfo_t& info) {
+    // The terminal sends to both, and what the program sends to its group comes here as well.
+    const bool is_for_us = info.si_code == SI_KERNEL || info.si_pid == child_;
+    if (is_for_us && signal != SIGCONT) return;
+    if (reads_statistics_) read_statistics();
+    if (info.si_code == SI_QUEUE) {
+      sigqueue(child_, signal, info.si_value);
+    } else {
+      kill(child_, signal);
+    }
+  }
+
+  void read_statistics() {
+    const auto begin = Clock::now();
+    try {
+      if (!live_) live_ = std::make_unique<LiveProcess>(child_);
+      Reading reading = live_->read();
+      reading.snapshot.process.resident_bytes = live_->resident_bytes();
+      note(reading);
+    } catch (const Failure&) {
+      live_.reset();  // not yet, no longer, or another program
+    }
+    const nanoseconds least = (Clock::now() - begin) * kShare;
+    interval_ = std::max(std::min(interval_ * 3 / 2, kLongestInterval), least);
+    interval_ = std::min<nanoseconds>(interval_, std::chrono::milliseconds(999));
+  }
+
+  void note(const Reading& reading) {
+    if (!recording_ || !recording_->is_current()) recording_ = open(child_);
+    if (!recording_) return;
+    Header& header = recording_->header();
+    header.outside.next() = {static_cast<uint64_t>(reading.time * 1e3), reading.snapshot};
+    header.outside.advance();
+  }
+
+  void recover_own(const RecordingFile& recording, int status) const {
+    const bool any = std::any_of(std::begin(kAll), std::end(kAll),
+                                 [&](Content content) { return recording.wanted(content); });
+    if (any && WIFSIGNALED(status)) {
+      tell(fmt::format("{}, process {}, ended by {}; what it recorded until then:",
+                       recording.program(), child_, signal_name(WTERMSIG(status))));
+    }
+    if (recover(recording)) {
+      unlink(recording.path().c_str());
+    } else {
+      tell_kept(recording, "what is missing");
+    }
+  }
+
+  void recover_other(const std::string& path, std::set<std::string>& taken) const {
+    try {
+      const RecordingFile recording(path);
+      if (recording.in_use()) return tell_kept(recording, "it runs on; if it is killed, that");
+      bool clashes = false;
+      for (const Content content : kAll) {
+        if (recording.wanted(content)) clashes |= taken.contains(recording.report_path(content));
+      }
+      if (clashes) {
+        return tell_kept(recording, "it was killed; its files are those of another process, so it");
+      }
+      if (!recover(recording)) return tell_kept(recording, "what is missing");
+    } catch (const Failure& failure) {
+      return tell(failure.what());
+    }
+    unlink(path.c_str());
+  }
+
+  static void tell_kept(const RecordingFile& recording, const char* what) {
+    tell(fmt::format("{}, process {}: {} is written by: pktmalloc recover {}", recording.program(),
+                     recording.header().pid, what, recording.path()));
+  }
+
+  pid_t child_;
+  std::string folder_;
+  bool reads_statistics_;
+  sigset_t signals_;
+  nanoseconds interval_ = kFirstInterval;
+  std::unique_ptr<LiveProcess> live_;
+  std::unique_ptr<RecordingFile> recording_;
+};
+
+[[noreturn]] void end_like(int status) {
+  fflush(nullptr);
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    prctl(PR_SET_DUMPABLE, 0);  // the core is the program's
+    ::signal(signal, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    raise(signal);
+    _exit(128 + signal);  // the first process of a container survives
+  }
+  _exit(WEXITSTATUS(status));
+}
+
+std::string new_folder(const std::string& folder, const std::string& name) {
+  const char* const temporary = getenv("TMPDIR");
+  for (const std::string& place :
+       {folder, std::string(temporary != nullptr ? temporary : "/tmp")}) {
+    std::string path = place + "/" + name + ".recording-XXXXXX";
+    if (!place.empty() && mkdtemp(path.data()) != nullptr) return path;
+  }
+  throw Failure("run: cannot make a folder for the recording: {}", strerror(errno));
+}
+
+std::string as_pattern(std::string path) {
+  for (size_t at = 0; (at = path.find('%', at)) != std::string::npos; at += 2) path.insert(at, "%");
+  return path;
+}
+
+}  // namespace
+
+void keep(const std::vector<std::string>& words, const std::string& folder, const std::string& name,
+          bool reads_statistics) {
+  const std::string recordings = new_folder(folder, name);
+  setenv("PKTMALLOC_RECORDING", (as_pattern(recordings) + "/%p").c_str(), 1);
+  const pid_t parent = getpid();
+  const sigset_t signals = handed_on();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  const auto children = signal(SIGCHLD, SIG_DFL);  // ignored, they could not be waited for
+  const pid_t child = fork();
+  if (child < 0) throw Failure("run: cannot start a process: {}", strerror(errno));
+  if (child > 0) {
+    Keeper keeper(child, recordings, reads_statistics, signals);
+    const int status = keeper.wait();
+    keeper.recover_all(status);
+    end_like(status);
+  }
+  // Killing the keeper kills the program, as if it were the program.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(128 + SIGKILL);
+  if (const char* told = getenv("PKTMALLOC_TELL"); told != nullptr && atoi(told) == parent) {
+    setenv("PKTMALLOC_TELL", std::to_string(getpid()).c_str(), 1);
+  }
+  signal(SIGCHLD, children);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+}
+
+std::vector<std::string> recordings_in(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Keeper: the parent of a program whose reports are wanted whatever ends it. It hands on the
+// signals that it gets, reads the program's counters from outside into its recording, and writes at
+// the end what the program did not. Then it ends as the program did.
+//
+// The recordings lie in a folder of their own: the program's, and those of other programs with the
+// library that it starts. What a program without the keeper left is for `pktmalloc recover`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pktmalloc {
+
+// Starts the command, with this process's environment and PKTMALLOC_RECORDING. `folder`: where to
+// make that of the recordings, if that is allowed, with a name that begins with `name`. Returns
+// only in the child, if the command cannot be executed.
+void keep(const std::vector<std::string>& words, const std::string& folder, const std::string& name,
+          bool reads_statistics);
+
+// The recordings in a folder.
+std::vector<std::string> recordings_in(const std::string& folder);
+
+}  // namespace pktmalloc

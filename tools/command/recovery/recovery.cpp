@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/recovery/recovery.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "preload/contract/format.h"
+#include "preload/contract/sizes.h"
+#include "tools/command/failure.h"
+#include "tools/command/system/output_file.h"
+#include "tools/command/text/printable.h"
+
+namespace pktmalloc {
+
+using namespace recording;
+
+namespace {
+
+// The library creates its files for their owner alone.
+class OwnersFiles {
+ public:
+  OwnersFiles() : before_(umask(077)) {}
+  ~OwnersFiles() { umask(before_); }
+  OwnersFiles(const OwnersFiles&) = delete;
+  OwnersFiles& operator=(const OwnersFiles&) = delete;
+
+ private:
+  mode_t before_;
+};
+
+// What `print` prints.
+template <typename Print>
+std::string printed(const Print& print) {
+  for (size_t room = size_t{64} << 10;; room *= 4) {
+    std::string text(room, '\0');
+    Writer out(text.data(), text.size());
+    print(out);
+    out.finish();
+    if (out.length() >= room) continue;
+    text.resize(out.length());
+    return text;
+  }
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  const OwnersFiles owners;
+  OutputFile(path).write(text);
+}
+
+std::optional<Moment> last_moment(const Header& header) {
+  const Moment* const inside = header.inside.last();
+  const Moment* const outside = header.outside.last();
+  if (inside == nullptr && outside == nullptr) return {};
+  const bool later =
+      inside == nullptr || (outside != nullptr && outside->time_ms > inside->time_ms);
+  Moment moment = later ? *outside : *inside;
+  // A large process does not count its pages at every moment.
+  uint64_t& resident = moment.snapshot.process.resident_bytes;
+  if (resident == 0 && outside != nullptr) {
+    resident = outside->snapshot.process.resident_bytes;
+  }
+  return moment;
+}
+
+void recover_statistics(const RecordingFile& recording) {
+  const std::optional<Moment> moment = last_moment(recording.header());
+  const std::string program = recording.program();
+  if (!moment) {
+    return tell(
+        fmt::format("the statistics of {}, process {}, are lost: nobody read them before it ended",
+                    program, recording.header().pid));
+  }
+  Snapshot snapshot = moment->snapshot;
+  snapshot.heap.classes = std::min<unsigned>(snapshot.heap.classes, kMaxClasses);
+  const std::string version = recording.library();
+  const Origin origin{program.c_str(), version.c_str(), recording.header().pid, moment->time_ms, 0};
+  const std::string path = recording.report_path(Content::kStatistics);
+  if (path.empty()) {
+    fputs(printed([&](Writer& out) { write_text(out, origin, snapshot); }).c_str(), stderr);
+    return;
+  }
+  const bool json = path.ends_with(".json");
+  write_file(path, printed([&](Writer& out) {
+               if (json) {
+                 write_json(out, origin, snapshot);
+               } else if (path.ends_with(".prom")) {
+                 write_prometheus(out, snapshot);
+               } else {
+                 write_text(out, origin, snapshot);
+               }
+             }));
+  tell_file("statistics", path, json ? "report" : nullptr);
+}
+
+void recover_sizes(const RecordingFile& recording) {
+  const Header& header = recording.header();
+  const std::string program = recording.program();
+  const std::string version = recording.library();
+  const uint64_t peak = header.size_peak_bytes;
+  struct stat file {};
+  stat(recording.path().c_str(), &file);  // changed by the last call, more or less
+  const std::string path = recording.report_path(Content::kSizes);
+  write_file(
+      path, printed([&](Writer& out) {
+        SizesWriter writer(out,
+                           {program.c_str(), version.c_str(), header.pid, header.sizes_started_us,
+                            file.st_mtime, header.size_threads, peak, header.size_missing});
+        for (uint32_t i = 1; i < header.sizes; ++i) {
+          const SizeRow* const row = recording.find<SizeRow>(ChunkKind::kSizes, i);
+          if (row == nullptr || row->calls == 0) continue;
+          const uint64_t held = row->held;
+          const uint64_t live =
+              has_peak_tag(held, peak_tag(peak)) ? held : static_cast<uint64_t>(row->live.load());
+          writer.add({row->bytes, row->alignment, row->calls, live & kPeakObjects, row->threads});
+        }
+        writer.end();
+      }));
+  tell_file("sizes", path, "tune");
+}
+
+void recover_profile(const RecordingFile& recording) {
+  const Header& header = recording.header();
+  const std::string program = recording.program();
+  const std::string version = recording.library();
+  std::vector<const Place*> places;
+  PlaceSums all{};
+  for (uint32_t i = 1; i < header.places; ++i) {
+    const Place* const place = recording.find<Place>(ChunkKind::kPlaces, i);
+    if (place == nullptr) continue;
+    places.push_back(place);
+    all += place->sums;
+  }
+  const std::string path = recording.report_path(Content::kProfile);
+  write_file(path, printed([&](Writer& out) {
+               write_profile_head(out,
+                                  {program.c_str(), version.c_str(), header.pid,
+                                   header.profile_rate, header.profile_lost},
+                                  all);
+               for (const Place* place : places) {
+                 const uint64_t frames = std::min<uint64_t>(place->frame_count, kMostFrames);
+                 write_profile_place(out, place->sums, place->frames,
+                                     static_cast<unsigned>(frames));
+               }
+               write_profile_mappings_head(out);
+               const uint32_t mappings = header.mappings;
+               if (const char* text = recording.chunk(ChunkKind::kMappings, mappings - 1);
+                   text != nullptr && (mappings == 1 || mappings == 2)) {
+                 out.put(text, std::min<size_t>(header.mappings_bytes[mappings - 1], kChunkBytes));
+               }
+               write_profile_end(out);
+             }));
+  tell_file("samples", path, "profile");
+}
+
+constexpr struct {
+  Content content;
+  void (*write)(const RecordingFile&);
+} kReports[] = {{Content::kTrace, recover_trace},
+                {Content::kStatistics, recover_statistics},
+                {Content::kSizes, recover_sizes},
+                {Content::kProfile, recover_profile}};
+
+}  // namespace
+
+void tell(const std::string& line) {
+  fputs(fmt::format("pktmalloc: {}\n", printable(line)).c_str(), stderr);
+}
+
+void tell_file(const char* what, const std::string& path, const char* command) {
+  if (command == nullptr) return tell(fmt::format("{} are in {}", what, path));
+  tell(fmt::format("{} are in {}; read them with: pktmalloc {} {}", what, path, command, path));
+}
+
+bool recover(const RecordingFile& recording) {
+  bool all = true;
+  for (const auto& report : kReports) {
+    if (!recording.wanted(report.content)) continue;
+    try {
+      report.write(recording);
+    } catch (const Failure& failure) {
+      tell(failure.what());
+      all = false;
+    }
+  }
+  if (recording.header().refused > 0) {
+    tell(fmt::format("of {}, process {}, some is missing: the recording found no room for it",
+                     recording.program(), recording.header().pid));
+  }
+  return all;
+}
+
+}  // namespace pktmalloc
