@@ -95,6 +95,7 @@ TEST_CASE("the programs of tests/programs run under the hardened library") {
       "locked_memory_does_not_wait",                      // needs PKTMALLOC_BACKGROUND=1
       "system_calls",                                     // a launcher, needs arguments
       "is_read_from_outside",                             // needs arguments
+      "ends_as_told",                                     // the same
       "peaks_of_two_groups_in_turn",                      // the same
       "large_blocks_come_from_mimalloc",                  // needs mimalloc
       "large_blocks_do_not_come_from_libc",               // needs another allocator
