@@ -62,6 +62,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"libc_spellings_are_ours", {}},
     {"limit_of_addresses_lowered_by_the_program", {}},
     {"live_objects_of_all_functions_do_not_overlap", {}},
+    {"loader_walk_starts_no_thread", {}},
     {"locked_memory_does_not_wait", {{{"PKTMALLOC_BACKGROUND", "1"}, {"PKTMALLOC_AGE", "20ms"}}}},
     {"locked_memory_stays_and_is_counted", {}},
     {"longjmp_out_of_a_signal_handler", {}},
