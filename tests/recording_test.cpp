@@ -130,6 +130,12 @@ std::string only_file(const std::string& folder) {
 
 // Waits until the recording is as wanted.
 void await(const std::string& path, const std::function<bool(const Header&)>& wanted) {
+  // An empty file, which the program has yet to give its length, could not be read as mapped.
+  for (const auto end = end_of_patience(); std::chrono::steady_clock::now() < end;) {
+    if (std::filesystem::file_size(path) >= sizeof(Header)) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  REQUIRE(std::filesystem::file_size(path) >= sizeof(Header));
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const void* const start = mmap(nullptr, sizeof(Header), PROT_READ, MAP_SHARED, fd, 0);
   close(fd);
