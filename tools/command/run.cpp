@@ -17,10 +17,12 @@
 #include "tools/command/failure.h"
 #include "tools/command/recovery/keeper.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/become.h"
 #include "tools/command/system/environment.h"
 #include "tools/command/system/library.h"
 #include "tools/command/system/next_library.h"
 #include "tools/command/system/target.h"
+#include "tools/command/text/path_pattern.h"
 #include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
@@ -70,6 +72,9 @@ struct Options {
 };
 
 constexpr const char* kLeaks = "PKTMALLOC_PROFILE_LEAKS";
+// What is written to files.
+constexpr const char* kReports[] = {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES",
+                                    "PKTMALLOC_TRACE"};
 
 // The library speaks of variables where the user wrote options.
 std::string option_of(const std::string& variable) {
@@ -118,28 +123,11 @@ std::string written_path(const std::string& file) {
     throw Failure("cannot write {}: {}: {}", file, folder.string(), strerror(errno));
   }
   if (fs::path(file).is_absolute()) return file;
-  std::string here = fs::current_path();
-  for (size_t at = 0; (at = here.find('%', at)) != std::string::npos; at += 2) here.insert(at, "%");
-  return here + "/" + file;
+  return as_pattern(fs::current_path()) + "/" + file;
 }
 
 bool reports_meanwhile(const Environment& all) {
   return all.contains("PKTMALLOC_STATS_INTERVAL") || all.contains("PKTMALLOC_STATS_SIGNAL");
-}
-
-// Is it said what to report?
-bool names_report(const Options& options) {
-  for (const char* name : {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES"}) {
-    if (options.written.contains(name) || getenv(name) != nullptr) return true;
-  }
-  return false;
-}
-
-void become(const UserCommand& words) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
 }
 
 bool is_set(const char* variable) {
@@ -147,23 +135,30 @@ bool is_set(const char* variable) {
   return value != nullptr && strcmp(value, "0") != 0;
 }
 
+// Is it said what to report meanwhile?
+bool names_report(const Options& options) {
+  for (const char* name : {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES"}) {
+    if (options.written.contains(name) || is_set(name)) return true;
+  }
+  return false;
+}
+
 // Stays with the program if anything is to be reported; where the first file will be, what is
-// recorded meanwhile is, too.
-void start(const UserCommand& words) {
+// recorded meanwhile is, too. Returns in the process that is to become the program.
+void keep_reports() {
   std::string file;
   bool any = false;
-  for (const char* variable :
-       {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES", "PKTMALLOC_TRACE"}) {
+  for (const char* variable : kReports) {
     any |= is_set(variable);
     if (file.empty() && is_set(variable) && strcmp(getenv(variable), kText) != 0) {
       file = getenv(variable);
     }
   }
   // Who has chosen a place for the recording wants to see to it himself.
-  if (!any || is_set("PKTMALLOC_RECORDING")) return become(words);
+  if (!any || is_set("PKTMALLOC_RECORDING")) return;
   const std::filesystem::path path = file;
   const bool known = file.find('%') == std::string::npos;
-  keep(words, known ? path.parent_path().string() : "",
+  keep(known ? path.parent_path().string() : "",
        known && !file.empty() ? path.filename().string() : "pktmalloc", is_set("PKTMALLOC_STATS"));
 }
 
@@ -185,8 +180,7 @@ Environment variables(const Options& options) {
 // Each would replace what the other wrote.
 void refuse_one_file_for_two(const Environment& all) {
   std::map<std::string, std::string> options;  // by their file
-  for (const char* variable :
-       {"PKTMALLOC_STATS", "PKTMALLOC_SIZES", "PKTMALLOC_PROFILE", "PKTMALLOC_TRACE"}) {
+  for (const char* variable : kReports) {
     const auto given = all.find(variable);
     if (given == all.end() || given->second == kText) continue;
     const auto [other, is_new] = options.emplace(given->second, variable);
@@ -220,7 +214,7 @@ void refuse_without_effect(const Options& options) {
     }
   }
   const bool profiles = options.leaks || options.written.contains("PKTMALLOC_PROFILE") ||
-                        getenv("PKTMALLOC_PROFILE") != nullptr || getenv(kLeaks) != nullptr;
+                        is_set("PKTMALLOC_PROFILE") || is_set(kLeaks);
   for (const char* variable : {"PKTMALLOC_PROFILE_RATE", "PKTMALLOC_PROFILE_STACKS"}) {
     if (profiles || !options.passed.contains(variable)) continue;
     throw Failure("run: {} is of the heap profile: give --profile FILE or --leaks, too",
@@ -308,7 +302,8 @@ void run(const Options& options, UserCommand words) {
     environment["PKTMALLOC_TELL"] = std::to_string(getpid());
   if (!options.stats_file.empty()) remove_old(options.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  start(words);
+  keep_reports();
+  become(words);
   throw Failure("cannot execute {}: {}", words[0], strerror(errno));
 }
 

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "tools/command/failure.h"
+#include "tools/command/system/become.h"
 
 namespace pktmalloc {
 namespace {
@@ -24,8 +25,8 @@ std::string preload_behind(const std::string& library) {
 }
 
 // In the child; never returns. `told` gets errno if the command cannot be started.
-[[noreturn]] void become(const std::vector<std::string>& words, const std::string& library,
-                         const sigset_t& mask, int out, int err, int told) {
+[[noreturn]] void start(const std::vector<std::string>& words, const std::string& library,
+                        const sigset_t& mask, int out, int err, int told) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -33,11 +34,8 @@ std::string preload_behind(const std::string& library) {
   dup2(out >= 0 ? out : nowhere, STDOUT_FILENO);
   dup2(err >= 0 ? err : nowhere, STDERR_FILENO);
   if (!library.empty()) setenv("LD_PRELOAD", preload_behind(library).c_str(), 1);
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
-  execvp(argv[0], argv.data());
+  become(words);
   const int error = errno;
   [[maybe_unused]] const ssize_t wrote = write(told, &error, sizeof error);
   _exit(127);
@@ -80,7 +78,7 @@ Child::Child(const std::vector<std::string>& words, const std::string& library, 
   Pipe told;
   pid_ = fork();
   if (pid_ < 0) throw Failure("cannot start a process: {}", strerror(errno));
-  if (pid_ == 0) become(words, library, mask_, out, err, told.ends[1]);
+  if (pid_ == 0) start(words, library, mask_, out, err, told.ends[1]);
   told.close_end(1);
   int error = 0;
   if (read(told.ends[0], &error, sizeof error) == sizeof error) {

@@ -17,6 +17,7 @@
 #include "tools/command/failure.h"
 #include "tools/command/live/live.h"
 #include "tools/command/recovery/recovery.h"
+#include "tools/command/text/path_pattern.h"
 
 namespace pktmalloc {
 
@@ -227,15 +228,9 @@ std::string new_folder(const std::string& folder, const std::string& name) {
   throw Failure("run: cannot make a folder for the recording: {}", strerror(errno));
 }
 
-std::string as_pattern(std::string path) {
-  for (size_t at = 0; (at = path.find('%', at)) != std::string::npos; at += 2) path.insert(at, "%");
-  return path;
-}
-
 }  // namespace
 
-void keep(const std::vector<std::string>& words, const std::string& folder, const std::string& name,
-          bool reads_statistics) {
+void keep(const std::string& folder, const std::string& name, bool reads_statistics) {
   const std::string recordings = new_folder(folder, name);
   setenv("PKTMALLOC_RECORDING", (as_pattern(recordings) + "/%p").c_str(), 1);
   const pid_t parent = getpid();
@@ -259,10 +254,6 @@ void keep(const std::vector<std::string>& words, const std::string& folder, cons
   }
   signal(SIGCHLD, children);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
 }
 
 std::vector<std::string> recordings_in(const std::string& folder) {

@@ -12,11 +12,10 @@
 
 namespace pktmalloc {
 
-// Starts the command, with this process's environment and PKTMALLOC_RECORDING. `folder`: where to
-// make that of the recordings, if that is allowed, with a name that begins with `name`. Returns
-// only in the child, if the command cannot be executed.
-void keep(const std::vector<std::string>& words, const std::string& folder, const std::string& name,
-          bool reads_statistics);
+// Forks, and returns in the child, which is to become the program and has PKTMALLOC_RECORDING in
+// its environment. `folder`: where to make that of the recordings, if that is allowed, with a name
+// that begins with `name`.
+void keep(const std::string& folder, const std::string& name, bool reads_statistics);
 
 // The recordings in a folder.
 std::vector<std::string> recordings_in(const std::string& folder);
