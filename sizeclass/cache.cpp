@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sizeclass/congruence.h"
 #include "sizeclass/misuse.h"
 
 namespace pktmalloc {
@@ -134,13 +135,11 @@ void* Cache::allocate_slow(const Supply& supply, ClassId id) {
   return allocate(id);
 }
 
-// Fisher and Yates, group by group: what a program allocates together stays on few pages. Numbers
-// by a linear congruence modulo 2^64 with Knuth's multiplier, whose upper half is good enough for
-// positions.
+// Fisher and Yates, group by group: what a program allocates together stays on few pages.
 void Cache::shuffle(uintptr_t* objects, uint32_t count) {
   constexpr uint32_t kGroup = 16;
   for (uint32_t left = count; left > 1; --left) {
-    random_ = random_ * 6364136223846793005 + 1442695040888963407;
+    random_ = next_number(random_);
     const uint32_t in_group = (left - 1) % kGroup + 1;
     const uint32_t below = static_cast<uint32_t>((random_ >> 32) * in_group >> 32);
     std::swap(objects[left - 1], objects[left - in_group + below]);

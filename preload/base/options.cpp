@@ -250,9 +250,11 @@ void read_variable(const char* variable) {
 }
 
 void print_options() {
-  const char* const word = names_of(kThisLibrary).word;
-  message("version %s%s%s%s", PKTMALLOC_VERSION, *word != '\0' ? ", the " : "", word,
-          *word != '\0' ? " library" : "");
+  if (kThisLibrary == LibraryKind::kNormal) {
+    message("version %s", PKTMALLOC_VERSION);
+  } else {
+    message("version %s, the %s library", PKTMALLOC_VERSION, names_of(kThisLibrary).word);
+  }
   for (const Option& option : table) {
     message("PKTMALLOC_%s=%s (%s)", option.name,
             option.given != nullptr ? option.given : option.default_value,

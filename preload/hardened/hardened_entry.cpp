@@ -67,12 +67,6 @@ void tell_mismatch(Site site, const void* p, const Told& told) {
        name_of(told), p, told.bytes, bytes);
 }
 
-// Does an object in use begin at p, which lies in the area `owner`?
-bool is_live(uintptr_t owner, const void* p) {
-  return heap.has_state(p) && is_start(p) &&
-         heap.state_of(static_cast<ClassId>(owner), p).is(ObjectStates::kLive);
-}
-
 void tell_wrong_nothing(Site site, const char* call, const void* p) {
   const KeepErrno keep;
   tell(capture(site), facts_of(p, 0), "%s of %p, where an object of 0 bytes may have been", call,
@@ -83,10 +77,9 @@ void tell_wrong_nothing(Site site, const char* call, const void* p) {
 void* handed_out(Site site, void* p, bool blank_before) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return p;
-  const ObjectStates::Entry entry = heap.state_of(static_cast<ClassId>(owner), p);
-  if (entry.is(ObjectStates::kLive)) tell_handed_out_twice(site, p);
-  entry.set(ObjectStates::kLive);
-  if (blank_before && !is_blank(p, std::min(class_bytes(owner), kInspected))) tell_written(site, p);
+  const ClassId id = static_cast<ClassId>(owner);
+  set_live(site, id, p);
+  if (blank_before) inspect(site, id, p);
   return p;
 }
 
@@ -141,7 +134,7 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes) {
 void* reallocate_at(Site site, void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return reallocate_other(site, p, bytes);
-  if (!is_live(owner, p)) {
+  if (!is_live(static_cast<ClassId>(owner), p)) {
     tell_wrong(site, "realloc", p);
     return no_memory();
   }
@@ -157,7 +150,7 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
 size_t usable_size_at(Site site, void* p) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) {
-    if (is_live(owner, p)) return class_bytes(owner);
+    if (is_live(static_cast<ClassId>(owner), p)) return class_bytes(owner);
     tell_wrong(site, "malloc_usable_size", p);
     return 0;
   }
@@ -178,16 +171,12 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
   if (!Heap::is_class(owner)) {
     if (!is_nothing(p)) return release_slow(p);
     if (!give_nothing(p)) tell_wrong_nothing(site, name_of(told), p);
-  } else if (!is_live(owner, p)) {
+  } else if (!is_live(static_cast<ClassId>(owner), p)) {
     tell_wrong(site, name_of(told), p);
   } else if (!fits(owner, told)) {
     tell_mismatch(site, p, told);
   } else {
-    // Addresses were given back.
-    const ClassId id = static_cast<ClassId>(owner);
-    heap.state_of(id, p).set(ObjectStates::kFreed);
-    blank_head(p);
-    if (void* const waited = wait(id, p)) release_waited_at(site, id, waited);
+    set_freed(site, static_cast<ClassId>(owner), p);  // addresses were given back
   }
 }
 

@@ -34,15 +34,32 @@ void release_waited_at(Site site, ClassId id, void* p);
 void tell_handed_out_twice(Site site, void* p);
 void tell_written(Site site, void* p);
 
-// Of an object of class `id`, which no cache holds any more.
-[[gnu::always_inline]] inline void* hand_out(ClassId id, void* p) {
+// An object of class `id`, which no cache holds any more, is in use from now on.
+[[gnu::always_inline]] inline void set_live(Site site, ClassId id, void* p) {
   const ObjectStates::Entry entry = heap.state_of(id, p);
   if (entry.is(ObjectStates::kLive)) [[unlikely]]
-    tell_handed_out_twice(this_site(), p);
+    tell_handed_out_twice(site, p);
   entry.set(ObjectStates::kLive);
+}
+
+// It must begin with zeros.
+[[gnu::always_inline]] inline void inspect(Site site, ClassId id, void* p) {
   if (!is_blank(p, std::min<size_t>(cleared_bytes[index(id)], kInspected))) [[unlikely]]
-    tell_written(this_site(), p);
-  return p;
+    tell_written(site, p);
+}
+
+// And from now on it is not.
+[[gnu::always_inline]] inline void set_freed(Site site, ClassId id, void* p) {
+  heap.state_of(id, p).set(ObjectStates::kFreed);
+  blank_head(p);
+  void* const waited = wait(id, p);
+  if (waited == nullptr) return;
+  const size_t bytes = cleared_bytes[index(id)];
+  if (bytes > kInspected || !is_head_blank(waited)) [[unlikely]]
+    return release_waited_at(site, id, waited);
+  blank_line(waited, bytes);
+  if (!this_thread.releases_to->release(id, waited)) [[unlikely]]
+    return release_slow(waited);
 }
 
 // Does what the caller says of its object's size agree with the class? Only delete says it for
@@ -55,16 +72,21 @@ inline bool fits(uintptr_t owner, const Told& told) {
                             : classes.find_aligned(told.bytes, told.alignment));
 }
 
-inline bool is_start(const void* p) {
-  return reinterpret_cast<uintptr_t>(p) % ClassTable::kSmallStep == 0;
+// Does an object in use begin at p, which lies in the area of the class?
+[[gnu::always_inline]] inline bool is_live(ClassId id, const void* p) {
+  return heap.has_state(p) && heap.state_of(id, p).is(ObjectStates::kLive) &&
+         reinterpret_cast<uintptr_t>(p) % ClassTable::kSmallStep == 0;
 }
 
 template <void* (*kSlow)(size_t)>
 [[gnu::always_inline]] inline void* allocate(size_t bytes) {
   if (bytes - 1 < ClassTable::kSmallLimit) [[likely]] {  // not 0 either
     const ClassId id = heap.classes().small(bytes);
-    if (void* p = this_thread.allocates_from->allocate(id)) [[likely]]
-      return hand_out(id, p);
+    if (void* p = this_thread.allocates_from->allocate(id)) [[likely]] {
+      set_live(this_site(), id, p);
+      inspect(this_site(), id, p);
+      return p;
+    }
   }
   return kSlow(bytes);
 }
@@ -93,20 +115,9 @@ template <void* (*kSlow)(size_t)>
   if (!Heap::is_class(owner)) [[unlikely]]
     return release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
   const ClassId id = static_cast<ClassId>(owner);
-  const ObjectStates::Entry entry = heap.state_of(id, p);
-  if (!heap.has_state(p) || !entry.is(ObjectStates::kLive) || !is_start(p) || !fits(owner, told))
-      [[unlikely]]
+  if (!is_live(id, p) || !fits(owner, told)) [[unlikely]]
     return release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
-  entry.set(ObjectStates::kFreed);
-  blank_head(p);
-  void* const waited = wait(id, p);
-  if (waited == nullptr) return;
-  const size_t bytes = cleared_bytes[owner];
-  if (bytes > kInspected || !is_head_blank(waited)) [[unlikely]]
-    return release_waited_at(this_site(), id, waited);
-  blank_line(waited, bytes);
-  if (!this_thread.releases_to->release(id, waited)) [[unlikely]]
-    return release_slow(waited);
+  set_freed(this_site(), id, p);
 }
 
 [[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }

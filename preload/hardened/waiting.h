@@ -11,6 +11,7 @@
 
 #include "preload/process/thread.h"
 #include "sizeclass/class_id.h"
+#include "sizeclass/congruence.h"
 
 namespace pktmalloc::hardened {
 
@@ -34,7 +35,7 @@ inline void* wait(ClassId id, void* p) {
   Waiting& w = waiting;
   if (w.objects == nullptr) [[unlikely]]
     return p;
-  w.random = w.random * 6364136223846793005 + 1442695040888963407;  // Knuth; the top bits are good
+  w.random = next_number(w.random);
   void*& place = w.objects->places[index(id)][w.random >> places_shift[index(id)]];
   void* const longest = place;
   place = p;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Congruence: numbers that scatter, at a multiplication each.
+//
+// A linear congruence modulo 2^64 with the multiplier of Knuth (MMIX; The Art of Computer
+// Programming 2, 3.3.4). Its upper bits are good enough for positions, its lower ones are not.
+#pragma once
+
+#include <cstdint>
+
+namespace pktmalloc {
+
+constexpr uint64_t next_number(uint64_t last) {
+  return last * 6364136223846793005 + 1442695040888963407;
+}
+
+}  // namespace pktmalloc
