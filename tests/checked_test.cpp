@@ -5,14 +5,10 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include <filesystem>
 #include <set>
 #include <string>
-#include <vector>
 
-#include "tests/checked.h"
-#include "tests/correct_commands.h"
-#include "tests/skip.h"
+#include "tests/twins.h"
 
 TEST_CASE("stacks are found while the loader's list of modules is locked") {
   const Outcome outcome = checked({program_path("loader_callbacks", "checked")}).run();
@@ -58,18 +54,7 @@ TEST_CASE("what the checks may need is not taken from the system ahead") {
 }
 
 TEST_CASE("correct programs run silently and with the same output") {
-  for (const auto& command : correct_commands()) {
-    if (!at_hand(command[0])) continue;
-    const Outcome alone = Program(command).with("PYTHONMALLOC", "malloc").run();
-    for (const std::string guard : {"0", "64", "2048"}) {
-      const Outcome outcome =
-          checked(command).with("PYTHONMALLOC", "malloc").with("PKTMALLOC_GUARD", guard).run();
-      INFO(command[0] << ", guard " << guard << ": " << outcome);
-      CHECK(outcome.status == alone.status);
-      CHECK(outcome.out == alone.out);
-      CHECK(outcome.err == alone.err);
-    }
-  }
+  check_correct_commands(checked, "PKTMALLOC_GUARD", {"0", "64", "2048"});
 }
 
 TEST_CASE("the programs of tests/programs run under the checked library") {
@@ -113,30 +98,11 @@ TEST_CASE("the programs of tests/programs run under the checked library") {
       "large_blocks_come_from_mimalloc",                  // needs mimalloc
       "large_blocks_do_not_come_from_libc",               // needs another allocator
   };
-  for (const auto& file : std::filesystem::directory_iterator("tests/programs")) {
-    const std::string name = file.path().stem();
-    if (file.path().extension() == ".h" || exceptions.count(name) > 0) continue;
-    const Outcome outcome =
-        checked({program_path(name)})
-            .with("PKTMALLOC_QUARANTINE", "1MiB")
-            .with("PKTMALLOC_BACKGROUND",
-                  name.find("background") != std::string::npos ? "1" : "auto")
-            .with("PKTMALLOC_AGE", name.find("fork_while_the_b") == 0 ? "20ms" : "1s")
-            .run();
-    INFO(name << ": " << outcome);
-    CHECK(outcome.clean());
-  }
+  check_programs(checked, "PKTMALLOC_QUARANTINE", "1MiB", exceptions);
 }
 
 TEST_CASE("the checked library has the same exports and needs libc and nothing else") {
-  const auto told_by = [](const std::string& command, const std::string& library) {
-    return Program({"sh", "-c", command, "sh", build_path(library)}).run().out;
-  };
-  const std::string exports = "nm -D --defined-only --format=posix $1 | cut -d' ' -f1";
-  CHECK(told_by(exports, "libpktmalloc.so").find("malloc") != std::string::npos);
-  CHECK(told_by(exports, "libpktmalloc-checked.so") == told_by(exports, "libpktmalloc.so"));
-  const std::string needed = "readelf -d $1 | grep -c NEEDED; readelf -d $1 | grep -c libc.so.6";
-  CHECK(told_by(needed, "libpktmalloc-checked.so") == "1\n1\n");
+  check_interface("libpktmalloc-checked.so");
 }
 
 TEST_CASE("preloaded under a program linked with the normal library it takes that one's place") {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string>
 
-#include "tests/checked.h"
 #include "tests/temporary_folder.h"
+#include "tests/twins.h"
 
 namespace {
 

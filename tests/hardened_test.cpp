@@ -6,16 +6,12 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "tests/correct_commands.h"
 #include "tests/demanding_programs.h"
-#include "tests/hardened.h"
-#include "tests/skip.h"
-#include "tests/temporary_folder.h"
+#include "tests/twins.h"
 
 namespace {
 
@@ -53,18 +49,7 @@ TEST_CASE("a program that asks for reports goes on, and each wrong call does not
 }
 
 TEST_CASE("real programs run under the hardened library as without") {
-  for (const auto& command : correct_commands()) {
-    if (!at_hand(command[0])) continue;
-    const Outcome alone = Program(command).with("PYTHONMALLOC", "malloc").run();
-    for (const std::string clear : {"64", "256KiB"}) {
-      const Outcome outcome =
-          hardened(command).with("PYTHONMALLOC", "malloc").with("PKTMALLOC_CLEAR", clear).run();
-      INFO(command[0] << ": " << outcome);
-      CHECK(outcome.status == alone.status);
-      CHECK(outcome.out == alone.out);
-      CHECK(outcome.err == alone.err);
-    }
-  }
+  check_correct_commands(hardened, "PKTMALLOC_CLEAR", {"64", "256KiB"});
 }
 
 TEST_CASE("the programs of tests/programs run under the hardened library") {
@@ -100,18 +85,7 @@ TEST_CASE("the programs of tests/programs run under the hardened library") {
       "large_blocks_come_from_mimalloc",                  // needs mimalloc
       "large_blocks_do_not_come_from_libc",               // needs another allocator
   };
-  for (const auto& file : std::filesystem::directory_iterator("tests/programs")) {
-    const std::string name = file.path().stem();
-    if (file.path().extension() == ".h" || exceptions.count(name) > 0) continue;
-    const Outcome outcome =
-        hardened({program_path(name)})
-            .with("PKTMALLOC_BACKGROUND",
-                  name.find("background") != std::string::npos ? "1" : "auto")
-            .with("PKTMALLOC_AGE", name.find("fork_while_the_b") == 0 ? "20ms" : "1s")
-            .run();
-    INFO(name << ": " << outcome);
-    CHECK(outcome.clean());
-  }
+  check_programs(hardened, "PKTMALLOC_CLEAR", "64", exceptions);
 }
 
 TEST_CASE("demanding programs behave under the hardened library with other options, too") {
@@ -137,13 +111,7 @@ TEST_CASE("the hardened library works under limits and in forked children") {
 }
 
 TEST_CASE("the hardened library has the same exports and needs libc and nothing else") {
-  const auto told_by = [](const std::string& command, const std::string& library) {
-    return Program({"sh", "-c", command, "sh", build_path(library)}).run().out;
-  };
-  const std::string exports = "nm -D --defined-only --format=posix $1 | cut -d' ' -f1";
-  CHECK(told_by(exports, "libpktmalloc-hardened.so") == told_by(exports, "libpktmalloc.so"));
-  const std::string needed = "readelf -d $1 | grep -c NEEDED; readelf -d $1 | grep -c libc.so.6";
-  CHECK(told_by(needed, "libpktmalloc-hardened.so") == "1\n1\n");
+  check_interface("libpktmalloc-hardened.so");
 }
 
 TEST_CASE("options of another library are named with it") {

@@ -9,10 +9,12 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -160,6 +162,14 @@ bool has_all(const Header& header) {
     if (c.object_bytes == 112) freed = c.frees;
   }
   return held == 1000 && freed >= 1000;
+}
+
+// The program has come to its end, where it waits.
+bool waits(const Header& header) {
+  std::ifstream file("/proc/" + std::to_string(header.pid) + "/syscall");
+  long call = -1;
+  file >> call;
+  return call == SYS_pause;
 }
 
 // `run` with these options; the program waits at its end.
@@ -330,8 +340,7 @@ TEST_CASE(
   });
   const Outcome refused = Program({kCommand, "recover", path}).run();
   check_refused(refused, "still runs");
-  // The calls that follow the peak are few.
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  await(path, waits);  // calls follow the peak
   run.send(SIGKILL);
   status_of(run);
   CHECK(folder.read("a.sizes").empty());
