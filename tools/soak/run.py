@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Run: one run of a real program, with or without the library, and how it ended.
 
-A run gets an environment of its own: none of the library's options, no preloaded library but ours,
-fixed seeds, and a new folder as working directory. What outlives its time is killed with all its
+A run gets an environment of its own: no preloaded library but ours, the library's options only
+where it is there, fixed seeds, and a new folder as working directory. What outlives its time is killed with all its
 descendants that stayed in its session.
 """
 import os
@@ -32,7 +32,7 @@ class Run:
 
 def environment(library):
     variables = {name: value for name, value in os.environ.items()
-                 if name != "LD_PRELOAD" and not name.startswith("PKTMALLOC_")}
+                 if name != "LD_PRELOAD" and (library or not name.startswith("PKTMALLOC_"))}
     variables.update(FIXED)
     if library:
         variables["LD_PRELOAD"] = library

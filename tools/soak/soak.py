@@ -6,7 +6,8 @@ Each program (programs.py) runs once without the library and then with it, again
 and exit status have to be the same every time. Servers (servers.py) live through the whole soak
 under the library and are driven again and again: their answers have to be those of a server
 without it, and their memory must not grow from turn to turn. A line for every run, a table at the
-end. Exit status 1 when anything differed or grew, 2 when the soak could not start. Programs that
+end. Options of the library in the environment, such as PKTMALLOC_SAMPLE_GUARD=1000, are handed on to
+it; one that lets it print makes every run different. Exit status 1 when anything differed or grew, 2 when the soak could not start. Programs that
 are not installed are named and skipped.
 """
 import argparse
