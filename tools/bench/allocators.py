@@ -19,6 +19,8 @@ PACKAGED = {
 }
 # What `make peers` builds.
 NEWEST = ["jemalloc-new", "mimalloc2", "mimalloc3", "snmalloc", "rpmalloc"]
+# Those of them that look for heap errors.
+SECURE = ["mimalloc2-secure", "mimalloc3-secure", "snmalloc-checks"]
 LIBRARY_FOLDERS = [f"/usr/lib/{platform.machine()}-linux-gnu", "/usr/lib64", "/usr/lib",
                    "/usr/local/lib"]
 
@@ -84,9 +86,9 @@ def built_version(library):
         return ""
 
 
-def newest_peers(folder, named):
+def built_peers(folder, names, named):
     found = {}
-    for name in NEWEST:
+    for name in names:
         library = os.path.join(folder, f"lib{name}.so")
         if os.path.exists(library):
             found[name] = Allocator(os.path.abspath(library), built_version(library))
@@ -122,7 +124,7 @@ def find_allocators(options):
     allocators = {GLIBC: Allocator("", os.confstr("CS_GNU_LIBC_VERSION").split()[-1])}
     allocators.update(packaged_peers(named))
     if options.newest:
-        allocators.update(newest_peers(os.path.join(options.build, "peers"), named))
+        allocators.update(built_peers(os.path.join(options.build, "peers"), NEWEST, named))
     named.setdefault(OWN, os.path.join(options.build, f"lib{OWN}.so"))
     for name, library in named.items():
         if not os.path.exists(library) or os.path.isdir(library):

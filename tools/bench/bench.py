@@ -147,7 +147,8 @@ def choose_experiments(options):
                   file=sys.stderr)
             continue
         for name, contender in list(experiment.contenders.items()):
-            if missing := experiment.missing(options.programs, contender.command):
+            if missing := (experiment.missing(options.programs, contender.command)
+                           or contender.missing(options.programs)):
                 print(f"{experiment.rows[0].name}, {name}: there is no {missing}, skipped",
                       file=sys.stderr)
                 del experiment.contenders[name]

@@ -4,6 +4,7 @@
 To add a workload, add a function here that returns its experiments, and name it in WORKLOADS."""
 from dataclasses import dataclass
 
+from allocators import SECURE
 from experiment import Contender, Experiment, Row, timed
 
 
@@ -227,13 +228,16 @@ def w7(amounts):
 
 
 def checks(amounts):
-    """What it costs to look for heap errors. The commands differ from those above in their amounts,
-    because samples belong to commands."""
+    """What it costs to look for heap errors, beside peers that do (`make peers` builds them). The
+    commands differ from those above in their amounts, because samples belong to commands."""
     if not amounts.extent:
         return []
-    ours = {"sampled guard": Contender("", "../libpktmalloc.so", {"PKTMALLOC_SAMPLE_GUARD": "5000"}),
+    ways = {"sampled guard": Contender("", "../libpktmalloc.so", {"PKTMALLOC_SAMPLE_GUARD": "5000"}),
             "hardened": Contender("", "../libpktmalloc-hardened.so"),
+            "hardened, canaries": Contender("", "../libpktmalloc-hardened.so",
+                                            {"PKTMALLOC_CANARY": "1"}),
             "checked": Contender("", "../libpktmalloc-checked.so")}
+    ways |= {name: Contender("", f"../peers/lib{name}.so") for name in SECURE}
     commands = {"W1 make_shared": "w1_packets make_shared 200000",
                 "W3": "w3_rationals new_delete 4000", "W4 2 threads": "w4_exchange 2 9",
                 "W4 touched, 2 threads": "w4_exchange --touch 2 9",
@@ -241,7 +245,7 @@ def checks(amounts):
                 "larson": "w6_larson 2 1000 8 1000 9000000",
                 "sizes to 4 KiB": "w6_sizes 1 4000"}
     return [timed("checks", command, f"checks, {name}", "Looking for heap errors",
-                  contenders=dict(ours)) for name, command in commands.items()]
+                  contenders=dict(ways)) for name, command in commands.items()]
 
 
 def mixed(amounts):

@@ -25,6 +25,11 @@ class Contender:
     preload: str = ""  # a file, from the programs' folder
     environment: dict = field(default_factory=dict)
 
+    def missing(self, programs):
+        """Its library that is not there, or None."""
+        there = not self.preload or os.path.exists(os.path.join(programs, self.preload))
+        return None if there else os.path.basename(self.preload)
+
 
 @dataclass
 class Experiment:

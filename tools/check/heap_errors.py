@@ -52,6 +52,7 @@ LIBRARIES = [
     Library("pktmalloc", "libpktmalloc.so", environment=UNAGED),
     Library("guarded", "libpktmalloc.so", environment={**UNAGED, "PKTMALLOC_SAMPLE_GUARD": "1"}),
     Library("hardened", "libpktmalloc-hardened.so", environment=UNAGED),
+    Library("canaries", "libpktmalloc-hardened.so", environment={**UNAGED, "PKTMALLOC_CANARY": "1"}),
     Library("checked", "libpktmalloc-checked.so", environment=UNAGED),
     Library("glibc", ""),
     Library("jemalloc", "jemalloc"),
@@ -59,13 +60,14 @@ LIBRARIES = [
     Library("tcmalloc", "tcmalloc"),
     Library("glibc-check", "libc_malloc_debug.so.0", 2, {"GLIBC_TUNABLES": "glibc.malloc.check=3"}),
     Library("tcmalloc-debug", "libtcmalloc_minimal_debug.so.4", 2),
-    *(Library(name, name, 2) for name in allocators.NEWEST),
+    *(Library(name, name, 2) for name in allocators.NEWEST + allocators.SECURE),
 ]
 
 
 def at_hand(build, names):
     """(Library, path, version) of each that is there."""
-    peers = allocators.packaged_peers({}) | allocators.newest_peers(f"{build}/peers", {})
+    peers = allocators.packaged_peers({}) | allocators.built_peers(
+        f"{build}/peers", allocators.NEWEST + allocators.SECURE, {})
     libc_version = os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
     for library in LIBRARIES:
         if names and library.name not in names:

@@ -37,10 +37,11 @@ fetch_sources() {
 # the crate leaves out what cmake needs.
 build_mimalloc() {
   sources=$vendor/libmimalloc-sys/c_src/mimalloc/$1
+  shift
   gcc -std=gnu11 -O3 -DNDEBUG -DMI_BUILD_RELEASE -DMI_MALLOC_OVERRIDE \
     -DMI_SHARED_LIB -DMI_SHARED_LIB_EXPORT -fvisibility=hidden -ftls-model=initial-exec \
     -fno-builtin-malloc -fPIC -pthread -shared -Wl,-z,defs \
-    -I"$sources/include" -I"$sources/src" "$sources/src/static.c" -o "$library.new"
+    "$@" -I"$sources/include" -I"$sources/src" "$sources/src/static.c" -o "$library.new"
 }
 
 # The version that configure demands is the one in the crate's number, behind the plus sign.
@@ -63,7 +64,7 @@ build_snmalloc() {
     -DSNMALLOC_NO_REALLOCARR -DSNMALLOC_NO_REALLOCARRAY -DSNMALLOC_HAS_LINUX_FUTEX_H \
     -DSNMALLOC_HAS_LINUX_RANDOM_H -DSNMALLOC_PLATFORM_HAS_GETENTROPY \
     -DSNMALLOC_PTHREAD_ATFORK_WORKS -DSNMALLOC_USE_CXX11_THREAD_ATEXIT_DIRECT \
-    -DSNMALLOC_USE_WAIT_ON_ADDRESS=1 -shared -static-libstdc++ -Wl,-z,defs -I"$sources" \
+    -DSNMALLOC_USE_WAIT_ON_ADDRESS=1 "$@" -shared -static-libstdc++ -Wl,-z,defs -I"$sources" \
     "$sources/snmalloc/override/malloc.cc" "$sources/snmalloc/override/new.cc" -o "$library.new"
 }
 
@@ -87,6 +88,9 @@ case $step in
   mimalloc3) need gcc && build_mimalloc v3 ;;
   jemalloc-new) need gcc g++ make && build_jemalloc ;;
   snmalloc) need g++ && build_snmalloc ;;
+  mimalloc2-secure) need gcc && build_mimalloc v2 -DMI_SECURE=4 ;;
+  mimalloc3-secure) need gcc && build_mimalloc v3 -DMI_SECURE=4 ;;
+  snmalloc-checks) need g++ && build_snmalloc -DSNMALLOC_CHECK_CLIENT ;;
   rpmalloc) need gcc && build_rpmalloc ;;
   *) skip "there is no such peer" ;;
 esac >"$log" 2>&1 ||

@@ -7,6 +7,8 @@ BUILD ?= build
 PYTHON ?= python3
 
 PEERS := mimalloc2 mimalloc3 jemalloc-new snmalloc rpmalloc
+# Those that look for heap errors, as their authors build them for that.
+PEERS += mimalloc2-secure mimalloc3-secure snmalloc-checks
 PEERS_TOOLS := tools/bench/peers
 PEERS_DIRECTORY := $(BUILD)/peers
 PEERS_SOURCES := $(PEERS_DIRECTORY)/sources

@@ -46,6 +46,8 @@ PEERS = {
     "snmalloc": ("snmalloc-sys", snmalloc),
     "rpmalloc": ("rpmalloc-sys", rpmalloc),
 }
+PEERS |= {"mimalloc2-secure": PEERS["mimalloc2"], "mimalloc3-secure": PEERS["mimalloc3"],
+          "snmalloc-checks": PEERS["snmalloc"]}
 
 
 def main():
