@@ -8,7 +8,8 @@
 // has a word. So one load tells whether an object in use begins at an address. A word of another
 // address, in the middle of an object or never handed out, differs: granules have at most 256 KiB.
 //
-// Whoever hands objects out and takes them back sets the states (preload/hardened). An area opens
+// Whoever hands objects out and takes them back sets the states (preload/hardened). A canary lies
+// behind the object's bytes, and is no concern of the engine's. An area opens
 // the words of a piece with the piece's first slab; those of others may not even be read. (If they
 // could, a program that locks its memory would get all of them.) Optional: a heap that was not
 // asked for states has none.
@@ -26,7 +27,7 @@ namespace pktmalloc {
 
 class ObjectStates {
  public:
-  enum State : uint16_t { kNone, kLive, kFreed };
+  enum State : uint16_t { kNone, kLive, kFreed, kLiveWithCanary };
 
   // A plain load and store: an object has one owner at a time. `address` is a multiple of 16.
   class Entry {
@@ -34,7 +35,10 @@ class ObjectStates {
     Entry(std::atomic<uint16_t>& word, uintptr_t address)
         : word_(word), key_(static_cast<uint16_t>(address >> 4 << 2)) {}
     bool is(State state) const { return word_.load(std::memory_order_relaxed) == (key_ | state); }
-    State state() const { return is(kLive) ? kLive : is(kFreed) ? kFreed : kNone; }
+    State state() const {
+      const unsigned found = word_.load(std::memory_order_relaxed) ^ unsigned { key_ };
+      return found <= kLiveWithCanary ? static_cast<State>(found) : kNone;
+    }
     // Only where an object of a committed slab begins.
     void set(State state) const {
       word_.store(static_cast<uint16_t>(key_ | state), std::memory_order_relaxed);

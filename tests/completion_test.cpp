@@ -61,7 +61,8 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc replay --with glibc,je") == Words{"glibc,jemalloc"});
   CHECK(offered("pktmalloc replay --speed ") == Words{"full", "real"});
   CHECK(offered("pktmalloc run --stacks f") == Words{"frame_pointers"});
-  CHECK(offered("pktmalloc run --c") == Words{"--classes", "--check", "--checked", "--clear"});
+  CHECK(offered("pktmalloc run --c") ==
+        Words{"--canary", "--classes", "--check", "--checked", "--clear"});
   CHECK(offered("pktmalloc run --age 1s --only") == Words{"--only-this"});
   CHECK(offered("pktmalloc run --stats --only") == Words{"--only-this"});
   CHECK(offered("pktmalloc run --background ") == Words{"auto", "0", "1"});

@@ -20,6 +20,8 @@ const std::vector<std::pair<std::string, std::string>> kObserved[] = {
     {{"PKTMALLOC_TRACE", "/dev/null"}},
     {{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1000"}},
     {{"PKTMALLOC_SAMPLE_GUARD", "7"}, {"PKTMALLOC_CLEAR", "256KiB"}},
+    {{"PKTMALLOC_CANARY", "1"}},
+    {{"PKTMALLOC_CANARY", "1"}, {"PKTMALLOC_SAMPLE_GUARD", "7"}},
 };
 
 }  // namespace
@@ -33,6 +35,32 @@ TEST_CASE("freed memory is cleared, waits, and comes again in no order") {
                             .run();
   INFO(whole);
   CHECK(whole.clean());
+}
+
+TEST_CASE("canaries show every overflow, and nothing else") {
+  const auto with_canaries = [](const std::string& what) {
+    return hardened({program_path("canaries", "hardened"), what})
+        .with("PKTMALLOC_CANARY", "1")
+        .with("PKTMALLOC_CHECK", "report")
+        .run();
+  };
+  const auto reports = [](const Outcome& outcome) {
+    const std::string report = "pktmalloc: write past the end of ";
+    size_t found = 0;
+    for (size_t at = 0; (at = outcome.err.find(report, at)) != std::string::npos; ++at) ++found;
+    return std::to_string(found) + "\n";
+  };
+  const Outcome whole = with_canaries("whole");
+  INFO(whole);
+  CHECK(whole.clean());
+  Outcome outcome = with_canaries("resize");
+  for (int way = 0; !outcome.out.empty(); ++way) {
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == reports(outcome));
+    outcome = with_canaries(std::to_string(way));
+  }
+  CHECK(outcome.clean());
 }
 
 TEST_CASE("a program that asks for reports goes on, and each wrong call does nothing") {
@@ -50,6 +78,7 @@ TEST_CASE("a program that asks for reports goes on, and each wrong call does not
 
 TEST_CASE("real programs run under the hardened library as without") {
   check_correct_commands(hardened, "PKTMALLOC_CLEAR", {"64", "256KiB"});
+  check_correct_commands(hardened, "PKTMALLOC_CANARY", {"1"});
 }
 
 TEST_CASE("the programs of tests/programs run under the hardened library") {

@@ -108,6 +108,7 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
       {"PKTMALLOC_SAMPLE_GUARD", {"", "-1", "1000000001", "1k", "on"}},
       {"PKTMALLOC_CHECK", {"", "0", "1", "warn"}},
       {"PKTMALLOC_CLEAR", {"", "0", "63", "257KiB", "all"}},
+      {"PKTMALLOC_CANARY", {"", "2", "yes"}},
       {"PKTMALLOC_QUARANTINE", {"", "-1", "1T", "17GiB", "1 MiB"}},
       {"PKTMALLOC_QUARANTINE_RATE", {"", "0", "-1", "1000001", "1K"}},
       {"PKTMALLOC_GUARD", {"", "-1", "257KiB", "64,128"}},

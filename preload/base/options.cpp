@@ -181,6 +181,8 @@ bool parse_CLEAR(const char* value) {
   return parse_quantity(value, kBytes, 64, size_t{256} << 10, parsed.clear_bytes);
 }
 
+bool parse_CANARY(const char* value) { return parse_word(value, {"0", "1"}, parsed.canary); }
+
 bool parse_GUARD(const char* value) {
   return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size);
 }

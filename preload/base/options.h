@@ -38,7 +38,9 @@ struct Options {
   bool profile_leaks;     // on stderr at exit
   uint64_t sample_guard;  // one object in so many; 0: none
   bool check_reports;     // reports a finding and goes on, instead of aborting
-  size_t clear_bytes;     // hardened library: of each freed object
+  // Of the hardened library.
+  size_t clear_bytes;  // of each freed object
+  bool canary;
   // Of the checked library.
   size_t quarantine_bytes;
   int quarantine_rate;  // one freed object in so many waits there

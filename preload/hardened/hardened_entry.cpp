@@ -60,11 +60,15 @@ void tell_wrong(Site site, const char* call, const void* p) {
   }
 }
 
-void tell_mismatch(Site site, const void* p, const Told& told) {
+bool has_canary(ClassId id, const void* p) {
+  return heap.state_of(id, p).is(ObjectStates::kLiveWithCanary);
+}
+
+void tell_mismatch(Site site, const void* p, const Told& told, size_t bytes) {
   const KeepErrno keep;
-  const size_t bytes = class_bytes(heap.owner(p));
-  tell(capture(site), facts_of(p, bytes), "%s of %p with %zu bytes: an object of up to %zu bytes",
-       name_of(told), p, told.bytes, bytes);
+  const char* const most = has_canary(static_cast<ClassId>(heap.owner(p)), p) ? "" : "up to ";
+  tell(capture(site), facts_of(p, bytes), "%s of %p with %zu bytes: an object of %s%zu bytes",
+       name_of(told), p, told.bytes, most, bytes);
 }
 
 void tell_wrong_nothing(Site site, const char* call, const void* p) {
@@ -73,18 +77,52 @@ void tell_wrong_nothing(Site site, const char* call, const void* p) {
        p);
 }
 
+// As is_live(), but with a canary or without.
+bool is_in_use(ClassId id, const void* p) {
+  return is_live(id, p) || (is_start(p) && heap.has_state(p) && has_canary(id, p));
+}
+
+// Does the caller tell that size, or none? As in fits().
+bool agrees(const Told& told, size_t bytes) { return !is_sized(told) || told.bytes == bytes; }
+
+// Tells if it is not as it was. The bytes that were asked for.
+size_t inspect_canary(Site site, const char* found, const void* p, size_t object_bytes) {
+  const Canary canary = read_canary(p, object_bytes);
+  if (canary.whole) return canary.bytes;
+  const KeepErrno keep;
+  const Facts facts = facts_of(p, canary.bytes);
+  const auto* const behind = static_cast<const char*>(p) + object_bytes;
+  if (canary.word_whole) {
+    tell(capture(site), facts,
+         "write past the end of %p, an object of %zu bytes: byte %zu, found %s", p, canary.bytes,
+         canary.first, found);
+  } else {
+    tell(capture(site), facts,
+         "write past the end of %p, an object of up to %zu bytes, or before %p: found %s", p,
+         canary.bytes, behind, found);
+  }
+  return canary.bytes;
+}
+
 // What the slower functions got: pooled or not.
-void* handed_out(Site site, void* p, bool blank_before) {
+void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return p;
   const ClassId id = static_cast<ClassId>(owner);
+  if (has_canary(id, p)) tell_handed_out_twice(site, p);
   set_live(site, id, p);
   if (blank_before) inspect(site, id, p);
+  if (canaries) {
+    heap.state_of(id, p).set(ObjectStates::kLiveWithCanary);
+    set_canary(p, class_bytes(owner), bytes);
+  }
   return p;
 }
 
 void* reallocate_other(Site site, void* p, size_t bytes) {
-  if (!is_nothing(p)) return handed_out(site, pktmalloc::reallocate_foreign(p, bytes), false);
+  if (!is_nothing(p)) {
+    return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
+  }
   if (!is_live_nothing(p)) {
     tell_wrong_nothing(site, "realloc", p);
     return no_memory();
@@ -118,39 +156,53 @@ void* allocate_slow_at(Site site, size_t bytes) {
   if (bytes == 0) {
     if (void* p = take_nothing()) return p;
   }
-  return handed_out(site, pktmalloc::allocate_slow(bytes), true);
+  return handed_out(site, pktmalloc::allocate_slow(with_canary(bytes)), bytes, true);
 }
 
 void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t bytes) {
   if (bytes == 0) return allocate_slow_at(site, 0);
-  return handed_out(site, pktmalloc::allocate_zeroed(count, bytes_each, bytes), false);
+  if (canaries) count = 1, bytes_each = with_canary(bytes);
+  return handed_out(site, pktmalloc::allocate_zeroed(count, bytes_each, with_canary(bytes)), bytes,
+                    false);
 }
 
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes) {
   if (bytes == 0 && alignment <= kNothingBytes) return allocate_slow_at(site, 0);
-  return handed_out(site, pktmalloc::allocate_aligned(alignment, bytes), true);
+  return handed_out(site, pktmalloc::allocate_aligned(alignment, with_canary(bytes)), bytes, true);
 }
 
 void* reallocate_at(Site site, void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return reallocate_other(site, p, bytes);
-  if (!is_live(static_cast<ClassId>(owner), p)) {
+  const ClassId id = static_cast<ClassId>(owner);
+  if (!is_in_use(id, p)) {
     tell_wrong(site, "realloc", p);
     return no_memory();
   }
-  if (resizes_in_place(owner, bytes)) return p;
-  const size_t old_bytes = class_bytes(owner);
+  size_t old_bytes = class_bytes(owner);
+  const bool guarded = has_canary(id, p);
+  if (resizes_in_place(owner, bytes + (guarded ? kCanaryBytes : 0))) {
+    if (guarded) {
+      inspect_canary(site, "when it was resized", p, old_bytes);
+      set_canary(p, old_bytes, bytes);
+    }
+    return p;
+  }
+  if (guarded) old_bytes = inspect_canary(site, "when it was resized", p, old_bytes);
   void* const moved = allocate_slow_at(site, bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
-  release(p);
+  set_freed(site, id, p);
   return moved;
 }
 
 size_t usable_size_at(Site site, void* p) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) {
-    if (is_live(static_cast<ClassId>(owner), p)) return class_bytes(owner);
+    const ClassId id = static_cast<ClassId>(owner);
+    if (is_in_use(id, p)) {
+      return has_canary(id, p) ? read_canary(p, class_bytes(owner)).bytes : class_bytes(owner);
+    }
     tell_wrong(site, "malloc_usable_size", p);
     return 0;
   }
@@ -171,12 +223,16 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
   if (!Heap::is_class(owner)) {
     if (!is_nothing(p)) return release_slow(p);
     if (!give_nothing(p)) tell_wrong_nothing(site, name_of(told), p);
-  } else if (!is_live(static_cast<ClassId>(owner), p)) {
+  } else if (const ClassId id = static_cast<ClassId>(owner); !is_in_use(id, p)) {
     tell_wrong(site, name_of(told), p);
+  } else if (has_canary(id, p)) {
+    const size_t asked = inspect_canary(site, "when it was freed", p, class_bytes(owner));
+    if (!agrees(told, asked)) return tell_mismatch(site, p, told, asked);
+    set_freed(site, id, p);
   } else if (!fits(owner, told)) {
-    tell_mismatch(site, p, told);
+    tell_mismatch(site, p, told, class_bytes(owner));
   } else {
-    set_freed(site, static_cast<ClassId>(owner), p);  // addresses were given back
+    set_freed(site, id, p);  // addresses were given back
   }
 }
 

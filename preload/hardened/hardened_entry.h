@@ -5,13 +5,15 @@
 //     out:   its state must not be "in use"; it must begin with zeros, as free memory does
 //     back:  its state must be "in use"; it waits for a while (waiting.h) and is cleared (blank.h)
 //
-// A state is a word far from the object (sizeclass/object_states.h). Below, the caches work as in
+// A state is a word far from the object (sizeclass/object_states.h). Objects with canaries
+// (canary.h) take the slower functions. Below, the caches work as in
 // the normal library. What is not pooled passes through.
 #pragma once
 
 #include <cstddef>
 
 #include "preload/hardened/blank.h"
+#include "preload/hardened/canary.h"
 #include "preload/hardened/waiting.h"
 #include "preload/serving/call.h"
 #include "preload/serving/fast_path.h"
@@ -62,25 +64,33 @@ void tell_written(Site site, void* p);
     return release_slow(waited);
 }
 
-// Does what the caller says of its object's size agree with the class? Only delete says it for
-// sure: what malloc gave may have been resized in place.
+// Does the caller say the size of its object? Only delete says it for sure: what malloc gave may
+// have been resized in place.
+inline bool is_sized(const Told& told) {
+  return told.family != Family::kMalloc && told.bytes != kUntold && told.bytes != 0;
+}
+
+// Does what the caller says agree with the class?
 inline bool fits(uintptr_t owner, const Told& told) {
-  if (told.family == Family::kMalloc || told.bytes == kUntold || told.bytes == 0) return true;
+  if (!is_sized(told)) return true;
   const ClassTable& classes = heap.classes();
   return owner == index(told.alignment == kUntold
                             ? classes.find(told.bytes)
                             : classes.find_aligned(told.bytes, told.alignment));
 }
 
-// Does an object in use begin at p, which lies in the area of the class?
+inline bool is_start(const void* p) {
+  return reinterpret_cast<uintptr_t>(p) % ClassTable::kSmallStep == 0;
+}
+
+// Does an object in use, without a canary, begin at p, which lies in the area of the class?
 [[gnu::always_inline]] inline bool is_live(ClassId id, const void* p) {
-  return heap.has_state(p) && heap.state_of(id, p).is(ObjectStates::kLive) &&
-         reinterpret_cast<uintptr_t>(p) % ClassTable::kSmallStep == 0;
+  return heap.has_state(p) && heap.state_of(id, p).is(ObjectStates::kLive) && is_start(p);
 }
 
 template <void* (*kSlow)(size_t)>
 [[gnu::always_inline]] inline void* allocate(size_t bytes) {
-  if (bytes - 1 < ClassTable::kSmallLimit) [[likely]] {  // not 0 either
+  if (bytes - 1 < fast_bytes) [[likely]] {  // not 0 either
     const ClassId id = heap.classes().small(bytes);
     if (void* p = this_thread.allocates_from->allocate(id)) [[likely]] {
       set_live(this_site(), id, p);

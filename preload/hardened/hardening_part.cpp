@@ -3,6 +3,7 @@
 
 #include "preload/base/options.h"
 #include "preload/hardened/blank.h"
+#include "preload/hardened/canary.h"
 #include "preload/hardened/hardened_entry.h"
 #include "preload/hardened/nothing.h"
 #include "preload/hardened/waiting.h"
@@ -18,6 +19,7 @@ void start() {
   hardened::start_waiting();
   hardened::start_blank(options().clear_bytes);
   hardened::start_nothing();
+  if (options().canary) hardened::start_canaries();
 }
 
 void let_go(ClassId id, void* p) { hardened::release_waited_at(this_site(), id, p); }

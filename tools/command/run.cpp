@@ -67,8 +67,8 @@ constexpr Passed kWritten[] = {
 struct Options {
   std::string library, stats_file, next;
   Environment passed, written;
-  bool stats = false, leaks = false, hardened = false, checked = false, only_this = false,
-       verbose = false, force = false, dry_run = false;
+  bool stats = false, leaks = false, canary = false, hardened = false, checked = false,
+       only_this = false, verbose = false, force = false, dry_run = false;
 };
 
 constexpr const char* kLeaks = "PKTMALLOC_PROFILE_LEAKS";
@@ -102,7 +102,7 @@ LibraryKind wanted_kind(const Options& options) {
   if (has_any(passed, {"PKTMALLOC_QUARANTINE", "PKTMALLOC_QUARANTINE_RATE", "PKTMALLOC_GUARD"})) {
     return LibraryKind::kChecked;
   }
-  if (passed.contains("PKTMALLOC_CLEAR")) return LibraryKind::kHardened;
+  if (options.canary || passed.contains("PKTMALLOC_CLEAR")) return LibraryKind::kHardened;
   const bool guards = passed.contains("PKTMALLOC_SAMPLE_GUARD");
   return passed.contains("PKTMALLOC_CHECK") && !guards ? LibraryKind::kChecked
                                                        : LibraryKind::kNormal;
@@ -172,6 +172,7 @@ Environment variables(const Options& options) {
   }
   for (const auto& [name, file] : options.written) all[name] = written_path(file);
   if (options.leaks) all[kLeaks] = "1";
+  if (options.canary) all["PKTMALLOC_CANARY"] = "1";
   if (options.verbose) all["PKTMALLOC_VERBOSE"] = "1";
   if (options.only_this) all["PKTMALLOC_CHILDREN"] = "0";
   return all;
@@ -329,6 +330,8 @@ void add_run(CLI::App& command, const UserCommand& words) {
   }
   run->add_flag("--leaks", options.leaks,
                 "heap profile: at exit print to stderr which places still hold the most memory");
+  run->add_flag("--canary", options.canary,
+                "of the hardened library: bytes behind each object that show an overflow");
   run->add_option("--next", options.next,
                   "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
   run->add_flag("--only-this", options.only_this, "not the programs that it starts");
