@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <sstream>
 #include <thread>
 
 #include "preload/contract/recording_format.h"
@@ -354,6 +355,30 @@ TEST_CASE(
   check_all(folder);
   CHECK(!folder.read("a.json").empty());
   check_tidy(folder);
+}
+
+TEST_CASE("files of programs that the program started are named, and nobody else's") {
+  TemporaryFolder folder;
+  folder.write("b.1.json", "of long ago");
+  std::filesystem::last_write_time(folder / "b.1.json",
+                                   std::filesystem::file_time_type::clock::now() -
+                                       std::chrono::hours(1));
+  const Outcome outcome = Program({kCommand, "run", "--stats=%e.%p.json", "sh", "-c",
+                                   "env true && exec env env true"})
+                              .in(folder.path())
+                              .run();
+  INFO(outcome);
+  std::string line;
+  for (std::istringstream lines(outcome.err); std::getline(lines, line);) {
+    if (line.find("programs that it started wrote ") != std::string::npos) break;
+  }
+  CHECK(line.find("/true.") != std::string::npos);
+  CHECK(line.find(", ") == std::string::npos);
+  CHECK(line.find("b.1") == std::string::npos);
+  CHECK(Program({kCommand, "run", "--stats=%p.json", "true"})
+            .in(folder.path())
+            .run()
+            .err.find("started") == std::string::npos);
 }
 
 TEST_CASE("a program without the command keeps its recording where PKTMALLOC_RECORDING says") {

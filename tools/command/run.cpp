@@ -146,20 +146,15 @@ bool names_report(const Options& options) {
 // Stays with the program if anything is to be reported; where the first file will be, what is
 // recorded meanwhile is, too. Returns in the process that is to become the program.
 void keep_reports() {
-  std::string file;
+  std::vector<std::string> files;
   bool any = false;
   for (const char* variable : kReports) {
     any |= is_set(variable);
-    if (file.empty() && is_set(variable) && strcmp(getenv(variable), kText) != 0) {
-      file = getenv(variable);
-    }
+    if (is_set(variable) && strcmp(getenv(variable), kText) != 0) files.push_back(getenv(variable));
   }
   // Who has chosen a place for the recording wants to see to it himself.
   if (!any || is_set("PKTMALLOC_RECORDING")) return;
-  const std::filesystem::path path = file;
-  const bool known = file.find('%') == std::string::npos;
-  keep(known ? path.parent_path().string() : "",
-       known && !file.empty() ? path.filename().string() : "pktmalloc", is_set("PKTMALLOC_STATS"));
+  keep(files, is_set("PKTMALLOC_STATS"));
 }
 
 // The options of the library.

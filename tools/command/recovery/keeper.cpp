@@ -14,6 +14,8 @@
 #include <memory>
 #include <set>
 
+#include <fmt/ranges.h>
+
 #include "tools/command/failure.h"
 #include "tools/command/live/live.h"
 #include "tools/command/recovery/recovery.h"
@@ -218,7 +220,10 @@ class Keeper {
   _exit(WEXITSTATUS(status));
 }
 
-std::string new_folder(const std::string& folder, const std::string& name) {
+std::string new_folder(const std::vector<std::string>& files) {
+  const bool known = !files.empty() && files[0].find('%') == std::string::npos;
+  const fs::path first = known ? files[0] : "pktmalloc";
+  const std::string folder = first.parent_path(), name = first.filename();
   const char* const temporary = getenv("TMPDIR");
   for (const std::string& place :
        {folder, std::string(temporary != nullptr ? temporary : "/tmp")}) {
@@ -228,11 +233,31 @@ std::string new_folder(const std::string& folder, const std::string& name) {
   throw Failure("run: cannot make a folder for the recording: {}", strerror(errno));
 }
 
+// The reports that other processes than the child have written since `begin`.
+void tell_others(const std::vector<std::string>& files, pid_t child, fs::file_time_type begin) {
+  constexpr size_t kMost = 10;
+  std::vector<std::string> others;
+  for (const std::string& file : files) {
+    const std::vector<std::string> own = paths_of(file, child);
+    for (const std::string& path : paths_of(file, 0)) {
+      std::error_code ignored;
+      const bool is_old = fs::last_write_time(path, ignored) < begin;
+      if (!is_old && std::find(own.begin(), own.end(), path) == own.end()) others.push_back(path);
+    }
+  }
+  if (others.empty()) return;
+  const size_t more = others.size() - std::min(others.size(), kMost);
+  others.resize(others.size() - more);
+  tell(fmt::format("programs that it started wrote {}{}", fmt::join(others, ", "),
+                   more > 0 ? fmt::format(" and {} more", more) : ""));
+}
+
 }  // namespace
 
-void keep(const std::string& folder, const std::string& name, bool reads_statistics) {
-  const std::string recordings = new_folder(folder, name);
+void keep(const std::vector<std::string>& files, bool reads_statistics) {
+  const std::string recordings = new_folder(files);
   setenv("PKTMALLOC_RECORDING", (as_pattern(recordings) + "/%p").c_str(), 1);
+  const auto begin = fs::last_write_time(recordings);
   const pid_t parent = getpid();
   const sigset_t signals = handed_on();
   sigset_t before;
@@ -244,6 +269,7 @@ void keep(const std::string& folder, const std::string& name, bool reads_statist
     Keeper keeper(child, recordings, reads_statistics, signals);
     const int status = keeper.wait();
     keeper.recover_all(status);
+    tell_others(files, child, begin);
     end_like(status);
   }
   // Killing the keeper kills the program, as if it were the program.

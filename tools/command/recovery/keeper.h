@@ -13,9 +13,10 @@
 namespace pktmalloc {
 
 // Forks, and returns in the child, which is to become the program and has PKTMALLOC_RECORDING in
-// its environment. `folder`: where to make that of the recordings, if that is allowed, with a name
-// that begins with `name`.
-void keep(const std::string& folder, const std::string& name, bool reads_statistics);
+// its environment. `files`: patterns of the paths of all reports; the folder of the recordings is
+// made beside the first one, if that is allowed and its path is known. At the end the keeper also
+// names the files that other programs wrote, which nobody else does.
+void keep(const std::vector<std::string>& files, bool reads_statistics);
 
 // The recordings in a folder.
 std::vector<std::string> recordings_in(const std::string& folder);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Path pattern: what the library's options take for a path, in which %p, %e and %n have a meaning.
+// Path pattern: what the library's options take for a path, in which %p, %e and %n stand for the
+// process, its program and the number of the report, and %% for a percent sign.
 #pragma once
 
+#include <sys/types.h>
+
 #include <string>
+#include <vector>
 
 namespace pktmalloc {
 
 // The pattern of just this path.
-inline std::string as_pattern(std::string path) {
-  for (size_t at = 0; (at = path.find('%', at)) != std::string::npos; at += 2) path.insert(at, "%");
-  return path;
-}
+std::string as_pattern(std::string path);
+
+// The paths that there are of a pattern: of this process, or of all if it is 0. Sorted.
+std::vector<std::string> paths_of(const std::string& pattern, pid_t pid);
 
 }  // namespace pktmalloc

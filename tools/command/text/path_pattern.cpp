@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/text/path_pattern.h"
+
+#include <glob.h>
+
+namespace pktmalloc {
+
+std::string as_pattern(std::string path) {
+  for (size_t at = 0; (at = path.find('%', at)) != std::string::npos; at += 2) path.insert(at, "%");
+  return path;
+}
+
+std::vector<std::string> paths_of(const std::string& pattern, pid_t pid) {
+  std::string wanted;  // for glob(3)
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char letter = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (letter == 'p' && pid != 0) {
+      wanted += std::to_string(pid);
+    } else if (letter == 'p' || letter == 'n') {
+      wanted += "[0-9]*";
+    } else if (letter == 'e') {
+      wanted += '*';
+    } else {
+      wanted += {'\\', pattern[i]};
+    }
+    if (letter == 'p' || letter == 'n' || letter == 'e' || letter == '%') ++i;
+  }
+  std::vector<std::string> paths;
+  glob_t found{};
+  if (glob(wanted.c_str(), 0, nullptr, &found) == 0) {
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  }
+  globfree(&found);
+  return paths;
+}
+
+}  // namespace pktmalloc
