@@ -357,16 +357,38 @@ TEST_CASE(
   check_tidy(folder);
 }
 
+TEST_CASE("a page shows a killed program's memory over time") {
+  TemporaryFolder folder;
+  Running run(
+      joined({"env", "TMPDIR=" + folder.path(), kCommand, "run", "--page", folder / "a.html"},
+             {kProgram, "pause"}),
+      {{"PKTMALLOC_PROFILE_RATE", "64KiB"}});
+  const std::string path = only_file(recordings(folder));
+  uint64_t noted = 0;
+  await(path, [&noted](const Header& header) {
+    const pktmalloc::recording::Moment* const moment = header.outside.last();
+    // Sampled objects are not in the classes.
+    if (moment == nullptr || moment->snapshot.process.allocated_bytes < 4'000'000) return false;
+    if (noted == 0) noted = moment->time_ms;
+    return moment->time_ms > noted;
+  });
+  run.send(SIGTERM);
+  CHECK(status_of(run) == SIGTERM);
+  const std::string page = folder.read("a.html");
+  CHECK(page.find("live at most") != std::string::npos);
+  CHECK(page.find("bytes by place, over ") != std::string::npos);
+  CHECK(page.find("hold_some") != std::string::npos);
+}
+
 TEST_CASE("files of programs that the program started are named, and nobody else's") {
   TemporaryFolder folder;
   folder.write("b.1.json", "of long ago");
-  std::filesystem::last_write_time(folder / "b.1.json",
-                                   std::filesystem::file_time_type::clock::now() -
-                                       std::chrono::hours(1));
-  const Outcome outcome = Program({kCommand, "run", "--stats=%e.%p.json", "sh", "-c",
-                                   "env true && exec env env true"})
-                              .in(folder.path())
-                              .run();
+  std::filesystem::last_write_time(
+      folder / "b.1.json", std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  const Outcome outcome =
+      Program({kCommand, "run", "--stats=%e.%p.json", "sh", "-c", "env true && exec env env true"})
+          .in(folder.path())
+          .run();
   INFO(outcome);
   std::string line;
   for (std::istringstream lines(outcome.err); std::getline(lines, line);) {

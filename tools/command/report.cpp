@@ -9,6 +9,7 @@
 #include "tools/command/failure.h"
 #include "tools/command/findings.h"
 #include "tools/command/number_range.h"
+#include "tools/command/profile/flame_graph.h"
 #include "tools/command/report/report_json.h"
 #include "tools/command/report/report_page.h"
 #include "tools/command/report/report_table.h"
@@ -21,7 +22,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> files;
-  std::string html;
+  std::string html, profile;
   bool json = false;
   int pid = 0;
 };
@@ -69,7 +70,8 @@ void report(const Options& options) {
   bool is_page_alone = false;
   if (!options.html.empty()) {
     OutputFile page(options.html);
-    page.write(page_of(series_of(readings)));
+    page.write(page_of(series_of(readings),
+                       options.profile.empty() ? "" : flame_graph_of(options.profile)));
     is_page_alone = page.is_stdout();
   }
   if (!is_page_alone) {
@@ -89,6 +91,9 @@ void add_report(CLI::App& command) {
                   "JSON files of statistics (PKTMALLOC_STATS=FILE.json); - is stdin")
       ->required();
   sub->add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
+  sub->add_option("--profile", options.profile,
+                  "this heap profile as a flame graph in the page, too")
+      ->needs("--html");
   sub->add_flag("--json", options.json,
                 "print JSON: of each process each file, by place and class");
   sub->add_option("--pid", options.pid, "only the files of this process")

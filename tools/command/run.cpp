@@ -15,12 +15,16 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
+#include "tools/command/profile/flame_graph.h"
 #include "tools/command/recovery/keeper.h"
+#include "tools/command/recovery/recovery.h"
+#include "tools/command/report/report_page.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/become.h"
 #include "tools/command/system/environment.h"
 #include "tools/command/system/library.h"
 #include "tools/command/system/next_library.h"
+#include "tools/command/system/output_file.h"
 #include "tools/command/system/target.h"
 #include "tools/command/text/path_pattern.h"
 #include "tools/command/text/shell_words.h"
@@ -65,7 +69,8 @@ constexpr Passed kWritten[] = {
 };
 
 struct Options {
-  std::string library, stats_file, next;
+  std::string library, stats_file, next, page;
+  std::string page_folder;  // of the files that the page is made from
   Environment passed, written;
   bool stats = false, leaks = false, canary = false, hardened = false, checked = false,
        only_this = false, verbose = false, force = false, dry_run = false;
@@ -143,18 +148,65 @@ bool names_report(const Options& options) {
   return false;
 }
 
+// What the program was, over time, and who held its memory.
+void write_page(const Options& options, pid_t child, std::vector<Reading> readings) {
+  const std::string files = options.page_folder + "/" + std::to_string(child);
+  try {
+    std::error_code ignored;
+    if (std::filesystem::exists(files + ".json", ignored)) {
+      readings.push_back(read_statistics(files + ".json"));
+    }
+    if (readings.empty()) throw Failure("there is no page: the program left no statistics");
+    // Before that it was another program, such as a shell.
+    const std::string program = readings.back().program;
+    std::erase_if(readings, [&](const Reading& r) { return r.program != program; });
+    const bool has_profile = std::filesystem::exists(files + ".heap", ignored);
+    OutputFile(options.page)
+        .write(page_of(series_of(std::move(readings)),
+                       has_profile ? flame_graph_of(files + ".heap") : ""));
+    tell(fmt::format("memory over time, and who held it: {}", options.page));
+  } catch (const Failure& failure) {
+    tell(failure.what());
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(options.page_folder, ignored);
+}
+
+// The page is made from statistics and a heap profile, in files that nobody else sees.
+void prepare_page(Options& options) {
+  options.page = std::filesystem::absolute(written_path(options.page));
+  const char* const temporary = getenv("TMPDIR");
+  std::string folder = fmt::format("{}/pktmalloc-page-XXXXXX",
+                                   temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
+  if (mkdtemp(folder.data()) == nullptr) {
+    throw Failure("run: cannot make the folder {}: {}", folder, strerror(errno));
+  }
+  options.page_folder = folder;
+  options.stats_file = as_pattern(folder) + "/%p.json";
+  options.written["PKTMALLOC_PROFILE"] = as_pattern(folder) + "/%p.heap";
+}
+
 // Stays with the program if anything is to be reported; where the first file will be, what is
 // recorded meanwhile is, too. Returns in the process that is to become the program.
-void keep_reports() {
-  std::vector<std::string> files;
+void keep_reports(const Options& options) {
+  Keeping keeping;
   bool any = false;
   for (const char* variable : kReports) {
     any |= is_set(variable);
-    if (is_set(variable) && strcmp(getenv(variable), kText) != 0) files.push_back(getenv(variable));
+    if (is_set(variable) && strcmp(getenv(variable), kText) != 0) {
+      keeping.files.push_back(getenv(variable));
+    }
   }
   // Who has chosen a place for the recording wants to see to it himself.
   if (!any || is_set("PKTMALLOC_RECORDING")) return;
-  keep(files, is_set("PKTMALLOC_STATS"));
+  keeping.reads_statistics = is_set("PKTMALLOC_STATS");
+  if (!options.page.empty()) {
+    keeping.untold = options.page_folder;
+    keeping.at_end = [&options](pid_t child, std::vector<Reading> readings) {
+      write_page(options, child, std::move(readings));
+    };
+  }
+  keep(keeping);
 }
 
 // The options of the library.
@@ -272,7 +324,7 @@ void print(const Environment& environment, const UserCommand& words) {
   fmt::print("{}\n", shell_line(words));
 }
 
-void run(const Options& options, UserCommand words) {
+void run(Options options, UserCommand words) {
   if (words.empty()) throw Failure("run: a command is missing, such as: pktmalloc run ls -l");
   const Target target = target_of(words[0], options);
   const Library library = library_for(options);
@@ -280,6 +332,7 @@ void run(const Options& options, UserCommand words) {
     refuse_archive(words[0], target, options);
     refuse_obstacle(words[0], target, library);
   }
+  if (!options.page.empty()) prepare_page(options);
   refuse_without_effect(options);
   Environment environment = variables(options);
   const NextLibrary next = find_next_library(options.next);
@@ -294,11 +347,11 @@ void run(const Options& options, UserCommand words) {
   }
   if (options.dry_run) return print(environment, words);
   // exec keeps the pid, so the library can tell this process, not its children, where the file is.
-  if (!options.stats_file.empty() || !options.written.empty())
-    environment["PKTMALLOC_TELL"] = std::to_string(getpid());
+  const bool tells = !options.stats_file.empty() || !options.written.empty();
+  if (tells && options.page.empty()) environment["PKTMALLOC_TELL"] = std::to_string(getpid());
   if (!options.stats_file.empty()) remove_old(options.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-  keep_reports();
+  keep_reports(options);
   become(words);
   throw Failure("cannot execute {}: {}", words[0], strerror(errno));
 }
@@ -343,6 +396,12 @@ void add_run(CLI::App& command, const UserCommand& words) {
   run->add_flag("--force", options.force, "also where preloading is known not to work");
   run->add_flag("--dry-run", options.dry_run,
                 "print the environment and command instead, for a shell");
+  run->add_option("--page", options.page,
+                  "write a page of its whole life to this file: memory over time, and who held it")
+      ->excludes(stats)
+      ->excludes("--profile")
+      ->excludes("--dry-run")
+      ->type_name("FILE");
   run->footer("Example: pktmalloc run --stats=redis.json -- redis-server --port 7000");
   run->callback([stats, &words] {
     options.stats = stats->count() > 0;

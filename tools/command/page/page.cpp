@@ -53,6 +53,7 @@ footer { margin-top: 3rem; }
 
 figure { margin: 0 0 1.8rem; min-width: 0; }
 .figures figure { margin: 0; }
+iframe { width: 100%; height: 36rem; border: 1px solid var(--grid); border-radius: .4rem; }
 figcaption { font-size: .85rem; margin-bottom: .4rem; }
 figcaption b { color: var(--ink); font-size: .95rem; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr));
@@ -137,6 +138,11 @@ void Page::figure(const std::string& title, const std::string& unit, const std::
                : fmt::format("<div class=\"wide\">{}</div><div class=\"narrow\">{}</div>\n",
                              picture, narrow_picture);
   body_ += "</figure>\n";
+}
+
+void Page::frame(const std::string& title, const std::string& page) {
+  body_ +=
+      fmt::format("<iframe title=\"{}\" srcdoc=\"{}\"></iframe>\n", escape(title), escape(page));
 }
 
 void Page::table(const std::vector<std::string>& head,

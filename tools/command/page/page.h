@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Page: one HTML file that needs nothing else, no network and no script; light and dark as the
-// reader's system is, readable from a telephone's width up.
+// Page: one HTML file that needs nothing else, no network and, frames apart, no script; light and
+// dark as the reader's system is, readable from a telephone's width up.
 //
 // The colours and the type are those of the benchmarks' page (tools/bench/theme.py, page.css).
 // Roles of a chart's parts: blue, sky, amber, brown, grey, slate for what is counted; the name of
@@ -42,6 +42,9 @@ class Page {
   // The first cell of a row is its name. A row whose name is in `own` is emphasised.
   void table(const std::vector<std::string>& head,
              const std::vector<std::vector<std::string>>& rows, const std::string& own = "");
+
+  // Another page within this one, with a script of its own.
+  void frame(const std::string& title, const std::string& page);
 
   std::string finish() const;
 

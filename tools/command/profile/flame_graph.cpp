@@ -76,4 +76,10 @@ std::string flame_graph_page(const ProfileTable& table, const HeapProfile& profi
   return page;
 }
 
+std::string flame_graph_of(const std::string& path) {
+  const HeapProfile profile = read_heap_profile(path);
+  Symbolizer symbolizer(false, true);
+  return flame_graph_page(profile_table(profile, Counted::kLive, symbolizer), profile, "live");
+}
+
 }  // namespace pktmalloc

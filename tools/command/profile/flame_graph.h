@@ -13,4 +13,7 @@ namespace pktmalloc {
 std::string flame_graph_page(const ProfileTable& table, const HeapProfile& profile,
                              const std::string& what);
 
+// The page of a heap profile in a file. Throws Failure.
+std::string flame_graph_of(const std::string& path);
+
 }  // namespace pktmalloc

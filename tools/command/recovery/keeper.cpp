@@ -55,19 +55,16 @@ std::string signal_name(int signal) {
 
 class Keeper {
  public:
-  Keeper(pid_t child, std::string folder, bool reads_statistics, const sigset_t& signals)
-      : child_(child),
-        folder_(std::move(folder)),
-        reads_statistics_(reads_statistics),
-        signals_(signals) {}
+  Keeper(pid_t child, std::string folder, const Keeping& keeping, const sigset_t& signals)
+      : child_(child), folder_(std::move(folder)), keeping_(keeping), signals_(signals) {}
 
   // The child's wait status.
   int wait() {
     for (;;) {
       siginfo_t info{};
       const timespec rest{0, interval_.count()};
-      const int signal =
-          reads_statistics_ ? sigtimedwait(&signals_, &info, &rest) : sigwaitinfo(&signals_, &info);
+      const int signal = keeping_.reads_statistics ? sigtimedwait(&signals_, &info, &rest)
+                                                   : sigwaitinfo(&signals_, &info);
       if (signal == SIGCHLD) {
         if (int status = 0; child_ended(status)) return status;
       } else if (signal > 0) {
@@ -96,6 +93,7 @@ class Keeper {
                        signal_name(WTERMSIG(status))));
     }
     rmdir(folder_.c_str());  // unless something is left
+    if (keeping_.at_end) keeping_.at_end(child_, std::move(readings_));
   }
 
  private:
@@ -128,7 +126,7 @@ class Keeper {
     // The terminal sends to both, and what the program sends to its group comes here as well.
     const bool is_for_us = info.si_code == SI_KERNEL || info.si_pid == child_;
     if (is_for_us && signal != SIGCONT) return;
-    if (reads_statistics_) read_statistics();
+    if (keeping_.reads_statistics) read_statistics();
     if (info.si_code == SI_QUEUE) {
       sigqueue(child_, signal, info.si_value);
     } else {
@@ -143,6 +141,7 @@ class Keeper {
       Reading reading = live_->read();
       reading.snapshot.process.resident_bytes = live_->resident_bytes();
       note(reading);
+      if (keeping_.at_end) remember(reading);
     } catch (const Failure&) {
       live_.reset();  // not yet, no longer, or another program
     }
@@ -159,14 +158,27 @@ class Keeper {
     header.outside.advance();
   }
 
+  // Every second one goes when they are too many, and from then on twice the time lies between.
+  void remember(const Reading& reading) {
+    constexpr size_t kMost = 512;
+    if (!readings_.empty() && reading.time < readings_.back().time + apart_) return;
+    readings_.push_back(reading);
+    if (readings_.size() < kMost) return;
+    for (size_t i = 0; i < kMost / 2; ++i) readings_[i] = std::move(readings_[2 * i]);
+    readings_.resize(kMost / 2);
+    apart_ = std::max(2 * apart_, (reading.time - readings_[0].time) / (kMost / 2));
+  }
+
   void recover_own(const RecordingFile& recording, int status) const {
-    const bool any = std::any_of(std::begin(kAll), std::end(kAll),
-                                 [&](Content content) { return recording.wanted(content); });
+    const bool any = std::any_of(std::begin(kAll), std::end(kAll), [&](Content content) {
+      return recording.wanted(content) &&
+             !is_within(recording.report_path(content), keeping_.untold);
+    });
     if (any && WIFSIGNALED(status)) {
       tell(fmt::format("{}, process {}, ended by {}; what it recorded until then:",
                        recording.program(), child_, signal_name(WTERMSIG(status))));
     }
-    if (recover(recording)) {
+    if (recover(recording, keeping_.untold)) {
       unlink(recording.path().c_str());
     } else {
       tell_kept(recording, "what is missing");
@@ -184,7 +196,7 @@ class Keeper {
       if (clashes) {
         return tell_kept(recording, "it was killed; its files are those of another process, so it");
       }
-      if (!recover(recording)) return tell_kept(recording, "what is missing");
+      if (!recover(recording, keeping_.untold)) return tell_kept(recording, "what is missing");
     } catch (const Failure& failure) {
       return tell(failure.what());
     }
@@ -198,11 +210,13 @@ class Keeper {
 
   pid_t child_;
   std::string folder_;
-  bool reads_statistics_;
+  const Keeping& keeping_;
   sigset_t signals_;
   nanoseconds interval_ = kFirstInterval;
   std::unique_ptr<LiveProcess> live_;
   std::unique_ptr<RecordingFile> recording_;
+  std::vector<Reading> readings_;
+  double apart_ = 0;  // seconds
 };
 
 [[noreturn]] void end_like(int status) {
@@ -234,10 +248,11 @@ std::string new_folder(const std::vector<std::string>& files) {
 }
 
 // The reports that other processes than the child have written since `begin`.
-void tell_others(const std::vector<std::string>& files, pid_t child, fs::file_time_type begin) {
+void tell_others(const Keeping& keeping, pid_t child, fs::file_time_type begin) {
   constexpr size_t kMost = 10;
   std::vector<std::string> others;
-  for (const std::string& file : files) {
+  for (const std::string& file : keeping.files) {
+    if (is_within(file, keeping.untold)) continue;
     const std::vector<std::string> own = paths_of(file, child);
     for (const std::string& path : paths_of(file, 0)) {
       std::error_code ignored;
@@ -254,8 +269,8 @@ void tell_others(const std::vector<std::string>& files, pid_t child, fs::file_ti
 
 }  // namespace
 
-void keep(const std::vector<std::string>& files, bool reads_statistics) {
-  const std::string recordings = new_folder(files);
+void keep(const Keeping& keeping) {
+  const std::string recordings = new_folder(keeping.files);
   setenv("PKTMALLOC_RECORDING", (as_pattern(recordings) + "/%p").c_str(), 1);
   const auto begin = fs::last_write_time(recordings);
   const pid_t parent = getpid();
@@ -266,10 +281,10 @@ void keep(const std::vector<std::string>& files, bool reads_statistics) {
   const pid_t child = fork();
   if (child < 0) throw Failure("run: cannot start a process: {}", strerror(errno));
   if (child > 0) {
-    Keeper keeper(child, recordings, reads_statistics, signals);
+    Keeper keeper(child, recordings, keeping, signals);
     const int status = keeper.wait();
     keeper.recover_all(status);
-    tell_others(files, child, begin);
+    tell_others(keeping, child, begin);
     end_like(status);
   }
   // Killing the keeper kills the program, as if it were the program.

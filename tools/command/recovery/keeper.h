@@ -7,16 +7,30 @@
 // library that it starts. What a program without the keeper left is for `pktmalloc recover`.
 #pragma once
 
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "tools/command/reading.h"
+
 namespace pktmalloc {
 
+struct Keeping {
+  // Patterns of the paths of all reports. The folder of the recordings is made beside the first
+  // one, if that is allowed and its path is known. At the end the keeper names the files that other
+  // programs wrote, which nobody else does.
+  std::vector<std::string> files;
+  bool reads_statistics = false;
+  std::string untold;  // folder of files that nobody is told of
+  // Called when all is written, with what was read meanwhile: 256 to 512 readings if it took long.
+  std::function<void(pid_t child, std::vector<Reading> readings)> at_end;
+};
+
 // Forks, and returns in the child, which is to become the program and has PKTMALLOC_RECORDING in
-// its environment. `files`: patterns of the paths of all reports; the folder of the recordings is
-// made beside the first one, if that is allowed and its path is known. At the end the keeper also
-// names the files that other programs wrote, which nobody else does.
-void keep(const std::vector<std::string>& files, bool reads_statistics);
+// its environment.
+void keep(const Keeping& keeping);
 
 // The recordings in a folder.
 std::vector<std::string> recordings_in(const std::string& folder);

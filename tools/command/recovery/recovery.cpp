@@ -65,13 +65,13 @@ std::optional<Moment> last_moment(const Header& header) {
   return moment;
 }
 
-void recover_statistics(const RecordingFile& recording) {
+bool recover_statistics(const RecordingFile& recording) {
   const std::optional<Moment> moment = last_moment(recording.header());
   const std::string program = recording.program();
   if (!moment) {
-    return tell(
-        fmt::format("the statistics of {}, process {}, are lost: nobody read them before it ended",
-                    program, recording.header().pid));
+    tell(fmt::format("the statistics of {}, process {}, are lost: nobody read them before it ended",
+                     program, recording.header().pid));
+    return false;
   }
   Snapshot snapshot = moment->snapshot;
   snapshot.heap.classes = std::min<unsigned>(snapshot.heap.classes, kMaxClasses);
@@ -80,11 +80,10 @@ void recover_statistics(const RecordingFile& recording) {
   const std::string path = recording.report_path(Content::kStatistics);
   if (path.empty()) {
     fputs(printed([&](Writer& out) { write_text(out, origin, snapshot); }).c_str(), stderr);
-    return;
+    return false;
   }
-  const bool json = path.ends_with(".json");
   write_file(path, printed([&](Writer& out) {
-               if (json) {
+               if (path.ends_with(".json")) {
                  write_json(out, origin, snapshot);
                } else if (path.ends_with(".prom")) {
                  write_prometheus(out, snapshot);
@@ -92,10 +91,10 @@ void recover_statistics(const RecordingFile& recording) {
                  write_text(out, origin, snapshot);
                }
              }));
-  tell_file("statistics", path, json ? "report" : nullptr);
+  return true;
 }
 
-void recover_sizes(const RecordingFile& recording) {
+bool recover_sizes(const RecordingFile& recording) {
   const Header& header = recording.header();
   const std::string program = recording.program();
   const std::string version = recording.library();
@@ -118,10 +117,10 @@ void recover_sizes(const RecordingFile& recording) {
         }
         writer.end();
       }));
-  tell_file("sizes", path, "tune");
+  return true;
 }
 
-void recover_profile(const RecordingFile& recording) {
+bool recover_profile(const RecordingFile& recording) {
   const Header& header = recording.header();
   const std::string program = recording.program();
   const std::string version = recording.library();
@@ -152,16 +151,22 @@ void recover_profile(const RecordingFile& recording) {
                }
                write_profile_end(out);
              }));
-  tell_file("samples", path, "profile");
+  return true;
 }
 
 constexpr struct {
   Content content;
-  void (*write)(const RecordingFile&);
-} kReports[] = {{Content::kTrace, recover_trace},
-                {Content::kStatistics, recover_statistics},
-                {Content::kSizes, recover_sizes},
-                {Content::kProfile, recover_profile}};
+  const char* what;
+  const char* command;                  // that reads it
+  bool (*write)(const RecordingFile&);  // false: there is no file
+} kReports[] = {{Content::kTrace, "calls", "replay", recover_trace},
+                {Content::kStatistics, "statistics", "report", recover_statistics},
+                {Content::kSizes, "sizes", "tune", recover_sizes},
+                {Content::kProfile, "samples", "profile", recover_profile}};
+
+bool reads(const std::string& command, const std::string& path) {
+  return command != "report" || path.ends_with(".json");
+}
 
 }  // namespace
 
@@ -169,17 +174,22 @@ void tell(const std::string& line) {
   fputs(fmt::format("pktmalloc: {}\n", printable(line)).c_str(), stderr);
 }
 
-void tell_file(const char* what, const std::string& path, const char* command) {
-  if (command == nullptr) return tell(fmt::format("{} are in {}", what, path));
-  tell(fmt::format("{} are in {}; read them with: pktmalloc {} {}", what, path, command, path));
+bool is_within(const std::string& path, const std::string& folder) {
+  return !folder.empty() && path.starts_with(folder + "/");
 }
 
-bool recover(const RecordingFile& recording) {
+bool recover(const RecordingFile& recording, const std::string& untold) {
   bool all = true;
   for (const auto& report : kReports) {
     if (!recording.wanted(report.content)) continue;
     try {
-      report.write(recording);
+      const bool written = report.write(recording);
+      const std::string path = recording.report_path(report.content);
+      if (!written || is_within(path, untold)) continue;
+      tell(fmt::format("{} are in {}", report.what, path) +
+           (reads(report.command, path)
+                ? fmt::format("; read them with: pktmalloc {} {}", report.command, path)
+                : ""));
     } catch (const Failure& failure) {
       tell(failure.what());
       all = false;

@@ -7,15 +7,17 @@
 namespace pktmalloc {
 
 // To the places that the process would have written them to, and says on stderr where they are, and
-// what is lost. The process must have ended. False when one could not be written.
-bool recover(const RecordingFile& recording);
+// what is lost; but not of files in the folder `untold`. The process must have ended. False when
+// one could not be written.
+bool recover(const RecordingFile& recording, const std::string& untold = "");
 
-// The last part of the trace, added to its file (trace_end.cpp).
-void recover_trace(const RecordingFile& recording);
+// The last part of the trace, added to its file (trace_end.cpp). True.
+bool recover_trace(const RecordingFile& recording);
+
+// False, too, if there is no folder.
+bool is_within(const std::string& path, const std::string& folder);
 
 // A line on stderr.
 void tell(const std::string& line);
-// Tells on stderr where a file is and, unless nullptr, which command reads it.
-void tell_file(const char* what, const std::string& path, const char* command);
 
 }  // namespace pktmalloc

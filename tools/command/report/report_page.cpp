@@ -132,19 +132,37 @@ void passed(Page& page, const Snapshot& s) {
   page.table({"reason", "up to 32 KiB", "to 1 MiB", "to 32 MiB", "above"}, rows);
 }
 
-void tiles(Page& page, const Snapshot& s) {
+// Of one process over time, else nullptr.
+const Reading* peak_of(const Series& series) {
+  const auto less = [](const Reading& a, const Reading& b) {
+    return a.snapshot.process.allocated_bytes < b.snapshot.process.allocated_bytes;
+  };
+  return has_times(series)
+             ? &*std::max_element(series.readings.begin(), series.readings.end(), less)
+             : nullptr;
+}
+
+void tiles(Page& page, const Snapshot& s, const Reading* peak) {
   const ProcessStatistics& p = s.process;
-  page.tiles({{bytes_text(p.allocated_bytes), "live"},
-              {bytes_text(p.committed_bytes), "committed"},
-              {bytes_text(p.resident_bytes), "of it resident"},
-              {bytes_text(p.waiting_bytes), "waiting to go back"},
-              {count_text(p.threads_alive), p.threads_alive == 1 ? "thread" : "threads"},
-              {short_text(real(p.allocs)), "allocations"}});
+  std::vector<Page::Tile> tiles;
+  if (peak != nullptr) {
+    tiles.push_back({bytes_text(peak->snapshot.process.allocated_bytes), "live at most"});
+  }
+  for (const Page::Tile& tile : std::initializer_list<Page::Tile>{
+           {bytes_text(p.allocated_bytes), peak != nullptr ? "live at the end" : "live"},
+           {bytes_text(p.committed_bytes), "committed"},
+           {bytes_text(p.resident_bytes), "of it resident"},
+           {bytes_text(p.waiting_bytes), "waiting to go back"},
+           {count_text(p.threads_alive), p.threads_alive == 1 ? "thread" : "threads"},
+           {short_text(real(p.allocs)), "allocations"}}) {
+    tiles.push_back(tile);
+  }
+  page.tiles(tiles);
 }
 
 }  // namespace
 
-std::string page_of(const std::vector<Series>& all) {
+std::string page_of(const std::vector<Series>& all, const std::string& flame_graph) {
   const bool alone = all.size() == 1;
   const Series& one = all.front();
   const Reading last = alone ? one.last() : sum_of(all);
@@ -154,9 +172,10 @@ std::string page_of(const std::vector<Series>& all) {
 
   Page page(alone ? one.name() : fmt::format("{} processes", all.size()),
             fmt::format("{}{}; pktmalloc {}",
-                        files == 1 ? "" : fmt::format("As of the last of {} files, ", files),
+                        files == 1 ? "" : fmt::format("As of the last of {} readings, ", files),
                         moment_text(last.time), last.version));
-  tiles(page, last.snapshot);
+  const Reading* const peak = alone ? peak_of(one) : nullptr;
+  tiles(page, last.snapshot, peak);
   page.section("Where the memory is",
                "Every byte once: live objects are the program's; free ones lie in threads' "
                "magazines, in the depot, or in slabs beside others that are not; empty slabs hold "
@@ -180,14 +199,24 @@ std::string page_of(const std::vector<Series>& all) {
   for (const Series& series : largest) {
     if (has_times(series)) memory_over_time(page, series);
   }
+  if (!flame_graph.empty()) {
+    page.section("Who holds it", "By the functions that allocated it. A click widens a bar.");
+    page.frame("Flame graph of the heap", flame_graph);
+  }
 
-  page.section("Classes", "The largest by what the bars show; the table below has all.");
+  // A process that has ended holds little: what it held at most says more.
+  const uint64_t live = last.snapshot.process.allocated_bytes;
+  const bool at_peak = peak != nullptr && live < peak->snapshot.process.allocated_bytes / 10;
+  const Snapshot& drawn = at_peak ? peak->snapshot : last.snapshot;
+  page.section("Classes", std::string("The largest by what the bars show") +
+                              (at_peak ? ", when most was live" : "") +
+                              "; the table below has all" + (at_peak ? ", at the end." : "."));
   if (alone && over_time) {
-    page.paragraph("An upright line is where the first file was.", "small");
+    page.paragraph("An upright line is where the first reading was.", "small");
   }
   page.begin_figures();
-  draw_live_bytes(page, last.snapshot, alone && over_time ? &one.first().snapshot : nullptr);
-  draw_slack(page, last.snapshot);
+  draw_live_bytes(page, drawn, alone && over_time ? &one.first().snapshot : nullptr);
+  draw_slack(page, drawn);
   page.end_figures();
   if (alone && over_time) draw_live_bytes(page, moments(one));
 

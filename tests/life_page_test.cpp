@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// run --page: a process's whole life on one page, whatever ended it.
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/command_page.h"
+#include "tests/refused.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+const std::string kCommand = build_path("pktmalloc");
+
+Program with_page(const std::vector<std::string>& words, const TemporaryFolder& folder) {
+  std::vector<std::string> all = {kCommand, "run", "--page", "life.html", "--rate=1"};
+  all.insert(all.end(), words.begin(), words.end());
+  return Program(all).in(folder.path()).with("TMPDIR", folder.path());
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+// Nothing but the page is left.
+void check_alone(const TemporaryFolder& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    CHECK(entry.path().filename() == "life.html");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a page has the memory over time and who held it, and nothing else is left or said") {
+  TemporaryFolder folder;
+  const Outcome outcome = with_page({program_path("ends_as_told"), "exit"}, folder).run();
+  INFO(outcome);
+  CHECK(outcome.status == 3);
+  CHECK(outcome.err ==
+        "pktmalloc: memory over time, and who held it: " + folder / "life.html" + "\n");
+  check_alone(folder);
+  const std::string page = folder.read("life.html");
+  CHECK(count(page, "<iframe") == 1);
+  CHECK(page.find("hold_some") != std::string::npos);
+  check_page(folder / "life.html");
+  check_widths(folder / "life.html");
+}
+
+TEST_CASE("a program that is killed has its page") {
+  for (const std::string how : {"SIGTERM", "SIGSEGV", "SIGKILL"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = with_page({program_path("ends_as_told"), how}, folder).run();
+    INFO(outcome);
+    CHECK(outcome.signal == (how == "SIGTERM" ? SIGTERM : how == "SIGSEGV" ? SIGSEGV : SIGKILL));
+    CHECK(count(outcome.err, "\n") == 1);
+    check_alone(folder);
+    CHECK(folder.read("life.html").find("hold_some") != std::string::npos);
+  }
+}
+
+TEST_CASE("of a script the page is of the program that it became") {
+  TemporaryFolder folder;
+  const Outcome outcome = with_page({"sh", "-c", "exec perl -e 'print 1'"}, folder).run();
+  INFO(outcome);
+  CHECK(outcome.out == "1");
+  CHECK(folder.read("life.html").find("<title>perl ") != std::string::npos);
+}
+
+TEST_CASE("a page that cannot be written, or is one too many, is told before the program starts") {
+  TemporaryFolder folder;
+  check_refused(Program({kCommand, "run", "--page", "/nowhere/a.html", "true"}).run(), "/nowhere");
+  for (const std::string other : {"--stats=a.json", "--profile=a.heap", "--dry-run"}) {
+    const Outcome outcome =
+        Program({kCommand, "run", "--page=a.html", other, "echo", "ran"}).in(folder.path()).run();
+    INFO(outcome);
+    CHECK(outcome.status == 2);
+    CHECK(outcome.out.empty());
+  }
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("report puts a profile into the page of statistics that there are") {
+  TemporaryFolder folder;
+  Program({kCommand, "run", "--stats=a.json", "--profile=a.heap", "--rate=1",
+           program_path("ends_as_told"), "exit"})
+      .in(folder.path())
+      .run();
+  const std::vector<std::string> report = {kCommand, "report", "a.json", "--html", "a.html"};
+  std::vector<std::string> both = report;
+  both.insert(both.end(), {"--profile", "a.heap"});
+  CHECK(Program(both).in(folder.path()).run().status == 0);
+  CHECK(folder.read("a.html").find("hold_some") != std::string::npos);
+  CHECK(Program(report).in(folder.path()).run().status == 0);
+  CHECK(folder.read("a.html").find("<iframe") == std::string::npos);
+  check_refused(Program({kCommand, "report", "a.json", "--html", "a.html", "--profile", "a.json"})
+                    .in(folder.path())
+                    .run(),
+                "a.json");
+}
