@@ -16,6 +16,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -74,6 +75,36 @@ class alignas(64) Cache {
     top[1] = reinterpret_cast<uintptr_t>(object);
     tops_[i] = top + 1;
     return true;
+  }
+
+  // The same for many at once: how many of the objects were served, the first ones. The next one
+  // then is for allocate() or release(), as it is if there was none.
+  size_t allocate_run(ClassId id, void** objects, size_t count) {
+    const size_t i = static_cast<size_t>(id);
+    uintptr_t* top = tops_[i];
+    size_t n = 0;
+    while (n < count && *top != kEmptyMark) objects[n++] = reinterpret_cast<void*>(*top--);
+    if (n == 0) return 0;  // perhaps on the null cache, which is constant
+    std::atomic_signal_fence(std::memory_order_release);  // no signal finds an object missing
+    tops_[i] = top;
+    allocated_[i] += n;
+    return n;
+  }
+  // `is_of_class` says of a pointer whether it is an object of the class.
+  template <typename IsOfClass>
+  size_t release_run(ClassId id, void* const* objects, size_t count, IsOfClass is_of_class) {
+    const size_t i = static_cast<size_t>(id);
+    uintptr_t* top = tops_[i];
+    size_t n = 0;
+    for (; n < count; ++n) {
+      const uintptr_t object = reinterpret_cast<uintptr_t>(objects[n]);
+      if (!is_of_class(object) || top[1] == kFullMark || top[0] == object) break;
+      *++top = object;
+    }
+    if (n == 0) return 0;
+    std::atomic_signal_fence(std::memory_order_release);
+    tops_[i] = top;
+    return n;
   }
 
   // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of

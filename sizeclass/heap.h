@@ -69,6 +69,14 @@ class Heap {
     if (distance >= quick_bytes_) return kMaxClasses;
     return (distance >> piece_shift_) % kMaxClasses;
   }
+  // For runs of objects that lie near each other: of the piece that holds p, which quick_owner()
+  // knows, a test whether it holds another.
+  auto piece_of(const void* p) const {
+    const uintptr_t base = base_;
+    const unsigned shift = piece_shift_;
+    const uintptr_t piece = (reinterpret_cast<uintptr_t>(p) - base) >> shift;
+    return [=](uintptr_t address) { return (address - base) >> shift == piece; };
+  }
   static constexpr bool is_class(uintptr_t owner) { return owner < kMaxClasses; }
 
   const ClassTable& classes() const { return classes_; }

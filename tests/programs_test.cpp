@@ -31,6 +31,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"allocation_is_no_cancellation_point", {}},
     {"background_thread_is_not_pinned", {}},
     {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
+    {"batches_are_as_single_calls", {}},
     {"calloc_overflow_is_no_memory", {}},
     {"calloc_zeroes_purged_memory", {}},
     {"calloc_zeroes_recycled_memory", {}},
@@ -58,6 +59,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"free_in_another_thread", {}},
     {"free_keeps_errno", {}},
     {"free_of_null_does_nothing", {}},
+    {"known_batches", {}},
     {"known_calls", {}},
     {"libc_spellings_are_ours", {}},
     {"limit_of_addresses_lowered_by_the_program", {}},
@@ -126,6 +128,7 @@ const std::map<std::string, Needs> kPrograms = {
 const std::set<std::string> kRunElsewhere = {
     "allocates_known_bytes",               // profile_test.cpp
     "leaks_known_objects",                 // profile_test.cpp
+    "double_free_in_a_batch_is_told",      // failures_test.cpp
     "double_free_is_told",                 // failures_test.cpp
     "ends_as_told",                        // recording_test.cpp
     "ends_on_the_smallest_stack",          // small_stacks_test.cpp

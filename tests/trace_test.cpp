@@ -121,6 +121,19 @@ TEST_CASE("a program with known calls gives exactly these records") {
   }
 }
 
+TEST_CASE("a batch gives the records of as many single calls") {
+  const std::vector<std::string> expected = {
+      "allocate 10007",  "allocate 10007", "allocate 10007", "allocate 3000017", "allocate 3000017",
+      "release 3000017", "release 10007",  "release 10007",  "release 3000017"};
+  TemporaryFolder folder;
+  const Outcome outcome = traced({program_path("known_batches")}, folder / "t").run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  const Trace trace = read_trace(folder / "t");
+  CHECK(calls_of(trace) == expected);
+  check_order(trace);
+}
+
 TEST_CASE("objects that other threads resize stay the same objects") {
   TemporaryFolder folder;
   CHECK(traced({program_path("realloc_in_another_thread")}, folder / "t").run().clean());

@@ -25,6 +25,18 @@ size_t pktmalloc_trim(void);
 /* The size in bytes of the class that the object at p belongs to; 0 if p is not pooled by us. */
 size_t pktmalloc_class_bytes(const void* p);
 
+/* Takes `count` objects of `bytes` bytes, each as by malloc(bytes), into objects[0], objects[1] and
+ * so forth. Returns how many there are: fewer than `count`, perhaps none, only if memory is
+ * refused; then errno is ENOMEM, and the caller has those that were got. What lies behind these in
+ * the array is undefined. A size beyond PTRDIFF_MAX gives none; bytes times count may overflow.
+ * With a count of 0 the array may be null. */
+size_t pktmalloc_allocate_batch(size_t bytes, size_t count, void** objects);
+
+/* Frees objects[0] to objects[count - 1] in this order, each as by free: they may have come one by
+ * one or from any batch, be of any sizes, null, or another allocator's. Keeps errno and does not
+ * write to the array. With a count of 0 the array may be null. */
+void pktmalloc_release_batch(void* const* objects, size_t count);
+
 /* Totals of the process; bytes unless the name says otherwise. Defined in docs/statistics.md.
  * Fields are only ever added at the end. */
 struct pktmalloc_statistics {

@@ -14,6 +14,7 @@ namespace pktmalloc {
 namespace front = ::pktmalloc::hardened;
 }
 #else
+#include "preload/serving/batch.h"
 #include "preload/serving/fast_path.h"
 namespace pktmalloc {
 namespace front = ::pktmalloc;

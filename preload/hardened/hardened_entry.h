@@ -130,6 +130,10 @@ template <void* (*kSlow)(size_t)>
   set_freed(this_site(), id, p);
 }
 
+// Each object of a batch is looked at by itself.
+inline size_t allocate_run(size_t, void**, size_t) { return 0; }
+inline size_t release_run(void* const*, size_t) { return 0; }
+
 [[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }
 
 }  // namespace pktmalloc::hardened

@@ -51,6 +51,9 @@ class Run {
       case 6:
       case 7:
       case 8:
+        if (random_.one_in(2)) {
+          if (const char* what = allocate_run(cache, id, count)) return what;
+        }
         for (uint32_t n = 0; n < count; ++n) {
           if (const char* what = allocate(cache, id)) return what;
         }
@@ -118,6 +121,19 @@ class Run {
       ++refusals;
       --allocated_[index(id)];
     }
+    return note(id, object);
+  }
+
+  const char* allocate_run(Cache& cache, ClassId id, size_t count) {
+    std::vector<void*> objects(count);
+    objects.resize(cache.allocate_run(id, objects.data(), count));
+    for (void* object : objects) {
+      if (const char* what = note(id, object)) return what;
+    }
+    return nullptr;
+  }
+
+  const char* note(ClassId id, void* object) {
     if (!stock_.is_object(id, object)) return "not an object";
     if (live_of_.count(object) != 0) return "handed out twice";
     live_of_[object] = live_.size();
@@ -135,7 +151,13 @@ class Run {
     live_of_[live_[n].object] = n;
     live_.pop_back();
     live_of_.erase(gone.object);
-    stock_.release(cache, gone.id, gone.object);
+    // A run of one, or a single call.
+    const auto is_object = [&](uintptr_t address) {
+      return stock_.is_object(gone.id, reinterpret_cast<void*>(address));
+    };
+    if (!random_.one_in(4) || cache.release_run(gone.id, &gone.object, 1, is_object) == 0) {
+      stock_.release(cache, gone.id, gone.object);
+    }
     return nullptr;
   }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "check.h"
+#include "interface.h"
 
 namespace {
 
@@ -65,6 +66,15 @@ KNOWN grown_in_place() {
   }
   tell("%s %d %d %d\n", __func__, 1400, 0, 100000);
 }
+KNOWN in_batches() {
+  void* objects[32];
+  for (int i = 0; i < 6250; ++i) {
+    CHECK(pktmalloc_allocate_batch(900, 32, objects) == 32);
+    kept.insert(kept.end(), objects, objects + 8);
+    pktmalloc_release_batch(objects + 8, 24);
+  }
+  tell("%s %d %d %d\n", __func__, 900, 6250 * 32, 6250 * 8);
+}
 KNOWN in_a_thread() {
   for (int i = 0; i < 500; ++i) free(malloc(1500));
 }
@@ -98,6 +108,7 @@ int main(int argc, char**) {
   overaligned();
   grown_in_place();
   freed_elsewhere();
+  in_batches();
   in_threads();
   return 0;
 }

@@ -7,5 +7,7 @@
 #pragma weak pktmalloc_version
 #pragma weak pktmalloc_trim
 #pragma weak pktmalloc_class_bytes
+#pragma weak pktmalloc_allocate_batch
+#pragma weak pktmalloc_release_batch
 #pragma weak pktmalloc_get_statistics
 #pragma weak pktmalloc_statistics_json

@@ -43,6 +43,9 @@ TEST_CASE("the null cache is empty and full at once, and stays so") {
     CHECK(null_cache.allocate(ClassId(i)) == nullptr);
     CHECK_FALSE(null_cache.release(ClassId(i), &object));
     CHECK(null_cache.allocate(ClassId(i)) == nullptr);
+    void* objects[] = {&object};
+    CHECK(null_cache.allocate_run(ClassId(i), objects, 1) == 0);
+    CHECK(null_cache.release_run(ClassId(i), objects, 1, [](uintptr_t) { return true; }) == 0);
     CHECK(kNullCache.statistics(ClassId(i)).held == 0);
     CHECK(kNullCache.statistics(ClassId(i)).allocated == 0);
   }
@@ -86,6 +89,48 @@ TEST_CASE("the object released last is allocated next") {
   stock.release(*cache, kOnly, objects[1]);
   CHECK(stock.allocate(*cache, kOnly) == objects[1]);
   CHECK(stock.allocate(*cache, kOnly) == objects[3]);
+}
+
+TEST_CASE("a run serves what the loaded magazine holds, or has room for, in the order of calls") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>(), twin = std::make_unique<Cache>();
+  const auto is_object = [&](uintptr_t address) {
+    return stock.is_object(kOnly, reinterpret_cast<void*>(address));
+  };
+  put(stock, *cache, kOnly, take(stock, *cache, kOnly, 300));
+  const auto held = static_cast<size_t>(cache->statistics(kOnly).held);
+  const uint64_t allocated = cache->statistics(kOnly).allocated;
+  std::vector<void*> objects(1000), again(1000);
+  const size_t some = cache->allocate_run(kOnly, objects.data(), 7);
+  CHECK(some == 7);
+  CHECK(cache->statistics(kOnly).allocated == allocated + 7);
+  CHECK(cache->statistics(kOnly).held == held - 7);
+  CHECK(cache->release_run(kOnly, objects.data(), 7, is_object) == 7);
+  CHECK(cache->statistics(kOnly).held == held);
+  for (size_t n = 7; n-- > 0;) CHECK(stock.allocate(*cache, kOnly) == objects[n]);
+  for (size_t n = 0; n < 7; ++n) stock.release(*cache, kOnly, objects[n]);
+
+  const size_t most = cache->allocate_run(kOnly, objects.data(), objects.size());
+  CHECK(most > 0);
+  CHECK(most < objects.size());
+  CHECK(cache->allocate(kOnly) == nullptr);
+  CHECK(cache->allocate_run(kOnly, again.data(), 1) == 0);
+  CHECK(std::set<void*>(objects.begin(), objects.begin() + static_cast<long>(most)).size() == most);
+  // What is no object of the class, or comes twice, ends a run.
+  int other = 0;
+  again = {objects[0], objects[1], &other, objects[2]};
+  CHECK(cache->release_run(kOnly, again.data(), 4, is_object) == 2);
+  again = {objects[2], objects[2]};
+  CHECK(cache->release_run(kOnly, again.data(), 2, is_object) == 1);
+  again = {objects[2]};
+  CHECK(cache->release_run(kOnly, again.data(), 1, is_object) == 0);
+  CHECK(twin->release_run(kOnly, objects.data(), 1, is_object) == 0);
+  // A magazine that is full, too.
+  put(stock, *cache, kOnly, {objects.begin() + 3, objects.begin() + static_cast<long>(most)});
+  std::vector<void*> more = take(stock, *twin, kOnly, 1000);
+  const size_t room = cache->release_run(kOnly, more.data(), more.size(), is_object);
+  CHECK(room < more.size());
+  CHECK_FALSE(cache->release(kOnly, more[room]));
 }
 
 TEST_CASE("hovering around a magazine's boundary stays in the thread") {
