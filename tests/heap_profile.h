@@ -26,12 +26,10 @@ inline Outcome command(std::vector<std::string> arguments) {
   return Program(arguments).run();
 }
 
-// The bytes of each of the named functions, wherever in a stack it is.
+// The bytes of each of the named functions, wherever in a stack it is; `view` chooses which.
 inline Bytes bytes_of(const std::string& file, const std::vector<std::string>& functions,
-                      bool cumulative) {
-  std::vector<std::string> arguments = {"--collapsed", file};
-  if (cumulative) arguments.push_back("--cumulative");
-  const Outcome outcome = command(arguments);
+                      const std::string& view = "--live") {
+  const Outcome outcome = command({"--collapsed", view, file});
   INFO(outcome);
   CHECK(outcome.status == 0);
   CHECK(outcome.err.empty());

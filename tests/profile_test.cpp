@@ -49,8 +49,8 @@ TEST_CASE("at a rate of 1 what is live is known to the byte, and by which functi
     const Outcome outcome = program.run();
     INFO(way << ": " << outcome);
     CHECK(outcome.clean());
-    CHECK(bytes_of(folder / "heap", names(kLeaks), false) == kLeaks);
-    const Bytes all = bytes_of(folder / "heap", {"leak_by_malloc", "leak_nothing"}, true);
+    CHECK(bytes_of(folder / "heap", names(kLeaks)) == kLeaks);
+    const Bytes all = bytes_of(folder / "heap", {"leak_by_malloc", "leak_nothing"}, "--total");
     CHECK(all.at("leak_by_malloc") == 100 * 100);
     CHECK(all.at("leak_nothing") == 10000 * (200 + 900) + 500 * 60);
   }
@@ -79,7 +79,7 @@ TEST_CASE("frame pointers find the same bytes") {
                               .run();
   INFO(outcome);
   CHECK(outcome.clean());
-  CHECK(bytes_of(folder / "heap", names(kLeaks), false) == kLeaks);
+  CHECK(bytes_of(folder / "heap", names(kLeaks)) == kLeaks);
 }
 
 TEST_CASE("PKTMALLOC_PROFILE_LEAKS tells the largest places on stderr at exit") {
@@ -116,8 +116,8 @@ TEST_CASE("estimates lie as near to the truth as their number of samples allows"
       functions.push_back(name);
     }
     REQUIRE(truths.size() == 12);
-    const Bytes live = bytes_of(folder / "heap", functions, false);
-    const Bytes all = bytes_of(folder / "heap", functions, true);
+    const Bytes live = bytes_of(folder / "heap", functions);
+    const Bytes all = bytes_of(folder / "heap", functions, "--total");
     for (const auto& [function, truth] : truths) {
       // Six standard errors: exceeded twice in a thousand million runs. The chance that an object
       // is sampled is that of its class, which is larger, so this is the wider bound.

@@ -127,6 +127,7 @@ const std::map<std::string, Needs> kPrograms = {
 // Those that must say something, or need what not every machine has.
 const std::set<std::string> kRunElsewhere = {
     "allocates_known_bytes",               // profile_test.cpp
+    "has_known_peaks",                     // peaks_test.cpp
     "leaks_known_objects",                 // profile_test.cpp
     "double_free_in_a_batch_is_told",      // failures_test.cpp
     "double_free_is_told",                 // failures_test.cpp

@@ -85,9 +85,9 @@ void check_all(const TemporaryFolder& folder) {
   CHECK(rows.at({5000, 0}) == (::Row{1000, 1000, 1}));
   CHECK(rows.at({100, 0}).calls == 1000);
   CHECK(rows.count({3000, 0}) == 0);
-  CHECK(bytes_of(folder / "a.heap", {"hold_some", "main", "waste_in_child"}, false) ==
+  CHECK(bytes_of(folder / "a.heap", {"hold_some", "main", "waste_in_child"}) ==
         (Bytes{{"hold_some", 5e6}, {"main", 5e6}}));
-  CHECK(bytes_of(folder / "a.heap", {"hold_some"}, true) == Bytes{{"hold_some", 5e6}});
+  CHECK(bytes_of(folder / "a.heap", {"hold_some"}, "--total") == Bytes{{"hold_some", 5e6}});
   const Counts counts = traced(folder / "a.trace");
   CHECK(counts.held == 1000);
   CHECK(counts.pairs == 1000);
@@ -274,7 +274,7 @@ TEST_CASE("_exit in a signal handler, as servers end, loses nothing") {
   run.send(SIGTERM);
   status_of(run);
   CHECK(rows_of(read(folder / "a.sizes")).at({5000, 0}).calls == 1000);
-  CHECK(bytes_of(folder / "a.heap", {"hold_some"}, false) == Bytes{{"hold_some", 5e6}});
+  CHECK(bytes_of(folder / "a.heap", {"hold_some"}) == Bytes{{"hold_some", 5e6}});
   CHECK(traced(folder / "a.trace").held == 1000);
   CHECK(!folder.read("a.json").empty());
   check_tidy(folder);
@@ -295,6 +295,20 @@ TEST_CASE("children of fork, with handlers or without, write nothing into the pa
   }
 }
 
+TEST_CASE("what was held at the peak is known after a kill") {
+  for (const std::string how : {"SIGKILL", "exit"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = kept({"--profile=a.heap"}, {"peak", how}, folder).run();
+    INFO(outcome);
+    const std::vector<std::string> functions = {"hold_some", "hold_for_a_while"};
+    CHECK(bytes_of(folder / "a.heap", functions) == Bytes{{"hold_some", 5e6}});
+    const Bytes peak = {{"hold_some", 5e6}, {"hold_for_a_while", 3e6}};
+    CHECK(bytes_of(folder / "a.heap", functions, "--peak") == peak);
+    // 1000 pairs, and the last five that it held for a while: nothing was allocated after them.
+    CHECK(bytes_of(folder / "a.heap", {"main"}, "--temporary") == Bytes{{"main", 1e5 + 5 * 6000}});
+  }
+}
+
 TEST_CASE("what threads did before a kill is in the recordings") {
   TemporaryFolder folder;
   std::vector<std::string> options = kAll;
@@ -303,7 +317,7 @@ TEST_CASE("what threads did before a kill is in the recordings") {
   INFO(outcome);
   CHECK(outcome.signal == SIGKILL);
   CHECK(rows_of(read(folder / "a.sizes")).at({700, 0}) == (::Row{1000, 1000, 4}));
-  CHECK(bytes_of(folder / "a.heap", {"work"}, false) == Bytes{{"work", 7e5}});
+  CHECK(bytes_of(folder / "a.heap", {"work"}) == Bytes{{"work", 7e5}});
   const pktmalloc::Trace trace = pktmalloc::read_trace(folder / "a.trace.zst");
   CHECK(trace.warning.empty());
   size_t by_threads = 0;
@@ -323,7 +337,7 @@ TEST_CASE("what held the memory when the process was killed for want of memory")
           .run();
   INFO(outcome);
   CHECK(outcome.signal == SIGKILL);
-  CHECK(bytes_of(folder / "a.heap", {"hold_some"}, false).at("hold_some") > 30e6);
+  CHECK(bytes_of(folder / "a.heap", {"hold_some"}).at("hold_some") > 30e6);
   CHECK(rows_of(read(folder / "a.sizes")).at({5000, 0}).live_at_peak > 6000);
   CHECK(live_of(read(folder / "a.json"), 5120) > 3000);
   CHECK(traced(folder / "a.trace").held > 6000);

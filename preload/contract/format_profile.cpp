@@ -4,8 +4,9 @@
 // reader that knows only a stack's sums could not do it without bias.
 //
 // Comments, which both skip, hold the rest: behind each stack the number of samples and the
-// standard errors of its bytes; behind the mappings the build ids of the files, by the address
-// where the executable mapping begins. tools/command/profile/heap_profile.cpp reads all of it.
+// standard errors of its bytes, then what it held at the peak and its temporary objects; behind the
+// mappings the build ids of the files, by the address where the executable mapping begins.
+// tools/command/profile/heap_profile.cpp reads all of it.
 #include <algorithm>
 
 #include "preload/contract/format.h"
@@ -15,29 +16,23 @@ namespace pktmalloc {
 namespace {
 
 // Anything there is at least one object: readers refuse bytes without any.
-uint64_t objects(double n, uint64_t samples) {
-  return samples == 0 ? 0 : std::max<uint64_t>(rounded(n), 1);
+uint64_t objects(const Amount& amount) {
+  return amount.samples == 0 ? 0 : std::max<uint64_t>(rounded(amount.objects), 1);
 }
 
+uint64_t error(const Amount& amount) { return rounded(square_root(amount.variance)); }
+
 void write_sums(Writer& out, const PlaceSums& s) {
-  out.print("%llu: %llu [%llu: %llu] @", number(objects(s.live_objects, s.live_samples)),
-            number(rounded(s.live_bytes)), number(objects(s.objects, s.samples)),
-            number(rounded(s.bytes)));
+  out.print("%llu: %llu [%llu: %llu] @", number(objects(s.live)), number(rounded(s.live.bytes)),
+            number(objects(s.all)), number(rounded(s.all.bytes)));
+}
+
+void write_amount(Writer& out, const char* name, const Amount& amount) {
+  out.print("# %s %llu: %llu samples %llu error %llu\n", name, number(objects(amount)),
+            number(rounded(amount.bytes)), number(amount.samples), number(error(amount)));
 }
 
 }  // namespace
-
-PlaceSums& PlaceSums::operator+=(const PlaceSums& other) {
-  live_objects += other.live_objects;
-  live_bytes += other.live_bytes;
-  objects += other.objects;
-  bytes += other.bytes;
-  live_variance += other.live_variance;
-  variance += other.variance;
-  live_samples += other.live_samples;
-  samples += other.samples;
-  return *this;
-}
 
 uint64_t rounded(double x) {
   if (x < 0.5) return 0;
@@ -58,16 +53,18 @@ void write_profile_head(Writer& out, const ProfileOrigin& origin, const PlaceSum
   out.print(" heapprofile\n# pktmalloc %s: %s, process %d\n", origin.version, origin.program,
             origin.pid);
   out.print("# rate %llu lost %llu\n", number(origin.rate), number(origin.lost));
+  out.print("# schema %d\n", kProfileSchema);
 }
 
 void write_profile_place(Writer& out, const PlaceSums& s, const uint64_t* frames, unsigned count) {
-  if (s.samples == 0) return;
+  if (s.all.samples == 0) return;
   write_sums(out, s);
   for (unsigned i = 0; i < count; ++i) out.print(" %#llx", number(frames[i]));
   if (count == 0) out.print(" 0x1");  // unknown
-  out.print("\n# samples %llu %llu errors %llu %llu\n", number(s.live_samples), number(s.samples),
-            number(rounded(square_root(s.live_variance))),
-            number(rounded(square_root(s.variance))));
+  out.print("\n# samples %llu %llu errors %llu %llu\n", number(s.live.samples),
+            number(s.all.samples), number(error(s.live)), number(error(s.all)));
+  if (s.peak.samples > 0) write_amount(out, "peak", s.peak);
+  if (s.temporary.samples > 0) write_amount(out, "temporary", s.temporary);
 }
 
 void write_profile_mappings_head(Writer& out) { out.print("\nMAPPED_LIBRARIES:\n"); }

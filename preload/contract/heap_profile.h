@@ -12,15 +12,49 @@ namespace pktmalloc {
 
 inline constexpr unsigned kMostFrames = 32;
 
-// Estimates for the objects that one place of the program allocated.
-struct PlaceSums {
-  double live_objects, live_bytes;  // not freed yet
-  double objects, bytes;            // since start
-  double live_variance, variance;   // of the bytes
-  uint64_t live_samples, samples;   // the estimates rest on these
+// An object is temporary if the thread that allocated it frees it before it made more than so many
+// other allocations.
+inline constexpr unsigned kFewAllocations = 4;
 
-  PlaceSums& operator+=(const PlaceSums& other);
+// An estimate.
+struct Amount {
+  double objects, bytes;
+  double variance;   // of the bytes
+  uint64_t samples;  // it rests on these
+
+  Amount& operator+=(const Amount& other) { return add(other, 1); }
+  Amount& operator-=(const Amount& other) { return add(other, -1); }
+
+ private:
+  Amount& add(const Amount& other, int sign) {
+    objects += sign * other.objects;
+    bytes += sign * other.bytes;
+    variance += sign * other.variance;
+    samples += sign > 0 ? other.samples : -other.samples;
+    if (samples == 0) *this = {};  // nor are there rounding errors
+    return *this;
+  }
 };
+
+// Of the objects that one place of the program allocated.
+struct PlaceSums {
+  Amount live;  // not freed yet
+  Amount peak;  // not freed when all places together held most
+  Amount all;   // since start
+  Amount temporary;
+
+  PlaceSums& operator+=(const PlaceSums& other) {
+    live += other.live;
+    peak += other.peak;
+    all += other.all;
+    temporary += other.temporary;
+    return *this;
+  }
+};
+
+// What the comments of a file hold; raised when one changes its meaning. Files of version 1 do not
+// tell it, and have neither peaks nor temporary objects.
+inline constexpr int kProfileSchema = 2;
 
 // The standard error for a variance. Without libm, whose function sets errno.
 double square_root(double x);

@@ -20,7 +20,7 @@
 namespace pktmalloc::recording {
 
 inline constexpr char kMagic[8] = {'p', 'k', 't', 'r', 'e', 'c', 'r', 'd'};
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 inline constexpr size_t kChunkBytes = size_t{64} << 10;  // a thread's buffer of the trace
 inline constexpr uint32_t kMostChunks = 4096;            // 256 MiB, of which most is a hole
@@ -51,6 +51,9 @@ struct Report {
 // A place of the heap profile. Another one is added behind the last, and a sum changes in place.
 struct Place {
   PlaceSums sums;
+  // Number of a peak. If it is the header's, `sums.peak` was held then; else `sums.live` was: the
+  // place has not changed since that peak.
+  std::atomic<uint64_t> held_at;
   uint64_t frame_count;
   uint64_t frames[kMostFrames];
 };
@@ -100,7 +103,8 @@ struct Header {
   // The heap profile.
   uint64_t profile_rate;
   std::atomic<uint64_t> profile_lost;
-  std::atomic<uint32_t> places;  // 0 is none
+  std::atomic<uint64_t> profile_peak;  // the number of the latest peak
+  std::atomic<uint32_t> places;        // 0 is none
   // Mapped files and their build ids, as text: that of chunk `mappings` of its kind counts.
   std::atomic<uint32_t> mappings;  // 0: none
   uint32_t mappings_bytes[2];

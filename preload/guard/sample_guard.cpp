@@ -144,7 +144,7 @@ void taken(void* p, const Sample&, Site site) {
 }
 
 constexpr SampleHandlers kHandlers{taken, [](void*, Sample&) { return false; },
-                                   [](void*, const Sample&) {}};
+                                   [](void*, const Sample&, size_t) {}};
 
 }  // namespace
 

@@ -33,6 +33,7 @@ constexpr size_t kSumBytes = size_t{128} << 20;
 constinit Mutex mutex{lock_rank(OuterRank::kProfile)};  // guards what follows
 constinit SampleTable live;
 constinit GrowingArray<ProfileSums> sums;  // element 0 is none
+constinit Peak peak;
 constinit RecordedArray<recording::Place> recorded{recording::ChunkKind::kPlaces};
 uint32_t* buckets = nullptr;
 uint64_t lost = 0;
@@ -56,8 +57,19 @@ void record_place(uint32_t number) {
   recording_here()->places.store(number + 1, std::memory_order_release);
 }
 
+// The process may be killed anywhere in it: whoever reads finds no change of a place before what it
+// held at the header's peak.
 void record_sums(uint32_t number) {
-  if (recording::Place* const place = recorded.find(number)) place->sums = sums[number];
+  recording::Place* const place = recorded.find(number);
+  if (place == nullptr) return;
+  const ProfileSums& s = sums[number];
+  place->sums.peak = s.peaks.held.amount;
+  place->held_at.store(s.peaks.held.peak, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);
+  place->sums.live = s.live;
+  place->sums.all = s.all;
+  place->sums.temporary = s.temporary;
+  recording_here()->profile_peak.store(peak.number(), std::memory_order_release);
 }
 
 // The number of the stack's sums; 0: no memory.
@@ -75,27 +87,28 @@ uint32_t sums_of(StackId stack) {
   return number;
 }
 
-// `sign`: it comes or goes. Without samples there are no rounding errors either.
-void add_live(const Sample& sample, double sign) {
-  ProfileSums& s = sums[sample.owner];
+Amount amount_of(const Sample& sample) {
   const double p = sample_probability(sample.sampled_bytes);
   const double bytes = static_cast<double>(sample.bytes);
-  s.live_samples += sign > 0 ? 1 : ~uint64_t{0};
-  s.live_objects += sign / p;
-  s.live_bytes += sign * bytes / p;
-  s.live_variance += sign * bytes * bytes * (1 - p) / (p * p);
-  if (s.live_samples == 0) s.live_objects = s.live_bytes = s.live_variance = 0;
+  return {1 / p, bytes / p, bytes * bytes * (1 - p) / (p * p), 1};
+}
+
+void add_live(const Sample& sample, const Amount& amount) {
+  ProfileSums& s = sums[sample.owner];
+  peak.note(s.peaks, s.live);
+  s.live += amount;
+  peak.add(amount.bytes);
   record_sums(sample.owner);
 }
 
-void add_all(const Sample& sample) {
+void remove_live(const Sample& sample) {
   ProfileSums& s = sums[sample.owner];
-  const double p = sample_probability(sample.sampled_bytes);
-  const double bytes = static_cast<double>(sample.bytes);
-  ++s.samples;
-  s.objects += 1 / p;
-  s.bytes += bytes / p;
-  s.variance += bytes * bytes * (1 - p) / (p * p);
+  const Amount amount = amount_of(sample);
+  peak.note(s.peaks, s.live);
+  s.live -= amount;
+  peak.remove(amount.bytes);
+  if (sample.is_temporary) s.temporary += amount;
+  record_sums(sample.owner);
 }
 
 // Under the lock. True for the first sample that is lost.
@@ -104,9 +117,9 @@ bool lose() {
   return lost++ == 0;
 }
 
-bool keep(void* p, const Sample& sample) {
+bool keep(void* p, const Sample& sample, const Amount& amount) {
   if (!live.put(p, sample)) return lose();
-  add_live(sample, 1);
+  add_live(sample, amount);
   return false;
 }
 
@@ -118,19 +131,21 @@ void taken(void* p, const Sample& from_sampler, Site site) {
   const KeepErrno keep_errno;
   Sample sample = from_sampler;
   const StackId stack = stack_at(site);
+  sample.born = thread_allocations();  // the unwinder's own lie behind it
   bool first_lost = false;
   bool new_place = false;
   {
     const ProfileLock lock;
     const uint32_t before = sums.size();
     // A child of vfork or a libc destructor freed it behind our back.
-    if (Sample stale; live.take(p, stale)) add_live(stale, -1);
+    if (Sample stale; live.take(p, stale)) remove_live(stale);
     sample.owner = sums_of(stack);
     if (sample.owner == 0) {
       first_lost = lose();
     } else {
-      add_all(sample);
-      first_lost = keep(p, sample);
+      const Amount amount = amount_of(sample);
+      sums[sample.owner].all += amount;
+      first_lost = keep(p, sample, amount);
     }
     new_place = sums.size() > before;
   }
@@ -140,15 +155,21 @@ void taken(void* p, const Sample& from_sampler, Site site) {
 
 bool released(void* p, Sample& sample) {
   if (!live.may_hold(p)) return false;
+  const uint64_t now = thread_allocations();
   const ProfileLock lock;
   if (!live.take(p, sample)) return false;
-  add_live(sample, -1);
+  sample.is_temporary = now != 0 && now - sample.born <= kFewAllocations;
+  remove_live(sample);
   return true;
 }
 
-void kept(void* p, const Sample& sample) {
+void kept(void* p, const Sample& before, size_t bytes) {
+  Sample sample = before;
+  sample.bytes = bytes;
+  sample.is_temporary = false;
   const ProfileLock lock;
-  keep(p, sample);
+  if (before.is_temporary) sums[before.owner].temporary -= amount_of(before);
+  keep(p, sample, amount_of(sample));
 }
 
 constexpr SampleHandlers kHandlers{taken, released, kept};
@@ -185,9 +206,16 @@ uint32_t profile_stacks() {
   return sums.size();
 }
 
+void pin_profile_peak() {
+  const ProfileLock lock;
+  peak.pin();
+}
+
 ProfileSums profile_sums(uint32_t number) {
   const ProfileLock lock;
-  return sums[number];
+  ProfileSums s = sums[number];
+  s.peak = peak.at_pinned(s.peaks, s.live);
+  return s;
 }
 
 unsigned profile_frames(StackId stack, uintptr_t* frames) {

@@ -2,6 +2,10 @@
 // Profile: which places of the program hold the memory (PKTMALLOC_PROFILE). It keeps the sampler's
 // samples by address while they live, and sums them up by the stack that allocated them.
 //
+// For each stack it knows what is live, what was live when the process held most (peak.h), what was
+// allocated in all, and what was temporary: freed by its thread before that made many other
+// allocations.
+//
 // Unbiased: a sample taken with probability p stands for 1/p objects like it. It also sums the
 // variance, so each estimate shows how sure it is.
 //
@@ -14,12 +18,14 @@
 
 #include "preload/contract/heap_profile.h"
 #include "preload/process/part.h"
+#include "preload/profile/peak.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
 
-// Of the objects that one stack allocated.
+// Of the objects that one stack allocated. In the table `peak` is unused: `peaks` tells it.
 struct ProfileSums : PlaceSums {
+  PlacePeaks peaks;
   StackId stack;
   uint32_t next;  // with the same bucket
 };
@@ -31,6 +37,10 @@ bool profiling();
 
 // Samples that could not be kept.
 uint64_t profile_lost();
+
+// For a report, one at a time: what stacks held at the latest peak stays as it is until the next
+// call.
+void pin_profile_peak();
 
 // Stacks so far: 1 to profile_stacks() - 1. Any thread; copies each as a whole.
 uint32_t profile_stacks();

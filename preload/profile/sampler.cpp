@@ -21,6 +21,7 @@ struct Sampler {
   uint64_t seen[kMaxClasses]{};     // allocations of the class already accounted for
   double countdown[kMaxClasses]{};  // units to the next sample point; the last for what no class
                                     // serves
+  uint64_t others = 0;  // allocations that the cache does not count, and where the count begins
   uint64_t random = 0;
   ClassId due = kNoClass;  // of the sample under way
   bool busy = false;       // taking a sample: its own allocations are none
@@ -55,6 +56,7 @@ Sampler* new_sampler() {
   auto* const sampler = new (memory) Sampler;
   sampler->random = ((reinterpret_cast<uint64_t>(sampler) ^ clock_us()) * 0x9E3779B97F4A7C15) | 1;
   for (double& bytes : sampler->countdown) bytes = sampler->next_distance();
+  sampler->others = sampler->random * 0x2545f4914f6cdd1d;
   return sampler;
 }
 
@@ -155,6 +157,7 @@ bool sample_due(ClassId id, size_t bytes) {
   if (countdown > weight) {
     if (id == kNoClass) {
       countdown -= weight;  // the cache counts the others
+      ++sampler->others;
     } else if (by_bytes) {
       heap.trade(*this_thread.cache, id, *this_thread.release_cache);
     }
@@ -163,7 +166,9 @@ bool sample_due(ClassId id, size_t bytes) {
   // Where the point lies in the object does not affect the next one: the process has no memory.
   countdown = sampler->next_distance();
   sampler->due = id;
-  return !sampler->busy;
+  if (sampler->busy) return false;
+  ++sampler->others;
+  return true;
 }
 
 void sample_mark(ClassId id, bool served) {
@@ -179,13 +184,24 @@ void sample_taken(void* p, size_t bytes, Site site) {
   Sampler& sampler = *this_thread.sampler;
   const ClassId id = sampler.due;
   sampler.busy = true;
-  handlers.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, id}, site);
+  handlers.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, 0, id, false}, site);
   sampler.busy = false;
 }
 
 bool sample_released(void* p, Sample& sample) { return handlers.released(p, sample); }
 
-void sample_kept(void* p, const Sample& sample) { handlers.kept(p, sample); }
+void sample_kept(void* p, const Sample& sample, size_t bytes) { handlers.kept(p, sample, bytes); }
+
+uint64_t thread_allocations() {
+  const Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return 0;
+  uint64_t count = sampler->others;
+  if (rate <= 1) return count;  // the cache serves none
+  for (unsigned i = 0; i < heap.classes().count(); ++i) {
+    count += this_thread.cache->allocated(static_cast<ClassId>(i));
+  }
+  return count;
+}
 
 constinit const Part sampler_part{.thread_start = attach, .thread_exit = detach};
 

@@ -35,20 +35,22 @@ namespace pktmalloc {
 struct Sample {
   size_t bytes;          // requested, lately
   size_t sampled_bytes;  // size it was sampled for
+  uint64_t born;         // the thread's allocations by then
   uint32_t owner;        // the sums that keep it
   ClassId id;            // the class that would have served it, or kNoClass
+  bool is_temporary;     // once released
 };
 
 // What to do with samples (the profile). None of these may allocate through malloc while it holds a
 // lock of its own; all keep errno.
 struct SampleHandlers {
-  // p is not null; sample.owner is not known yet.
+  // p is not null; sample.owner and sample.born are not known yet.
   void (*taken)(void* p, const Sample& sample, Site site);
   // p goes; most are no samples. Called before anybody else can get the memory. False: not a
   // sample.
   bool (*released)(void* p, Sample& sample);
-  // The sample released just now exists after all; it was resized and is now at p.
-  void (*kept)(void* p, const Sample& sample);
+  // The sample released just now exists after all; it has so many bytes and is now at p.
+  void (*kept)(void* p, const Sample& sample, size_t bytes);
 };
 
 enum class SampleUnit : uint8_t { kByte, kObject };
@@ -59,6 +61,10 @@ void sample(uint64_t rate, SampleUnit unit, const SampleHandlers& handlers);
 
 // With units of bytes: how likely an object of this size is sampled: 1 - exp(-bytes/rate).
 double sample_probability(size_t bytes);
+
+// How often this thread has allocated, counted from a number of its own, so that those of two
+// threads do not lie near each other; 0: not known.
+uint64_t thread_allocations();
 
 extern bool sampling __attribute__((visibility("hidden")));
 
@@ -72,6 +78,6 @@ bool sample_due(ClassId id, size_t bytes);
 void sample_mark(ClassId id, bool served);
 void sample_taken(void* p, size_t bytes, Site site);
 bool sample_released(void* p, Sample& sample);
-void sample_kept(void* p, const Sample& sample);
+void sample_kept(void* p, const Sample& sample, size_t bytes);
 
 }  // namespace pktmalloc

@@ -252,8 +252,7 @@ void* reallocate_foreign(void* p, size_t bytes) {
   void* const moved = pools ? reallocate_into_pool(p, old_bytes, bytes)
                             : resize_by_next(this_site(), p, old_bytes, bytes, draws && !stays);
   if (was_sample && (stays || moved == nullptr)) {
-    if (moved != nullptr) sample.bytes = bytes;
-    sample_kept(moved != nullptr ? moved : p, sample);
+    sample_kept(moved != nullptr ? moved : p, sample, moved != nullptr ? bytes : sample.bytes);
   }
   return moved;
 }

@@ -38,6 +38,12 @@ static void wait_for(pid_t child) {
   CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+KNOWN hold_for_a_while(void) {
+  static void* some[500];
+  for (int i = 0; i < 500; ++i) CHECK((some[i] = malloc(6000)) != NULL);
+  for (int i = 0; i < 500; ++i) free(some[i]);
+}
+
 static void* work(void* unused) {
   for (int i = 0; i < 250; ++i) held = malloc(700);
   return unused;
@@ -45,6 +51,10 @@ static void* work(void* unused) {
 
 static void meanwhile(const char* what) {
   pid_t child = -1;
+  if (strcmp(what, "peak") == 0) {
+    hold_for_a_while();
+    return;
+  }
   if (strcmp(what, "fork") == 0) {
     child = fork();
   } else if (strcmp(what, "raw_fork") == 0) {

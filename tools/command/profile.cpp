@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "preload/contract/heap_profile.h"
 #include "tools/command/failure.h"
 #include "tools/command/number_range.h"
 #include "tools/command/profile/flame_graph.h"
+#include "tools/command/profile/pprof.h"
 #include "tools/command/profile/profile_table.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/output_file.h"
@@ -19,21 +21,64 @@ namespace {
 
 struct Options {
   std::string file, second;
-  bool cumulative = false, leaks = false, collapsed = false, lines = false, unfolded = false;
-  std::string html;
+  bool live = false, peak = false, total = false, temporary = false;
+  bool leaks = false, collapsed = false, lines = false, unfolded = false;
+  std::string html, pprof;
   unsigned top = 20, frames = 8;
 
-  Counted counted() const { return cumulative ? Counted::kAll : Counted::kLive; }
+  bool chosen(Counted counted) const {
+    const bool all[] = {live, peak, total, temporary};
+    return all[static_cast<size_t>(counted)];
+  }
 };
+
+// As the options choose; else what people look for, but for programs that read it and for growth:
+// there always what is live.
+Counted counted(const Options& options, const HeapProfile& profile) {
+  std::optional<Counted> choice;
+  for (const Counted each : kAllCounted) {
+    if (!options.chosen(each)) continue;
+    if (choice) {
+      throw Failure("choose one of --{} and --{}", counted_option(*choice), counted_option(each));
+    }
+    choice = each;
+  }
+  if (options.leaks && choice.value_or(Counted::kLive) != Counted::kLive) {
+    throw Failure("--leaks is about what is live");
+  }
+  if (choice && !profile.has(*choice)) {
+    throw Failure(
+        "{} does not tell it: a library that knew no peaks and no temporary objects "
+        "wrote the file",
+        profile.file);
+  }
+  if (choice) return *choice;
+  return options.leaks || options.collapsed || !options.second.empty() ? Counted::kLive
+                                                                       : foremost(profile);
+}
 
 std::string places_text(const ProfileTable& table) {
   return count_text(table.rows.size()) + (table.rows.size() == 1 ? " place" : " places");
 }
 
-void print_head(const HeapProfile& profile, const ProfileTable& table, const Options& options) {
+// "also --peak 14.7 MiB, --total 2.1 GiB, --temporary 640.0 KiB"
+void print_others(const HeapProfile& profile, Counted shown) {
+  Estimates all;
+  for (const HeapProfile::Place& place : profile.places) all += place.amounts;
+  const char* before = "also";
+  for (const Counted each : kAllCounted) {
+    if (each == shown || !profile.has(each)) continue;
+    fmt::print("{} --{} {}", before, counted_option(each), bytes_text(all[each].bytes));
+    before = ",";
+  }
+  fmt::print("\n");
+}
+
+void print_head(const HeapProfile& profile, const ProfileTable& table, Counted shown) {
   fmt::print("{}, process {}: {} in {} objects {}, in {}\n", profile.program, profile.pid,
-             bytes_text(table.total.bytes), short_text(table.total.objects),
-             options.cumulative ? "allocated since start" : "live", places_text(table));
+             bytes_text(table.total.bytes), short_text(table.total.objects), counted_text(shown),
+             places_text(table));
+  print_others(profile, shown);
   if (profile.rate == 1) {
     fmt::print("every allocation was seen: the numbers are exact\n");
   } else if (profile.rate > 0) {
@@ -92,6 +137,7 @@ void print_leaks(const HeapProfile& profile, const ProfileTable& table, const Op
         "but for places of fewer than five samples, which may be there by chance\n",
         bytes_text(static_cast<double>(profile.rate)));
   }
+  fmt::print("what is lost and what the program could still reach is not told apart\n");
   const size_t count = std::min<size_t>(table.rows.size(), options.top);
   for (size_t i = 0; i < count; ++i) {
     const Estimate& a = table.rows[i].amount;
@@ -117,37 +163,46 @@ void tell_changed(const Symbolizer& symbolizer) {
   }
 }
 
-void profile(const Options& options) {
-  if (options.leaks && options.cumulative) throw Failure("--leaks is about what is live");
-  if (!options.html.empty() && !options.second.empty()) throw Failure("--html draws one profile");
-  std::optional<OutputFile> page;
-  if (!options.html.empty()) page.emplace(options.html);
-  const HeapProfile first = read_heap_profile(options.file);
-  Symbolizer symbolizer(options.lines, !options.unfolded);
-  if (!options.second.empty()) {
-    const HeapProfile second = read_heap_profile(options.second);
-    const ProfileTable growth = profile_growth(first, second, options.counted(), symbolizer);
-    tell_changed(symbolizer);
-    if (options.collapsed) {
-      fmt::print("{}", collapsed_stacks(growth));
-      return;
-    }
-    fmt::print("{}: {} from {} to {}\n", second.program, signed_bytes(growth.total.bytes),
-               options.file, options.second);
-    print_rows(growth, options, true);
+void print_growth(const Options& options, const HeapProfile& first, Symbolizer& symbolizer) {
+  const HeapProfile second = read_heap_profile(options.second);
+  const Counted shown = counted(options, first);
+  counted(options, second);
+  const ProfileTable growth = profile_table(compared_stacks(first, second, symbolizer), shown);
+  tell_changed(symbolizer);
+  if (options.collapsed) {
+    fmt::print("{}", collapsed_stacks(growth));
     return;
   }
-  const ProfileTable table = profile_table(first, options.counted(), symbolizer);
+  fmt::print("{}: {} {}, from {} to {}\n", second.program, signed_bytes(growth.total.bytes),
+             counted_text(shown), options.file, options.second);
+  print_rows(growth, options, true);
+}
+
+void profile(const Options& options) {
+  if (!options.second.empty()) {
+    if (!options.html.empty()) throw Failure("--html draws one profile");
+    if (!options.pprof.empty()) throw Failure("--pprof writes one profile");
+  }
+  std::optional<OutputFile> page;
+  if (!options.html.empty()) page.emplace(options.html);
+  std::optional<OutputFile> proto;
+  if (!options.pprof.empty()) proto.emplace(options.pprof);
+  const HeapProfile first = read_heap_profile(options.file);
+  Symbolizer symbolizer(options.lines, !options.unfolded);
+  if (!options.second.empty()) return print_growth(options, first, symbolizer);
+  const Counted shown = counted(options, first);
+  const std::vector<NamedStack> stacks = named_stacks(first, symbolizer);
+  const ProfileTable table = profile_table(stacks, shown);
   tell_changed(symbolizer);
-  if (page) {
-    page->write(
-        flame_graph_page(table, first, options.cumulative ? "allocated since start" : "live"));
-  } else if (options.collapsed) {
+  if (page) page->write(flame_graph_page(stacks, first, shown));
+  if (proto) proto->write(pprof_profile(stacks, first, shown));
+  if (page || proto) return;
+  if (options.collapsed) {
     fmt::print("{}", collapsed_stacks(table));
   } else if (options.leaks) {
     print_leaks(first, table, options);
   } else {
-    print_head(first, table, options);
+    print_head(first, table, shown);
     print_rows(table, options, false);
   }
 }
@@ -162,8 +217,14 @@ void add_profile(CLI::App& command) {
   static Options options;
   sub->add_option("FILE", options.file, "a heap profile")->required();
   sub->add_option("FILE2", options.second, "a later one of the same program: print what grew");
-  sub->add_flag("--cumulative", options.cumulative,
-                "all that was allocated since start, not what is live");
+  sub->add_flag("--live", options.live,
+                "what is live at the end (if none of these is given: this, or the peak if less "
+                "than a tenth of it is still live)");
+  sub->add_flag("--peak", options.peak, "what was live when the process held most");
+  sub->add_flag("--total,--cumulative", options.total, "all that was allocated since start");
+  sub->add_flag(
+      "--temporary", options.temporary,
+      fmt::format("what its thread freed before more than {} other allocations", kFewAllocations));
   sub->add_flag("--leaks", options.leaks,
                 "what is still allocated, with how sure each estimate is");
   sub->add_flag("--lines", options.lines,
@@ -173,6 +234,8 @@ void add_profile(CLI::App& command) {
   sub->add_flag("--collapsed", options.collapsed,
                 "a line a stack, for flamegraph.pl and speedscope");
   sub->add_option("--html", options.html, "write a flame graph into this file; - for stdout");
+  sub->add_option("--pprof", options.pprof,
+                  "write all of these for pprof into this file, named; - for stdout");
   sub->add_option("--top", options.top, "so many places (20)")->check(NumberRange(0, 1'000'000));
   sub->add_option("--frames", options.frames, "so many functions of each (8)")
       ->check(NumberRange(0, 1'000'000));

@@ -3,7 +3,7 @@
 
 # To build, to run the tests (peers and real programs among them), and to run the demo.
 DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
-  libcli11-dev libfmt-dev nlohmann-json3-dev libncurses-dev libelf-dev libzstd-dev zstd \
+  libcli11-dev libfmt-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libzstd-dev zstd \
   catch2 clang-format clang-tidy valgrind procps spin tmux groff-base \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
   google-perftools \

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -13,17 +14,39 @@ namespace {
 
 #include "tools/command/profile/flame_graph_page.inc"
 
+using Json = nlohmann::json;
+
 struct Node {
-  double bytes = 0, objects = 0;
+  Estimates amounts;
   std::map<std::string, Node> callees;
 };
 
-// [name, bytes, objects, callees]
-nlohmann::json json_of(const std::string& name, const Node& node) {
-  nlohmann::json callees = nlohmann::json::array();
-  for (const auto& [callee, below] : node.callees) callees.push_back(json_of(callee, below));
-  return {name, static_cast<uint64_t>(node.bytes + 0.5), static_cast<uint64_t>(node.objects + 0.5),
-          std::move(callees)};
+// Of each that the page offers.
+using Offered = std::vector<Counted>;
+
+// [name, callees, bytes, objects]
+Json json_of(const std::string& name, const Node& node, const Offered& offered) {
+  Json callees = Json::array(), bytes = Json::array(), objects = Json::array();
+  for (const auto& [callee, below] : node.callees) {
+    callees.push_back(json_of(callee, below, offered));
+  }
+  for (const Counted counted : offered) {
+    bytes.push_back(std::llround(node.amounts[counted].bytes));
+    objects.push_back(std::llround(node.amounts[counted].objects));
+  }
+  return {name, std::move(callees), std::move(bytes), std::move(objects)};
+}
+
+std::string about(const HeapProfile& profile, const Estimate& all, Counted counted) {
+  const std::string amount = fmt::format("{} in {} objects {}. ", bytes_text(all.bytes),
+                                         short_text(all.objects), counted_text(counted));
+  if (profile.rate == 0) return amount;
+  if (profile.rate == 1) return amount + "Every allocation was seen.";
+  return amount + fmt::format(
+                      "One sample per {}: {} sample{}. The whole is sure to ± {} "
+                      "(one standard error).",
+                      bytes_text(static_cast<double>(profile.rate)), count_text(all.samples),
+                      all.samples == 1 ? "" : "s", bytes_text(all.error));
 }
 
 std::string escaped(const std::string& text) {
@@ -42,44 +65,43 @@ void replace(std::string& text, const std::string& what, const std::string& with
 
 }  // namespace
 
-std::string flame_graph_page(const ProfileTable& table, const HeapProfile& profile,
-                             const std::string& what) {
+std::string flame_graph_page(const std::vector<NamedStack>& stacks, const HeapProfile& profile,
+                             Counted counted) {
+  Offered offered;
+  for (const Counted each : kAllCounted) {
+    if (profile.has(each)) offered.push_back(each);
+  }
   Node root;
-  for (const ProfileRow& row : table.rows) {
+  for (const NamedStack& stack : stacks) {
     Node* at = &root;
-    const auto add = [&row](Node& node) {
-      node.bytes += row.amount.bytes;
-      node.objects += row.amount.objects;
-    };
-    add(root);
-    for (auto frame = row.frames.rbegin(); frame != row.frames.rend(); ++frame) {
+    at->amounts += stack.now;
+    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
       at = &at->callees[frame_text(*frame)];
-      add(*at);
+      at->amounts += stack.now;
     }
   }
-  std::string data =
-      json_of("all", root).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  replace(data, "</", "<\\/");  // names may hold the end of a script
+  Json views = Json::array();
+  for (const Counted each : offered) {
+    views.push_back({counted_option(each), about(profile, root.amounts[each], each)});
+  }
+  const auto text = [](const Json& json) {
+    std::string dumped = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+    replace(dumped, "</", "<\\/");  // names may hold the end of a script
+    return dumped;
+  };
   std::string page = kPage;
   replace(page, "@TITLE@",
           escaped(fmt::format("Heap of {}, process {}", profile.program, profile.pid)));
-  const std::string about =
-      profile.rate == 1
-          ? "Every allocation was seen."
-          : fmt::format(
-                "One sample per {}: {} samples. The whole is sure to ± {} (one standard error).",
-                bytes_text(static_cast<double>(profile.rate)), count_text(table.total.samples),
-                bytes_text(table.total.error));
-  replace(page, "@ABOUT@",
-          escaped(fmt::format("{} {}. ", bytes_text(table.total.bytes), what)) + about);
-  replace(page, "@DATA@", data);
+  replace(page, "@VIEWS@", text(views));
+  replace(page, "@SHOWN@", text(counted_option(counted)));
+  replace(page, "@DATA@", text(json_of("all", root, offered)));
   return page;
 }
 
 std::string flame_graph_of(const std::string& path) {
   const HeapProfile profile = read_heap_profile(path);
   Symbolizer symbolizer(false, true);
-  return flame_graph_page(profile_table(profile, Counted::kLive, symbolizer), profile, "live");
+  return flame_graph_page(named_stacks(profile, symbolizer), profile, foremost(profile));
 }
 
 }  // namespace pktmalloc

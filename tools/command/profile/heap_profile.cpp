@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "preload/contract/heap_profile.h"
 #include "tools/command/failure.h"
 #include "tools/command/file_kind.h"
 
@@ -24,8 +25,10 @@ bool starts_with(const std::string& text, const char* start) { return text.rfind
 // "5: 25000 [5: 25000] @ 0x55c8fbdf220f 0x55c8fbdf225b"
 bool read_place(const std::string& line, HeapProfile::Place& place) {
   int at = 0;
-  if (sscanf(line.c_str(), "%lf: %lf [%lf: %lf] @%n", &place.live.objects, &place.live.bytes,
-             &place.all.objects, &place.all.bytes, &at) != 4 ||
+  Estimate& live = place.amounts[Counted::kLive];
+  Estimate& total = place.amounts[Counted::kTotal];
+  if (sscanf(line.c_str(), "%lf: %lf [%lf: %lf] @%n", &live.objects, &live.bytes, &total.objects,
+             &total.bytes, &at) != 4 ||
       at == 0) {
     return false;
   }
@@ -38,13 +41,28 @@ bool read_place(const std::string& line, HeapProfile::Place& place) {
   return text[strspn(text, " \r")] == '\0' && !place.frames.empty();
 }
 
+// "# peak 5: 25000 samples 5 error 0"
+void read_amount(const std::string& line, const char* name, Estimate& amount) {
+  const std::string format = std::string("# ") + name + " %lf: %lf samples %" SCNu64 " error %lf";
+  Estimate read;
+  if (sscanf(line.c_str(), format.c_str(), &read.objects, &read.bytes, &read.samples,
+             &read.error) == 4) {
+    amount = read;
+  }
+}
+
 void read_comment(const std::string& line, HeapProfile& profile) {
   HeapProfile::Place none;
-  HeapProfile::Place& place = profile.places.empty() ? none : profile.places.back();
+  Estimates& amounts = profile.places.empty() ? none.amounts : profile.places.back().amounts;
+  Estimate& live = amounts[Counted::kLive];
+  Estimate& total = amounts[Counted::kTotal];
   uint64_t address = 0;
   char text[256];
-  sscanf(line.c_str(), "# samples %" SCNu64 " %" SCNu64 " errors %lf %lf", &place.live.samples,
-         &place.all.samples, &place.live.error, &place.all.error);
+  sscanf(line.c_str(), "# samples %" SCNu64 " %" SCNu64 " errors %lf %lf", &live.samples,
+         &total.samples, &live.error, &total.error);
+  read_amount(line, "peak", amounts[Counted::kPeak]);
+  read_amount(line, "temporary", amounts[Counted::kTemporary]);
+  sscanf(line.c_str(), "# schema %d", &profile.schema);
   sscanf(line.c_str(), "# rate %" SCNu64 " lost %" SCNu64, &profile.rate, &profile.lost);
   if (sscanf(line.c_str(), "# build-id %" SCNx64 " %255s", &address, text) == 2) {
     for (MappedFile& m : profile.mappings) {
@@ -74,11 +92,27 @@ bool read_mapping(const std::string& line, MappedFile& m) {
 
 }  // namespace
 
+const char* counted_option(Counted counted) {
+  static const char* const kOptions[] = {"live", "peak", "total", "temporary"};
+  return kOptions[static_cast<size_t>(counted)];
+}
+
+const char* counted_text(Counted counted) {
+  static const char* const kTexts[] = {"live", "live at the peak", "allocated since start",
+                                       "temporary"};
+  return kTexts[static_cast<size_t>(counted)];
+}
+
 Estimate& Estimate::operator+=(const Estimate& other) {
   objects += other.objects;
   bytes += other.bytes;
   error = std::hypot(error, other.error);
   samples += other.samples;
+  return *this;
+}
+
+Estimates& Estimates::operator+=(const Estimates& other) {
+  for (const Counted counted : kAllCounted) (*this)[counted] += other[counted];
   return *this;
 }
 
@@ -108,6 +142,10 @@ HeapProfile read_heap_profile(const std::string& path) {
     if (line.empty()) continue;
     if (line[0] == '#') {
       read_comment(line, profile);
+      if (profile.schema > kProfileSchema) {
+        throw Failure("{} is a heap profile of schema {}; this pktmalloc reads up to {}", path,
+                      profile.schema, kProfileSchema);
+      }
       ended = line == "# end";
     } else if (starts_with(line, "MAPPED_LIBRARIES:")) {
       in_mappings = true;

@@ -4,7 +4,9 @@
 // gperftools.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,25 @@ struct Estimate {
   Estimate& operator+=(const Estimate& other);
 };
 
+// Which objects.
+enum class Counted : uint8_t { kLive, kPeak, kTotal, kTemporary };
+inline constexpr Counted kAllCounted[] = {Counted::kPeak, Counted::kLive, Counted::kTotal,
+                                          Counted::kTemporary};
+
+// Its option without dashes, "temporary"; and as what is told of bytes: "live at the peak".
+const char* counted_option(Counted counted);
+const char* counted_text(Counted counted);
+
+struct Estimates {
+  std::array<Estimate, std::size(kAllCounted)> by_counted;
+
+  Estimate& operator[](Counted counted) { return by_counted[static_cast<size_t>(counted)]; }
+  const Estimate& operator[](Counted counted) const {
+    return by_counted[static_cast<size_t>(counted)];
+  }
+  Estimates& operator+=(const Estimates& other);
+};
+
 // Executable part of a file, where the process had it.
 struct MappedFile : Mapping {
   std::string build_id;  // in hexadecimal; "" if it has none
@@ -28,17 +49,21 @@ struct MappedFile : Mapping {
 struct HeapProfile {
   struct Place {
     std::vector<uint64_t> frames;  // return addresses, innermost first
-    Estimate live;                 // not freed yet
-    Estimate all;                  // since start
+    Estimates amounts;
   };
 
   std::string file;
+  int schema = 1;  // 1: without peaks and temporary objects
   std::string program = "?";
   int pid = 0;
   uint64_t rate = 0;  // bytes a sample; 1: exact, 0: not told
   uint64_t lost = 0;  // samples that could not be kept
   std::vector<Place> places;
   std::vector<MappedFile> mappings;
+
+  bool has(Counted counted) const {
+    return schema > 1 || counted == Counted::kLive || counted == Counted::kTotal;
+  }
 
   // That has the address, or nullptr.
   const MappedFile* mapping_of(uint64_t address) const;

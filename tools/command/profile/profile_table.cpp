@@ -4,38 +4,59 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace pktmalloc {
 namespace {
 
 // By the text of the stack.
-using Sums = std::map<std::string, ProfileRow>;
+using Sums = std::map<std::string, NamedStack>;
 
-void add(Sums& sums, const HeapProfile& profile, Counted counted, double sign,
+void add(Sums& sums, const HeapProfile& profile, Estimates NamedStack::*amounts,
          Symbolizer& symbolizer) {
   symbolizer.prepare(profile);
   for (const HeapProfile::Place& place : profile.places) {
-    Estimate amount = counted == Counted::kLive ? place.live : place.all;
-    if (amount.objects == 0) continue;
     std::vector<FrameName> frames = symbolizer.names(profile, place.frames);
     std::string key;
     for (const FrameName& frame : frames) key += frame_text(frame) + '\n';
-    amount.objects *= sign;
-    amount.bytes *= sign;
-    ProfileRow& row = sums[key];
-    row.frames = std::move(frames);
-    row.amount += amount;
+    NamedStack& stack = sums[key];
+    stack.frames = std::move(frames);
+    stack.*amounts += place.amounts;
   }
 }
 
-ProfileTable sorted(Sums& sums) {
+std::vector<NamedStack> stacks_of(Sums& sums) {
+  std::vector<NamedStack> stacks;
+  for (auto& [key, stack] : sums) stacks.push_back(std::move(stack));
+  return stacks;
+}
+
+}  // namespace
+
+std::vector<NamedStack> named_stacks(const HeapProfile& profile, Symbolizer& symbolizer) {
+  Sums sums;
+  add(sums, profile, &NamedStack::now, symbolizer);
+  return stacks_of(sums);
+}
+
+std::vector<NamedStack> compared_stacks(const HeapProfile& before, const HeapProfile& now,
+                                        Symbolizer& symbolizer) {
+  Sums sums;
+  add(sums, now, &NamedStack::now, symbolizer);
+  add(sums, before, &NamedStack::before, symbolizer);
+  return stacks_of(sums);
+}
+
+ProfileTable profile_table(const std::vector<NamedStack>& stacks, Counted counted) {
   ProfileTable table;
-  for (auto& [key, row] : sums) {
-    if (row.amount.objects == 0 && row.amount.bytes == 0) continue;
-    table.total += row.amount;
-    table.rows.push_back(std::move(row));
+  for (const NamedStack& stack : stacks) {
+    Estimate change = stack.before[counted];
+    change.objects *= -1;
+    change.bytes *= -1;
+    change += stack.now[counted];
+    if (change.objects == 0 && change.bytes == 0) continue;
+    table.total += change;
+    table.rows.push_back({stack.frames, change});
   }
   std::stable_sort(
       table.rows.begin(), table.rows.end(),
@@ -43,20 +64,12 @@ ProfileTable sorted(Sums& sums) {
   return table;
 }
 
-}  // namespace
-
-ProfileTable profile_table(const HeapProfile& profile, Counted counted, Symbolizer& symbolizer) {
-  Sums sums;
-  add(sums, profile, counted, 1, symbolizer);
-  return sorted(sums);
-}
-
-ProfileTable profile_growth(const HeapProfile& before, const HeapProfile& after, Counted counted,
-                            Symbolizer& symbolizer) {
-  Sums sums;
-  add(sums, after, counted, 1, symbolizer);
-  add(sums, before, counted, -1, symbolizer);
-  return sorted(sums);
+Counted foremost(const HeapProfile& profile) {
+  if (!profile.has(Counted::kPeak)) return Counted::kLive;
+  Estimates all;
+  for (const HeapProfile::Place& place : profile.places) all += place.amounts;
+  return all[Counted::kLive].bytes < all[Counted::kPeak].bytes / 10 ? Counted::kPeak
+                                                                    : Counted::kLive;
 }
 
 std::string frame_text(const FrameName& frame) {

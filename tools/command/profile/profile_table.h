@@ -11,7 +11,15 @@
 
 namespace pktmalloc {
 
-enum class Counted : uint8_t { kLive, kAll };
+struct NamedStack {
+  std::vector<FrameName> frames;  // innermost first
+  Estimates now;
+  Estimates before;  // in the profile that this one is compared with
+};
+
+std::vector<NamedStack> named_stacks(const HeapProfile& profile, Symbolizer& symbolizer);
+std::vector<NamedStack> compared_stacks(const HeapProfile& before, const HeapProfile& now,
+                                        Symbolizer& symbolizer);
 
 struct ProfileRow {
   std::vector<FrameName> frames;  // innermost first
@@ -23,9 +31,10 @@ struct ProfileTable {
   Estimate total;
 };
 
-ProfileTable profile_table(const HeapProfile& profile, Counted counted, Symbolizer& symbolizer);
-ProfileTable profile_growth(const HeapProfile& before, const HeapProfile& after, Counted counted,
-                            Symbolizer& symbolizer);
+ProfileTable profile_table(const std::vector<NamedStack>& stacks, Counted counted);
+
+// What people look for: what is live, unless less than a tenth of the peak still is. Then the peak.
+Counted foremost(const HeapProfile& profile);
 
 // "name (module)" or "name at map.cpp:12".
 std::string frame_text(const FrameName& frame);

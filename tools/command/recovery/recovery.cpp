@@ -124,13 +124,19 @@ bool recover_profile(const RecordingFile& recording) {
   const Header& header = recording.header();
   const std::string program = recording.program();
   const std::string version = recording.library();
-  std::vector<const Place*> places;
+  struct Found {
+    const Place* place;
+    PlaceSums sums;
+  };
+  std::vector<Found> places;
   PlaceSums all{};
   for (uint32_t i = 1; i < header.places; ++i) {
     const Place* const place = recording.find<Place>(ChunkKind::kPlaces, i);
     if (place == nullptr) continue;
-    places.push_back(place);
-    all += place->sums;
+    PlaceSums sums = place->sums;
+    if (place->held_at != header.profile_peak) sums.peak = sums.live;
+    places.push_back({place, sums});
+    all += sums;
   }
   const std::string path = recording.report_path(Content::kProfile);
   write_file(path, printed([&](Writer& out) {
@@ -138,10 +144,9 @@ bool recover_profile(const RecordingFile& recording) {
                                   {program.c_str(), version.c_str(), header.pid,
                                    header.profile_rate, header.profile_lost},
                                   all);
-               for (const Place* place : places) {
+               for (const auto& [place, sums] : places) {
                  const uint64_t frames = std::min<uint64_t>(place->frame_count, kMostFrames);
-                 write_profile_place(out, place->sums, place->frames,
-                                     static_cast<unsigned>(frames));
+                 write_profile_place(out, sums, place->frames, static_cast<unsigned>(frames));
                }
                write_profile_mappings_head(out);
                const uint32_t mappings = header.mappings;

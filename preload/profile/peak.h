@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Peak: what each place held when all of them together held most.
+//
+// Peaks are numbered: whenever all places together hold more than ever, the number rises. Nobody
+// walks over the places then. A place notes what it holds before its first change after a peak; as
+// long as it has not changed, what it held is what it holds. So a change costs the same however
+// many places there are, and the result is exact: that of the moment at which the sum was highest,
+// the first such moment if there are several.
+//
+// Higher peaks may come while a report is written, place by place, so the report pins its peak: a
+// place that notes a later one keeps what it held at the pinned one.
+//
+// Not synchronised. Whatever is zeroed holds nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "preload/contract/heap_profile.h"
+
+namespace pktmalloc {
+
+// What a place held at the peak of that number.
+struct HeldAt {
+  Amount amount;
+  uint64_t peak;
+};
+
+// Of a place: for the latest peak before its latest change, and for the pinned one, if that was
+// earlier.
+struct PlacePeaks {
+  HeldAt held, kept;
+};
+
+class Peak {
+ public:
+  // Before each change of what the place holds.
+  void note(PlacePeaks& place, const Amount& live) {
+    if (place.held.peak == number_) return;
+    if (place.kept.peak != pinned_) place.kept = {at_pinned(place, live), pinned_};
+    place.held = {live, number_};
+  }
+
+  // After it.
+  void add(double bytes) {
+    ++samples_;
+    bytes_ += bytes;
+    if (bytes_ <= highest_) return;
+    highest_ = bytes_;
+    ++number_;
+  }
+  void remove(double bytes) {
+    bytes_ = --samples_ == 0 ? 0 : bytes_ - bytes;  // no rounding errors stay
+  }
+
+  // The latest peak stays readable until the next pin.
+  void pin() { pinned_ = number_; }
+
+  Amount at_pinned(const PlacePeaks& place, const Amount& live) const {
+    return place.kept.peak == pinned_   ? place.kept.amount
+           : place.held.peak == pinned_ ? place.held.amount
+                                        : live;  // unchanged since an earlier peak
+  }
+
+  // The latest peak; 0: nothing was ever held.
+  uint64_t number() const { return number_; }
+
+ private:
+  double bytes_ = 0, highest_ = 0;  // of all places
+  uint64_t samples_ = 0;
+  uint64_t number_ = 0, pinned_ = 0;
+};
+
+}  // namespace pktmalloc
