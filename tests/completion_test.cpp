@@ -62,12 +62,11 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc replay --speed ") == Words{"full", "real"});
   CHECK(offered("pktmalloc run --stacks f") == Words{"frame_pointers"});
   CHECK(offered("pktmalloc run --c") ==
-        Words{"--canary", "--classes", "--check", "--checked", "--clear"});
+        Words{"--canary", "--classes", "--check", "--checked", "--clear", "--control"});
   CHECK(offered("pktmalloc run --age 1s --only") == Words{"--only-this"});
   CHECK(offered("pktmalloc run --stats --only") == Words{"--only-this"});
   CHECK(offered("pktmalloc run --background ") == Words{"auto", "0", "1"});
   CHECK(offered("pktmalloc run --background = a") == Words{"auto"});
-  CHECK(offered("pktmalloc run --signal US") == Words{"USR1", "USR2"});
   CHECK(offered("pktmalloc run --library tools/inst") == Words{"tools/install"});
   CHECK(offered("pktmalloc run --age 1s setpr").count("setpriv") == 1);
   CHECK(offered("pktmalloc run -- setpr").count("setpriv") == 1);
@@ -80,6 +79,9 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
         Words{"c", "l", "a", "f", "t", "d", "s", "m", "k", "p", "b", "u", "i"});
   CHECK(offered("pktmalloc top READ").empty());
   CHECK(offered("pktmalloc top ").count(std::to_string(getpid())) == 1);
+  CHECK(offered("pktmalloc tell ").count(std::to_string(getpid())) == 1);
+  CHECK(offered("pktmalloc tell 1 s") == Words{"stats", "sizes"});
+  CHECK(offered("pktmalloc tell 1 stats READ") == Words{"README.md"});
   CHECK(offered("pktmalloc doctor --js") == Words{"--json"});
   CHECK(offered("pktmalloc doctor setpr").count("setpriv") == 1);
   CHECK(offered("pktmalloc report prof") == Words{"profile"});

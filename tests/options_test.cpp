@@ -83,7 +83,7 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
   const Row rows[] = {
       {"PKTMALLOC_STATS", {""}},
       {"PKTMALLOC_STATS_INTERVAL", {"", "1", "99ms", "25h", "10", "1s,2s", "-1s"}},
-      {"PKTMALLOC_STATS_SIGNAL", {"", "KILL", "SIGUSR1", "usr1", "9", "33", "65", "34s"}},
+      {"PKTMALLOC_CONTROL", {"", "2", "on", "USR1"}},
       {"PKTMALLOC_SIZES", {"", "1", "on"}},
       {"PKTMALLOC_RECORDING", {"", "1", "on"}},
       {"PKTMALLOC_TELL", {"", "-1", "me", "1 ", "2147483648"}},
@@ -184,7 +184,7 @@ TEST_CASE("a good value is taken without a word") {
       {"PKTMALLOC_AGE", "1h"},           {"PKTMALLOC_BACKGROUND", "auto"},
       {"PKTMALLOC_BACKGROUND", "0"},     {"PKTMALLOC_BACKGROUND", "1"},
       {"PKTMALLOC_VERBOSE", "0"},        {"PKTMALLOC_STATS_INTERVAL", "0"},
-      {"PKTMALLOC_STATS_SIGNAL", "0"},   {"PKTMALLOC_TELL", "1"},
+      {"PKTMALLOC_CONTROL", "1"},        {"PKTMALLOC_TELL", "1"},
       {"PKTMALLOC_TRACE", "0"},          {"PKTMALLOC_TRACE", "/dev/null"},
       {"PKTMALLOC_CHILDREN", "0"},       {"PKTMALLOC_CHILDREN", "1"},
       {"PKTMALLOC_SIZES", "0"},

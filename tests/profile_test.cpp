@@ -189,14 +189,15 @@ TEST_CASE("google-pprof and pprof read the same numbers") {
   }
 }
 
-TEST_CASE("profiles are written by interval and by signal, without statistics too") {
+TEST_CASE("profiles are written by interval and by order, without statistics too") {
   TemporaryFolder folder;
   const std::string until = "until [ -e $$.00001.heap ]; do sleep 0.02; done; ";
-  for (const auto& [option, value, kill] :
-       {std::tuple("PKTMALLOC_STATS_INTERVAL", "100ms", ""),
-        std::tuple("PKTMALLOC_STATS_SIGNAL", "USR2", "kill -USR2 $$; ")}) {
+  const std::string order = "LD_PRELOAD= " + build_path("pktmalloc") + " tell $$ profile > told; ";
+  for (const auto& [option, value, first] :
+       {std::tuple("PKTMALLOC_STATS_INTERVAL", "100ms", std::string()),
+        std::tuple("PKTMALLOC_CONTROL", "1", order)}) {
     const Outcome outcome =
-        profiled({"bash", "-c", kill + until + "echo $$"}, "%p.%n.heap", "64KiB")
+        profiled({"bash", "-c", first + until + "echo $$"}, "%p.%n.heap", "64KiB")
             .in(folder.path())
             .with(option, value)
             .run();

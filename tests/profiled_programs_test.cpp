@@ -58,11 +58,13 @@ TEST_CASE("redis is profiled while it works") {
       "until redis-cli -s s ping > pong 2> /dev/null; do sleep 0.05; done; "
       "redis-cli -s s eval \"for i=1,30000 do redis.call('set', 'k'..i, string.rep('v', 200)) "
       "end\" "
-      "0 > answer; kill -USR2 $!; until [ -e redis-server.00001.heap ]; do sleep 0.05; done; "
+      "0 > answer; LD_PRELOAD= " +
+      build_path("pktmalloc") +
+      " tell $! profile > told; "
       "redis-cli -s s shutdown nosave; wait $!";
   const Outcome outcome = profiled({"bash", "-c", script}, "%e.%n.heap", "64KiB")
                               .in(folder.path())
-                              .with("PKTMALLOC_STATS_SIGNAL", "USR2")
+                              .with("PKTMALLOC_CONTROL", "1")
                               .run();
   INFO(outcome);
   CHECK(outcome.clean());

@@ -147,7 +147,9 @@ const std::set<std::string> kRunElsewhere = {
     "peaks_of_two_groups_in_turn",         // sizes_meanwhile_test.cpp
     "statistics_are_exact",                // statistics_test.cpp
     "malloc_stats_tells_on_stderr",        // statistics_test.cpp
+    "sleeps_undisturbed",                  // control_test.cpp
     "system_calls",                        // security_test.cpp
+    "tells_itself",                        // control_test.cpp
     "work_while_memory_is_refused",        // refusal_test.cpp
     "large_blocks_come_from_mimalloc",     // below
     "large_blocks_do_not_come_from_libc",  // below

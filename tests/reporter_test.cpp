@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Statistics while the program runs: by interval, by signal, in children; how files take their
-// place; what the options for `pktmalloc run` do.
+// Statistics while the program runs: by interval, in children; how files take their place; what the
+// options for `pktmalloc run` do. By order: control_test.cpp.
 //
 // Programs here wait for the file that they expect, so nothing depends on how fast the machine is.
 #include <catch2/catch.hpp>
@@ -67,37 +67,23 @@ TEST_CASE("PKTMALLOC_STATS_INTERVAL writes a numbered series while the program r
   }
 }
 
-TEST_CASE("PKTMALLOC_STATS_SIGNAL writes a report for each signal, and the one at exit") {
-  for (const std::string signal : {"USR1", "USR2", "HUP", "WINCH", "40"}) {
-    TemporaryFolder folder;
-    const std::string kill = "kill -" + signal + " $$; ";
-    const Outcome outcome =
-        Program({"bash", "-c", kill + until("$$.00001.json") + kill + until("$$.00002.json")})
-            .preloaded()
-            .in(folder.path())
-            .with("PKTMALLOC_STATS", "%p.%n.json")
-            .with("PKTMALLOC_STATS_SIGNAL", signal)
-            .run();
-    INFO(signal << ": " << outcome);
-    CHECK(outcome.clean());
-    CHECK(files_ending(folder, ".00003.json") == 1);
-    CHECK(files_ending(folder, ".00004.json") == 0);
-  }
-}
-
-TEST_CASE("the program's own handler has the signal") {
+TEST_CASE("reports by order and by interval are one series, with the one at exit") {
   TemporaryFolder folder;
+  const std::string order = "LD_PRELOAD= " + build_path("pktmalloc") + " tell $$ stats > told; ";
   const Outcome outcome =
-      Program({"perl", "-e", "$SIG{USR1} = sub { print 'mine' }; kill USR1 => $$"})
+      Program({"bash", "-c", order + order + until("$$.00005.json") + order + "cat told; exit 3"})
           .preloaded()
           .in(folder.path())
           .with("PKTMALLOC_STATS", "%p.%n.json")
-          .with("PKTMALLOC_STATS_SIGNAL", "USR1")
+          .with("PKTMALLOC_STATS_INTERVAL", "100ms")
+          .with("PKTMALLOC_CONTROL", "1")
           .run();
   INFO(outcome);
-  CHECK(outcome.out == "mine");
-  CHECK(files_ending(folder, ".00001.json") == 1);
-  CHECK(files_ending(folder, ".00002.json") == 0);
+  CHECK(outcome.status == 3);
+  CHECK(outcome.err.empty());
+  CHECK(files_ending(folder, ".00006.json") >= 1);
+  const std::string last = outcome.out.substr(outcome.out.rfind('/') + 1);
+  CHECK(whole_json(folder.read(last.substr(0, last.find('\n')))));
 }
 
 TEST_CASE("a reader finds a whole report at any time") {
@@ -105,11 +91,11 @@ TEST_CASE("a reader finds a whole report at any time") {
   std::atomic<bool> done = false;
   Outcome outcome;
   std::thread writer([&] {
-    outcome = Program({"perl", "-e", "kill USR1 => $$ for 1 .. 20000"})
+    outcome = Program({program_path("tells_itself"), "often", "stats"})
                   .preloaded()
                   .in(folder.path())
                   .with("PKTMALLOC_STATS", "s.json")
-                  .with("PKTMALLOC_STATS_SIGNAL", "USR1")
+                  .with("PKTMALLOC_CONTROL", "1")
                   .run();
     done = true;
   });
@@ -161,18 +147,14 @@ TEST_CASE("programs with threads, forks and signals of their own end as without 
   }
 }
 
-TEST_CASE("interval and signal without anything to report are told in one line") {
-  for (const char* name : {"PKTMALLOC_STATS_INTERVAL", "PKTMALLOC_STATS_SIGNAL"}) {
-    const Outcome outcome = Program({program_path("hello")})
-                                .preloaded()
-                                .with(name, name[16] == 'I' ? "1s" : "USR1")
-                                .run();
-    INFO(outcome);
-    CHECK(outcome.status == 7);
-    CHECK(outcome.err ==
-          "pktmalloc: PKTMALLOC_STATS_INTERVAL and PKTMALLOC_STATS_SIGNAL do nothing without "
-          "PKTMALLOC_STATS, PKTMALLOC_PROFILE or PKTMALLOC_SIZES\n");
-  }
+TEST_CASE("an interval without anything to report is told in one line") {
+  const Outcome outcome =
+      Program({program_path("hello")}).preloaded().with("PKTMALLOC_STATS_INTERVAL", "1s").run();
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(outcome.err ==
+        "pktmalloc: PKTMALLOC_STATS_INTERVAL does nothing without PKTMALLOC_STATS, "
+        "PKTMALLOC_PROFILE or PKTMALLOC_SIZES\n");
 }
 
 TEST_CASE("a report that cannot be written leaves the old one, and no signal ends the program") {

@@ -148,10 +148,10 @@ TEST_CASE("options become those of the library, for a shell to read") {
   CHECK(has(guards.out, "PKTMALLOC_SAMPLE_GUARD=5000"));
   CHECK(has(run({"--dry-run", "--library", build_path("libpktmalloc.so.0"), "true"}).run().out,
             "LD_PRELOAD=" + build_path("libpktmalloc.so.0")));
-  const Outcome while_running = run({"--dry-run", "--interval=10s", "--signal=USR2", "true"}).run();
+  const Outcome while_running = run({"--dry-run", "--interval=10s", "--control", "true"}).run();
   CHECK(has(while_running.out,
-            "PKTMALLOC_STATS=1 \\\nPKTMALLOC_STATS_INTERVAL=10s \\\n"
-            "PKTMALLOC_STATS_SIGNAL=USR2 \\\n"));
+            "PKTMALLOC_CONTROL=1 \\\nPKTMALLOC_STATS=1 \\\n"
+            "PKTMALLOC_STATS_INTERVAL=10s \\\n"));
 }
 
 TEST_CASE("the next allocator is a mimalloc that the library loads, or is preloaded behind it") {

@@ -30,18 +30,25 @@ const char kFileLimit[] = "file limit";  // in an Environment: no variable, byte
 const std::map<std::string, long> kNumbers = {
 #define CALL(name) \
   { #name, SYS_##name }
+    CALL(accept4),
+    CALL(bind),
     CALL(brk),
     CALL(clock_nanosleep),
     CALL(clone3),
     CALL(close),
     CALL(close_range),
+    CALL(connect),
+    CALL(dup2),
     CALL(fchmod),
     CALL(fcntl),
     CALL(ftruncate),
     CALL(futex),
     CALL(getcwd),
+    CALL(geteuid),
     CALL(getpid),
     CALL(getpriority),
+    CALL(getsockopt),
+    CALL(listen),
     CALL(madvise),
     CALL(mincore),
     CALL(mmap),
@@ -54,6 +61,7 @@ const std::map<std::string, long> kNumbers = {
     CALL(prlimit64),
     CALL(pwrite64),
     CALL(read),
+    CALL(recvfrom),
     CALL(rename),
     CALL(rseq),
     CALL(rt_sigaction),
@@ -63,8 +71,10 @@ const std::map<std::string, long> kNumbers = {
     CALL(sched_getscheduler),
     CALL(sched_setaffinity),
     CALL(sched_setscheduler),
+    CALL(sendto),
     CALL(set_robust_list),
     CALL(setpriority),
+    CALL(socket),
     CALL(unlink),
     CALL(write),
 #undef CALL
@@ -146,6 +156,7 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
       {{"PKTMALLOC_PROFILE", folder / "%p.heap"},
        {"PKTMALLOC_PROFILE_RATE", "1"},
        {"PKTMALLOC_PROFILE_STACKS", "frame_pointers"}},
+      {{"PKTMALLOC_CONTROL", "1"}},
       {{"PKTMALLOC_SAMPLE_GUARD", "1"}}};
   Calls seen;
   for (const std::string name : {"hello", "everything_at_once"}) {
@@ -166,6 +177,8 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
     const Outcome ended = supervised({"allow", joined(without)}, name, preloaded(options[1])).run();
     CHECK(ended.status != status);
   }
+  const Calls told = calls_of("tells_itself", preloaded({{"PKTMALLOC_CONTROL", "1"}}));
+  seen.insert(told.begin(), told.end());
   // Only when a fork meets an exchange, at a full pipe, and when a pinned thread starts one of
   // ours.
   const Calls seldom = {SYS_clock_nanosleep, SYS_poll, SYS_sched_setaffinity,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PKTMALLOC_SIZES while the program runs: by interval and by signal, in programs that are killed,
+// PKTMALLOC_SIZES while the program runs: by interval and by order, in programs that are killed,
 // in children, and with several threads at work meanwhile; and what pktmalloc tune makes of several
 // files of one process.
 //
@@ -89,18 +89,20 @@ TEST_CASE("a program that is killed leaves what it asked for until the last inte
   CHECK(all.back().at("peak_bytes") >= all.front().at("peak_bytes"));
 }
 
-TEST_CASE("each signal writes the sizes, the numbered files are one process, tune takes its last") {
+TEST_CASE("each order writes the sizes, the numbered files are one process, tune takes its last") {
   TemporaryFolder folder;
   const std::string script =
-      kWait +
+      "$id = $$; $ENV{PKTMALLOC_SIZES} = 0;"
       "for my $n (1 .. 3) { @all = map { 'x' x (2000 + 1000 * $n) . $_ } 1 .. 100;"
-      "kill USR2 => $$; await($n) }";
+      "system $ENV{COMMAND}, 'tell', $id, 'sizes' and die }";
   const Outcome outcome = recorded({"perl", "-e", script}, "%n.json")
                               .in(folder.path())
-                              .with("PKTMALLOC_STATS_SIGNAL", "USR2")
+                              .with("COMMAND", build_path("pktmalloc"))
+                              .with("PKTMALLOC_CONTROL", "1")
                               .run();
   INFO(outcome);
-  CHECK(outcome.clean());
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.empty());
   const std::vector<Json> all = recordings(folder);
   REQUIRE(all.size() == 4);  // and the one at exit
   for (size_t i = 0; i < 3; ++i) {
@@ -131,7 +133,7 @@ TEST_CASE("a report tells one peak, whole, while threads go on to the next") {
                                       std::to_string(threads), "00100.json"},
                                      "%n.json")
                                 .in(folder.path())
-                                .with("PKTMALLOC_STATS_SIGNAL", "USR2")
+                                .with("PKTMALLOC_CONTROL", "1")
                                 .run();
     INFO(outcome);
     CHECK(outcome.clean());
@@ -198,12 +200,11 @@ TEST_CASE("programs with threads, forks and signals end as ever under a storm of
         "vfork_and_exec_leave_the_parent_intact", "free_in_another_thread",
         "process_ends_with_its_last_thread"}) {
     TemporaryFolder folder;
-    // The signal is ignored where the library has not set its handler yet.
-    const std::string script = program_path(name) +
-                               " & for i in {1..200}; do kill -WINCH {,,,,,,,,,}$! 2>/dev/null || "
-                               "break; sleep 0.005; done; wait $!";
+    const std::string script = program_path(name) + " & while kill -0 $! 2> /dev/null; do " +
+                               "LD_PRELOAD= " + build_path("pktmalloc") +
+                               " tell $! sizes > /dev/null 2>&1; done; wait $!";
     const Outcome outcome = recorded({"bash", "-c", script}, folder / "%p.json")
-                                .with("PKTMALLOC_STATS_SIGNAL", "WINCH")
+                                .with("PKTMALLOC_CONTROL", "1")
                                 .with("PKTMALLOC_STATS_INTERVAL", "100ms")
                                 .run();
     INFO(name << ": " << outcome);
@@ -212,10 +213,11 @@ TEST_CASE("programs with threads, forks and signals end as ever under a storm of
   }
 }
 
-TEST_CASE("pktmalloc run: sizes by interval or signal, and no statistics that nobody asked for") {
+TEST_CASE("pktmalloc run: sizes by interval or order, and no statistics that nobody asked for") {
   TemporaryFolder folder;
-  for (const std::string when : {"--interval=100ms", "--signal=USR2"}) {
-    const std::string script = std::string(when == "--signal=USR2" ? "kill -USR2 $$; " : "") +
+  const std::string order = "LD_PRELOAD= " + build_path("pktmalloc") + " tell $$ sizes > told; ";
+  for (const std::string when : {"--interval=100ms", "--control"}) {
+    const std::string script = (when == "--control" ? order : "") +
                                "until [ -e $$.00001.json ]; do sleep 0.02; done; kill -KILL $$";
     const Outcome outcome = Program({build_path("pktmalloc"), "run", "--sizes=%p.%n.json", when,
                                      "--", "bash", "-c", script})

@@ -5,8 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <signal.h>
-
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -91,19 +89,7 @@ bool parse_STATS_INTERVAL(const char* value) {
          parse_quantity(value, kTimes, 100, 86'400'000, parsed.stats_interval_ms);
 }
 
-bool parse_STATS_SIGNAL(const char* value) {
-  struct Signal {
-    const char* name;
-    int number;
-  };
-  static constexpr Signal kSignals[] = {
-      {"0", 0}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"HUP", SIGHUP}, {"WINCH", SIGWINCH}};
-  for (const Signal& signal : kSignals) {
-    parsed.stats_signal = signal.number;
-    if (equal(value, signal.name)) return true;
-  }
-  return parse_number(value, 34, 64, parsed.stats_signal);
-}
+bool parse_CONTROL(const char* value) { return parse_word(value, {"0", "1"}, parsed.control); }
 
 bool parse_TELL(const char* value) { return parse_number(value, 0, INT_MAX, parsed.tell); }
 
@@ -225,6 +211,15 @@ constexpr char kNames[] =
 #undef OPTION
     ;
 
+bool is_gone(const char* variable, size_t length) {
+  static constexpr char kSignal[] = "STATS_SIGNAL";
+  if (length != sizeof kSignal - 1 || strncmp(variable, kSignal, length) != 0) return false;
+  message(
+      "PKTMALLOC_STATS_SIGNAL is no option any more, for signals disturb: set PKTMALLOC_CONTROL=1 "
+      "and use pktmalloc tell");
+  return true;
+}
+
 // "NAME=value", without the prefix.
 void read_variable(const char* variable) {
   const char* equals = strchr(variable, '=');
@@ -247,6 +242,7 @@ void read_variable(const char* variable) {
     option.parse(option.default_value);
     return;
   }
+  if (is_gone(variable, length)) return;
   message("unknown option PKTMALLOC_%s is ignored; the options are%s",
           Excerpt(variable, length).text, kNames);
 }

@@ -20,7 +20,7 @@ enum class StackWalk : uint8_t { kUnwind, kFramePointers };
 struct Options {
   const char* stats_path;               // nullptr: none; "": text on stderr
   uint64_t stats_interval_ms;           // 0: none
-  int stats_signal;                     // 0: none
+  bool control;                         // obeys pktmalloc tell
   const char* sizes_path;               // nullptr: none
   const char* recording_path;           // nullptr: none
   int tell;                             // the process that names its file; 0: none

@@ -119,6 +119,58 @@ void report_statistics(bool at_exit) {
   }
 }
 
+// Where the option says; nullptr: the process was started without it.
+const char* pattern_of(Demand what) {
+  switch (what) {
+    case Demand::kStatistics:
+      return options().stats_path;
+    case Demand::kProfile:
+      return options().profile_path;
+    case Demand::kSizes:
+      return options().sizes_path;
+  }
+  return nullptr;
+}
+
+const Content& content_of(Demand what) {
+  return what == Demand::kStatistics ? kStatistics : what == Demand::kProfile ? kProfile : kSizes;
+}
+
+bool recorded(Demand what) {
+  return what == Demand::kStatistics ||
+         (what == Demand::kProfile ? profiling() : recording_sizes());
+}
+
+bool report_to_stderr(Writer& out) {
+  const int fd = kept_stderr();
+  if (fd < 0) {
+    out.print("its stderr is closed; name a file");
+    return false;
+  }
+  room.write_to(fd);
+  out.print("statistics are on its stderr");
+  return true;
+}
+
+bool report_to_file(const Content& content, const char* pattern, Writer& out) {
+  ReportFile& file = room.file;
+  const bool is_named = file.name(pattern, reports);
+  if (is_named && &content == &kStatistics) {
+    take_snapshot(room.snapshot);
+    measure_resident(room.snapshot);
+  }
+  const bool written = is_named && file.try_write(content.print);
+  const char* const why = is_named ? file.why(errno) : strerrordesc_np(ENAMETOOLONG);
+  if (written) {
+    out.print("%s are in ", content.told);
+  } else {
+    out.print("cannot write %s to ", content.what);
+  }
+  out.put(file.path, strlen(file.path));
+  if (!written) out.print(": %s", why);
+  return written;
+}
+
 void report_leaks() {
   const int fd = kept_stderr();
   if (fd < 0) return;
@@ -168,6 +220,29 @@ void forked() {
 constinit const Part report_part{.load = load, .exit = at_exit, .forked = forked};
 
 void report_meanwhile() { report(false); }
+
+bool report_on_demand(Demand what, const char* named, Writer& out) {
+  const Content& content = content_of(what);
+  const char* const pattern = named != nullptr ? named : pattern_of(what);
+  if (!recorded(what)) {
+    out.print("it was started without PKTMALLOC_%s", content.option);
+    return false;
+  }
+  if (pattern == nullptr) {
+    out.print("it was started without PKTMALLOC_%s; name a file", content.option);
+    return false;
+  }
+  const Lock lock(writing);
+  if (ended) {
+    out.print("it is ending");
+    return false;
+  }
+  ++reports;
+  const bool written =
+      *pattern == '\0' ? report_to_stderr(out) : report_to_file(content, pattern, out);
+  if (named == nullptr) settle(content, pattern, false);
+  return written;
+}
 
 void report_now() {
   const Mapped<Room> own;

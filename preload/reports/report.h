@@ -4,6 +4,9 @@
 // says so, and nothing changes for the program.
 #pragma once
 
+#include <cstdint>
+
+#include "preload/contract/writer.h"
 #include "preload/process/part.h"
 
 namespace pktmalloc {
@@ -14,6 +17,11 @@ extern const Part report_part;
 
 // While the program runs; called by one thread (report_thread.h).
 void report_meanwhile();
+
+// The same of one content, where `file` says (a pattern; nullptr: where its option does). `out`
+// gets where it is, or why it is not; then false.
+enum class Demand : uint8_t { kStatistics, kProfile, kSizes };
+bool report_on_demand(Demand what, const char* file, Writer& out);
 
 // Writes text on stderr, now.
 void report_now();

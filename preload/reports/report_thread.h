@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reporter: a thread of the library's own that writes statistics, heap profile and sizes while
-// the program runs, every PKTMALLOC_STATS_INTERVAL and at each PKTMALLOC_STATS_SIGNAL. It exists
-// only with these options.
-//
-// The signal's handler only wakes the thread, so the signal may interrupt anything. A program that
-// later sets a handler of its own for that signal gets the signal.
+// the program runs, every PKTMALLOC_STATS_INTERVAL, and obeys pktmalloc tell (control.h). It exists
+// only with that option or PKTMALLOC_CONTROL.
 #pragma once
 
 #include "preload/process/part.h"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Threads hold ever more objects: of the even sizes, then, those all freed, of the odd ones, and so
-// on; at any moment as many of every size, up to one for each thread. Asks for a report (SIGUSR2)
-// again and again meanwhile, until a file is there.
-// Arguments: threads, the file.
+// on; at any moment as many of every size, up to one for each thread. Orders a report of sizes
+// again and again meanwhile, without waiting for it, until a file is there. Arguments: threads, the
+// file.
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "tell.h"
 #include "threads.h"
 
 enum { kMostThreads = 4, kSizes = 100, kFew = 50, kMany = 500, kBetweenReports = 500 };
@@ -18,13 +18,19 @@ static const char* file;
 static int stop;
 static void* objects[kMostThreads][kMany * kSizes];
 
+static void order_report(void) {
+  const int control = connect_to_control(getpid());
+  send(control, "sizes", 5, MSG_NOSIGNAL);
+  close(control);
+}
+
 static void* work(void* number) {
   void** const mine = objects[(size_t)number];
   int of_each = kFew;
   for (size_t odd = 0;; odd = 1 - odd) {
     for (int i = 0; i < of_each * kSizes; ++i) {
       CHECK((mine[i] = malloc(700 + 2 * (size_t)(i % kSizes) + odd)) != NULL);
-      if (number == NULL && i % kBetweenReports == 0) kill(getpid(), SIGUSR2);
+      if (number == NULL && i % kBetweenReports == 0) order_report();
     }
     pthread_barrier_wait(&barrier);
     for (int i = 0; i < of_each * kSizes; ++i) free(mine[i]);

@@ -95,6 +95,7 @@ int execute(std::vector<std::string> arguments) {
   pktmalloc::add_stat(command);
   pktmalloc::add_top(command);
   pktmalloc::add_tune(command);
+  pktmalloc::add_tell(command);
   pktmalloc::add_recover(command);
   try {
     if (arguments.empty()) arguments = {"--help"};

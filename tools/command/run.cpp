@@ -45,8 +45,6 @@ constexpr Passed kPassed[] = {
     {"--background", "PKTMALLOC_BACKGROUND", "the background thread: auto, 0 or 1"},
     {"--interval", "PKTMALLOC_STATS_INTERVAL",
      "statistics, profile and sizes also while running, such as 10s"},
-    {"--signal", "PKTMALLOC_STATS_SIGNAL",
-     "statistics, profile and sizes also at this signal, such as USR2"},
     {"--rate", "PKTMALLOC_PROFILE_RATE",
      "heap profile: a sample per so many bytes, such as 64KiB; 1: every allocation"},
     {"--stacks", "PKTMALLOC_PROFILE_STACKS", "heap profile: unwind or frame_pointers"},
@@ -73,7 +71,7 @@ struct Options {
   std::string page_folder;  // of the files that the page is made from
   Environment passed, written;
   bool stats = false, leaks = false, canary = false, hardened = false, checked = false,
-       only_this = false, verbose = false, force = false, dry_run = false;
+       only_this = false, control = false, verbose = false, force = false, dry_run = false;
 };
 
 constexpr const char* kLeaks = "PKTMALLOC_PROFILE_LEAKS";
@@ -127,13 +125,10 @@ std::string written_path(const std::string& file) {
   if (known && access(folder.c_str(), W_OK) != 0) {
     throw Failure("cannot write {}: {}: {}", file, folder.string(), strerror(errno));
   }
-  if (fs::path(file).is_absolute()) return file;
-  return as_pattern(fs::current_path()) + "/" + file;
+  return absolute_pattern(file);
 }
 
-bool reports_meanwhile(const Environment& all) {
-  return all.contains("PKTMALLOC_STATS_INTERVAL") || all.contains("PKTMALLOC_STATS_SIGNAL");
-}
+bool reports_meanwhile(const Environment& all) { return all.contains("PKTMALLOC_STATS_INTERVAL"); }
 
 bool is_set(const char* variable) {
   const char* const value = getenv(variable);
@@ -221,6 +216,7 @@ Environment variables(const Options& options) {
   if (options.leaks) all[kLeaks] = "1";
   if (options.canary) all["PKTMALLOC_CANARY"] = "1";
   if (options.verbose) all["PKTMALLOC_VERBOSE"] = "1";
+  if (options.control) all["PKTMALLOC_CONTROL"] = "1";
   if (options.only_this) all["PKTMALLOC_CHILDREN"] = "0";
   return all;
 }
@@ -241,7 +237,7 @@ void refuse_one_file_for_two(const Environment& all) {
 
 // What the library would say of its options only when the program is running already.
 void check_options(const Library& library, Environment all) {
-  // Writes no file, and stands for all that interval and signal are for.
+  // Writes no file, and stands for all that the interval is for.
   if (all.contains("PKTMALLOC_STATS") || reports_meanwhile(all)) all["PKTMALLOC_STATS"] = kText;
   for (const Passed& p : kWritten) all.erase(p.variable);
   all.erase("PKTMALLOC_VERBOSE");
@@ -382,6 +378,8 @@ void add_run(CLI::App& command, const UserCommand& words) {
                 "of the hardened library: bytes behind each object that show an overflow");
   run->add_option("--next", options.next,
                   "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
+  run->add_flag("--control", options.control,
+                "it obeys pktmalloc tell: reports and trim while it runs");
   run->add_flag("--only-this", options.only_this, "not the programs that it starts");
   run->add_flag("--verbose", options.verbose,
                 "the library prints its version and options at start");

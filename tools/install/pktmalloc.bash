@@ -40,7 +40,6 @@ _pktmalloc_offer_value() {
       _pktmalloc_offer "$2" -W "$(printf " $before%s" glibc jemalloc mimalloc tcmalloc pktmalloc)"
       ;;
     --check) _pktmalloc_offer "$2" -W 'abort report' ;;
-    --signal) _pktmalloc_offer "$2" -W 'USR1 USR2 HUP WINCH' ;;
     --next)
       _pktmalloc_offer "$2" -W 'default mimalloc jemalloc tcmalloc'
       _pktmalloc_offer "$2" -f
@@ -117,6 +116,15 @@ _pktmalloc() {
       _pktmalloc_offer_processes "$word"
       ;;
     top) _pktmalloc_offer_processes "$word" ;;
+    tell)
+      if ((i == COMP_CWORD)); then
+        _pktmalloc_offer_processes "$word"
+      elif ((i + 1 == COMP_CWORD)); then
+        _pktmalloc_offer "$word" -W 'stats profile sizes trim'
+      else
+        _pktmalloc_offer "$word" -f
+      fi
+      ;;
     stat)
       _pktmalloc_offer "$word" -f
       _pktmalloc_offer_processes "$word"

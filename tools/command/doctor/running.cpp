@@ -12,6 +12,7 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/presence.h"
 #include "tools/command/failure.h"
+#include "tools/command/system/control_socket.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/library.h"
 #include "tools/command/system/link_map.h"
@@ -161,6 +162,9 @@ Findings examine_running(const Process& process, const Environment& environment)
                                "(README, \"Limits\").",
                                w.deep_bindings, w.deep_bindings == 1 ? "" : "s"),
                    ""});
+  }
+  if (is_controlled(process)) {
+    all.push_back({Level::kOk, "control", "It obeys pktmalloc tell, of its user and of root.", ""});
   }
   const ElfFile program(process.executable());
   append(all, examine_contents(program, process.name(), environment));

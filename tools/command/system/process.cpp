@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/system/process.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,6 +67,20 @@ std::vector<Mapping> Process::mappings() const {
   }
   if (all.empty()) fail(pid_, errno == 0 ? ESRCH : errno);
   return all;
+}
+
+uint64_t Process::name_space(const std::string& kind) const {
+  struct stat found {};
+  if (stat(file("ns/" + kind).c_str(), &found) != 0) fail(pid_, errno);
+  return found.st_ino;
+}
+
+pid_t Process::innermost_pid() const {
+  std::ifstream status(file("status"));
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("NSpid:", 0) == 0) return std::stoi(line.substr(line.find_last_of(" \t") + 1));
+  }
+  return pid_;
 }
 
 std::vector<pid_t> readable_processes() {

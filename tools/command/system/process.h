@@ -26,6 +26,10 @@ class Process {
   std::string executable() const { return file("exe"); }
   std::string name() const;  // as in /proc/PID/comm
   std::vector<Mapping> mappings() const;
+  // The inode of a name space, such as "pid".
+  uint64_t name_space(const std::string& kind) const;
+  // Its id in its own PID namespace.
+  pid_t innermost_pid() const;
   // A file of /proc/PID.
   std::string file(const std::string& name) const;
 

@@ -3,11 +3,18 @@
 
 #include <glob.h>
 
+#include <filesystem>
+
 namespace pktmalloc {
 
 std::string as_pattern(std::string path) {
   for (size_t at = 0; (at = path.find('%', at)) != std::string::npos; at += 2) path.insert(at, "%");
   return path;
+}
+
+std::string absolute_pattern(const std::string& pattern) {
+  namespace fs = std::filesystem;
+  return fs::path(pattern).is_absolute() ? pattern : as_pattern(fs::current_path()) + "/" + pattern;
 }
 
 std::vector<std::string> paths_of(const std::string& pattern, pid_t pid) {

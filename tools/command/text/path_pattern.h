@@ -16,4 +16,7 @@ std::string as_pattern(std::string path);
 // The paths that there are of a pattern: of this process, or of all if it is 0. Sorted.
 std::vector<std::string> paths_of(const std::string& pattern, pid_t pid);
 
+// The same pattern for a process with another folder.
+std::string absolute_pattern(const std::string& pattern);
+
 }  // namespace pktmalloc

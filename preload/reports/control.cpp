@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "preload/reports/control.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "preload/base/message.h"
+#include "preload/contract/control.h"
+#include "preload/reports/order.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr unsigned kMostClients = 8;
+constexpr int kPauseMs = 10;  // after what others might repeat without end
+
+// Those that are connected, the oldest first.
+int listener = -1;
+int clients[kMostClients];
+unsigned client_count = 0;
+
+control::Address own_address() {
+  // A child of fork may have no /proc any more, and then has its parent's.
+  static uint64_t pid_namespace = 0;
+  struct stat found;
+  if (stat("/proc/self/ns/pid", &found) == 0) pid_namespace = found.st_ino;
+  return {pid_namespace, getpid()};
+}
+
+int new_socket() { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
+void drop(unsigned number) {
+  close(clients[number]);
+  --client_count;
+  std::copy(clients + number + 1, clients + client_count + 1, clients + number);
+}
+
+void pause_briefly() { poll(nullptr, 0, kPauseMs); }
+
+void send_answer(int client, char* answer, size_t bytes) {
+  std::replace_if(
+      answer, answer + bytes, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  send(client, answer, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// As for a debugger: a process that has changed its user may hold more than that user may see.
+const char* objection(int client) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0) return "who asks is unknown";
+  if (peer.uid != geteuid() && peer.uid != 0) return "the process belongs to another user";
+  const bool allowed = peer.uid == 0 || prctl(PR_GET_DUMPABLE) == 1;
+  return allowed ? nullptr : "the process is protected: only root may tell it";
+}
+
+// Too long a text arrives cut, and is not understood.
+void serve(int client) {
+  static char order[control::kMostOrderBytes + 1];
+  static char answer[control::kMostAnswerBytes];
+  const ssize_t got = recv(client, order, sizeof order - 1, MSG_DONTWAIT);
+  if (got <= 0) return;
+  order[got] = '\0';
+  Writer out(answer + 1, sizeof answer - 1);
+  answer[0] = obey(order, out) ? control::kDone : control::kRefused;
+  out.finish();
+  send_answer(client, answer, 1 + std::min(out.length(), sizeof answer - 2));
+}
+
+void admit() {
+  const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (client < 0) {
+    if (client_count > 0) drop(0);  // perhaps it had the last descriptor
+    return pause_briefly();
+  }
+  if (const char* const why = objection(client)) {
+    char answer[100] = {control::kRefused};
+    Writer out(answer + 1, sizeof answer - 1);
+    out.print("%s", why);
+    out.finish();
+    send_answer(client, answer, 1 + out.length());
+    close(client);
+    return pause_briefly();
+  }
+  if (client_count == kMostClients) drop(0);
+  clients[client_count++] = client;
+}
+
+}  // namespace
+
+bool open_control() {
+  client_count = 0;
+  const control::Address address = own_address();
+  listener = new_socket();
+  if (listener >= 0 &&
+      bind(listener, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0 &&
+      listen(listener, kMostClients) == 0) {
+    // What others write to a standard stream must not reach a client.
+    for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+      if (fcntl(fd, F_GETFD) < 0) dup2(listener, fd);
+    }
+    return true;
+  }
+  message("pktmalloc tell cannot reach this process: %s", strerrordesc_np(errno));
+  if (listener >= 0) close(listener);
+  return false;
+}
+
+void serve_control(int ms) {
+  pollfd all[1 + kMostClients];
+  all[0] = {listener, POLLIN, 0};
+  for (unsigned i = 0; i < client_count; ++i) all[1 + i] = {clients[i], POLLIN, 0};
+  if (poll(all, 1 + client_count, ms) <= 0) return;
+  for (unsigned i = client_count; i-- > 0;) {
+    if (all[1 + i].revents == 0) continue;
+    serve(clients[i]);
+    drop(i);
+  }
+  if (all[0].revents != 0) admit();
+}
+
+void knock_at_control() {
+  const control::Address address = own_address();
+  const int visitor = new_socket();
+  if (visitor < 0) return;
+  static_cast<void>(
+      connect(visitor, reinterpret_cast<const sockaddr*>(&address.name), address.bytes));
+  close(visitor);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Control: obeys orders from outside (PKTMALLOC_CONTROL, contract/control.h), of the same user and
+// of root only. The reporter's thread does that: no thread of the program is stopped, interrupted
+// or asked.
+//
+// The sockets lie in that thread's own table of descriptors, so a program that closes whatever it
+// finds, or uses up its descriptors, changes nothing; nor does a child or another program inherit
+// them. A few clients may be connected; one that says nothing keeps nobody waiting, and goes when
+// others come.
+#pragma once
+
+namespace pktmalloc {
+
+// The following two: one thread, with a table of descriptors of its own, which it closes in the
+// end. False, after a line, if it cannot be.
+bool open_control();
+// Waits for so long, or until knock_at_control(), and does what is ordered.
+void serve_control(int ms);
+
+// Any thread.
+void knock_at_control();
+
+}  // namespace pktmalloc

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc tell: what a running process does when it is asked, for whom, and that it does not
+// notice.
+//
+// Programs here wait until they are reached, so nothing depends on how fast the machine is.
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/diagnosis.h"
+#include "tests/program.h"
+#include "tests/running.h"
+#include "tests/setuid.h"
+#include "tests/skip.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Program tell(const Words& words) {
+  Words all = {build_path("pktmalloc"), "tell"};
+  all.insert(all.end(), words.begin(), words.end());
+  return Program(all);
+}
+
+void check_refused(const Outcome& outcome, const std::string& part) {
+  INFO(outcome);
+  CHECK(outcome.status == 2);
+  CHECK(outcome.out.empty());
+  CHECK(has(outcome.err, part));
+  CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
+}
+
+Running::Environment controlled(Running::Environment more = {}) {
+  more["PKTMALLOC_CONTROL"] = "1";
+  return more;
+}
+
+// That waits, with the library preloaded unless it is linked.
+struct Waiting : Running {
+  explicit Waiting(Running::Environment environment, const std::string& way = "plain")
+      : Running({program_path("tells_itself", way), "waits"},
+                with_library(std::move(environment), way)) {
+    line("ready");
+    id = std::to_string(pid());
+  }
+  static Running::Environment with_library(Running::Environment all, const std::string& way) {
+    if (way == "plain") all["LD_PRELOAD"] = library_path();
+    return all;
+  }
+  std::string id;
+};
+
+const std::string kWays[] = {"plain", "shared", "static"};
+
+// That every user may start.
+const std::string kPython = "/usr/bin/python3";
+
+// A client in Python's own words: prints the answer.
+Words python_client(const std::string& id, const std::string& order) {
+  return {kPython,
+          "-c",
+          "import os, socket, sys\n"
+          "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+          "s.connect('\\0pktmalloc/%d/' % int(sys.argv[3]) + sys.argv[1])\n"
+          "try: s.send(sys.argv[2].encode())\n"
+          "except OSError: pass\n"
+          "for n in 1, 2:\n"
+          "  try:\n"
+          "    print(s.recv(9999).decode(), end='')\n"
+          "    break\n"
+          "  except ConnectionResetError: pass",
+          id,
+          order,
+          std::to_string([] {
+            struct stat found {};
+            stat("/proc/self/ns/pid", &found);
+            return found.st_ino;
+          }())};
+}
+
+Outcome as_user(const std::string& user, Words words) {
+  const Words before = {"setpriv", "--reuid=" + user, "--clear-groups"};
+  words.insert(words.begin(), before.begin(), before.end());
+  return Program(words).run();
+}
+
+}  // namespace
+
+TEST_CASE("a report is written where its option says, and the answer tells where") {
+  for (const std::string& way : kWays) {
+    TemporaryFolder folder;
+    const Waiting program(controlled({{"PKTMALLOC_STATS", folder / "%n.json"},
+                                      {"PKTMALLOC_SIZES", folder / "%n.sizes"},
+                                      {"PKTMALLOC_PROFILE", folder / "%n.heap"}}),
+                          way);
+    const std::pair<std::string, std::string> reports[] = {
+        {"stats", "statistics are in " + folder / "00001.json"},
+        {"profile", "samples are in " + folder / "00002.heap"},
+        {"sizes", "sizes are in " + folder / "00003.sizes"},
+        {"stats", "statistics are in " + folder / "00004.json"}};
+    for (const auto& [order, answer] : reports) {
+      const Outcome outcome = tell({program.id, order}).run();
+      INFO(way << ": " << outcome);
+      CHECK(outcome.status == 0);
+      CHECK(outcome.out == answer + "\n");
+      CHECK(outcome.err.empty());
+    }
+    for (const Words& words : {Words{"report", folder / "00004.json"},
+                               {"profile", folder / "00002.heap"},
+                               {"tune", folder / "00003.sizes"}}) {
+      Words all = {build_path("pktmalloc")};
+      all.insert(all.end(), words.begin(), words.end());
+      const Outcome read = Program(all).run();
+      INFO(read);
+      CHECK(read.status == 0);
+    }
+  }
+}
+
+TEST_CASE("an order may name a file, from the folder where it is given") {
+  TemporaryFolder folder;
+  const Waiting program(controlled());
+  const Outcome outcome = tell({program.id, "stats", "a b.%n.json"}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out == "statistics are in " + folder / "a b.00001.json" + "\n");
+  CHECK(has(folder.read("a b.00001.json"), "\"program\": \"tells_itself-pl"));
+  const std::string missing = folder / "none/s.json";
+  check_refused(tell({program.id, "stats", missing}).run(),
+                "cannot write statistics to " + missing + ": No such file or directory");
+  CHECK(tell({program.id, "stats", "s.txt"}).in(folder.path()).run().status == 0);
+}
+
+TEST_CASE("text goes to the stderr of a process whose option says so") {
+  TemporaryFolder folder;
+  Running::Environment environment = controlled({{"PKTMALLOC_STATS", "1"}});
+  environment["LD_PRELOAD"] = library_path();
+  Running program(
+      {"sh", "-c", "exec " + program_path("tells_itself") + " waits 2> " + folder / "err"},
+      environment);
+  program.line("ready");
+  const Outcome outcome = tell({std::to_string(program.pid()), "stats"}).run();
+  INFO(outcome);
+  CHECK(outcome.out == "statistics are on its stderr\n");
+  CHECK(has(folder.read("err"), "---- pktmalloc "));
+}
+
+TEST_CASE("trim gives free memory back and tells how much") {
+  const Waiting program(controlled({{"PKTMALLOC_AGE", "1h"}, {"PKTMALLOC_BACKGROUND", "0"}}));
+  const Outcome outcome = tell({program.id, "trim"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, " bytes are given back\n"));
+  // 40 MiB are free; the program's one thread keeps two magazines.
+  CHECK(std::stoul(outcome.out) > 30 << 20);
+  CHECK(tell({program.id, "trim"}).run().out == "0 bytes are given back\n");
+}
+
+TEST_CASE("what cannot be done is told in one line") {
+  const Waiting program(controlled());
+  const std::string all = "accepted: stats [FILE], profile [FILE], sizes [FILE], trim";
+  for (const Words& words : {Words{"dump"},
+                             {"Stats"},
+                             {"stats", "start"},
+                             {"trim", "file"},
+                             {"trim", "stop"},
+                             {"stats\t"},
+                             {"\033[2J"},
+                             {std::string(3000, 'x')}}) {
+    Words all_words = {program.id};
+    all_words.insert(all_words.end(), words.begin(), words.end());
+    check_refused(tell(all_words).run(), "is not understood; " + all);
+  }
+  check_refused(tell({program.id, std::string(9000, 'x')}).run(), "the order is too long");
+  const std::string at = "process " + program.id + ": it was started without PKTMALLOC_";
+  check_refused(tell({program.id, "stats"}).run(), at + "STATS; name a file");
+  check_refused(tell({program.id, "profile"}).run(), at + "PROFILE");
+  check_refused(tell({program.id, "profile", "/tmp/x"}).run(), at + "PROFILE");
+  check_refused(tell({program.id, "sizes", "/tmp/x"}).run(), at + "SIZES");
+  check_refused(tell({"one", "stats"}).run(), "one is no process id");
+  check_refused(tell({"0", "stats"}).run(), "0 is no process id");
+  check_refused(tell({program.id}).run(), "ORDER is required");
+  const std::string missing = "does not listen: start it with PKTMALLOC_CONTROL=1";
+  const Waiting without({});
+  check_refused(tell({without.id, "stats"}).run(), missing);
+  check_refused(tell({"4194305", "stats"}).run(), "there is no process 4194305");
+}
+
+TEST_CASE("a process that has ended is no process") {
+  Waiting program(controlled());
+  CHECK(tell({program.id, "trim"}).run().status == 0);
+  program.end();
+  check_refused(tell({program.id, "trim"}).run(), "there is no process " + program.id);
+}
+
+TEST_CASE("system calls in which the program sleeps are never interrupted") {
+  for (const std::string& way : kWays) {
+    TemporaryFolder folder;
+    Program program({program_path("sleeps_undisturbed", way), "stats", "profile", "trim", "sizes",
+                     "stats " + folder / "named.prom"});
+    if (way == "plain") program.preloaded();
+    const Outcome outcome = program.with("PKTMALLOC_CONTROL", "1")
+                                .with("PKTMALLOC_STATS", folder / "%p.json")
+                                .with("PKTMALLOC_SIZES", folder / "%p.sizes")
+                                .with("PKTMALLOC_PROFILE", folder / "%p.heap")
+                                .run();
+    INFO(way << ": " << outcome);
+    CHECK(outcome.clean());
+    CHECK(has(folder.read("named.prom"), "pktmalloc_allocs_total"));
+  }
+}
+
+TEST_CASE(
+    "descriptors of the program are its own, and clients without manners keep nobody waiting") {
+  for (const std::string mode : {"often", "closed", "full", "silent", "rude", "children", "exec"}) {
+    for (const std::string& way : kWays) {
+      for (const std::string order : {"trim", "stats"}) {
+        TemporaryFolder folder;
+        Program program({program_path("tells_itself", way), mode, order});
+        if (way == "plain") program.preloaded();
+        const Outcome outcome = program.with("PKTMALLOC_CONTROL", "1")
+                                    .with("PKTMALLOC_STATS", folder / "%p.json")
+                                    .run();
+        INFO(mode << " " << way << " " << order << ": " << outcome);
+        CHECK(outcome.clean());
+      }
+    }
+  }
+}
+
+TEST_CASE("programs with threads, forks and signals of their own end as without control") {
+  for (const std::string name :
+       {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
+        "signals_interrupt_allocations", "detached_threads_work_while_main_exits",
+        "vfork_and_exec_leave_the_parent_intact", "thread_churn_is_bounded",
+        "process_ends_with_its_last_thread", "threads_that_never_allocate_leave_nothing",
+        "main_thread_ends_before_others"}) {
+    const Outcome outcome =
+        Program({program_path(name)}).preloaded().with("PKTMALLOC_CONTROL", "1").run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("who reads the output of a controlled program sees its end") {
+  // Else the shell would wait for the sleeper.
+  const Outcome outcome =
+      Program({"bash", "-c",
+               "id=$(perl -e 'if ($p = fork) { print $p; exit } $x = q(a) x 100000; close STDIN; "
+               "close STDOUT; sleep 1000' < /dev/null); " +
+                   build_path("pktmalloc") + " tell $id trim; kill $id"})
+          .preloaded()
+          .with("PKTMALLOC_CONTROL", "1")
+          .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, "are given back"));
+}
+
+TEST_CASE("only its user and root may tell a process") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv", kPython});
+  const Waiting of_root(controlled());
+  CHECK(Program(python_client(of_root.id, "trim")).run().out.find('+') == 0);
+  const Outcome other = as_user("65534", python_client(of_root.id, "trim"));
+  INFO(other);
+  CHECK(other.out == "-the process belongs to another user");
+  check_refused(as_user("65534", {build_path("pktmalloc"), "tell", of_root.id, "trim"}),
+                "belongs to another user");
+
+  // Not setpriv itself: it changes one thread's capabilities.
+  Running of_nobody({"setpriv", "--reuid=65534", "--clear-groups", "env",
+                     "LD_PRELOAD=" + library_path(), "PKTMALLOC_CONTROL=1",
+                     program_path("tells_itself"), "waits"});
+  of_nobody.line("ready");
+  const std::string id = std::to_string(of_nobody.pid());
+  CHECK(Program(python_client(id, "trim")).run().out.find('+') == 0);
+  CHECK(as_user("65534", python_client(id, "trim")).out.find('+') == 0);
+  CHECK(as_user("65533", python_client(id, "trim")).out == "-the process belongs to another user");
+}
+
+TEST_CASE("only root may tell a process that has changed its user") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv", kPython});
+  Running process(
+      {"perl", "-e", "use POSIX; $| = 1; POSIX::setuid(65534); print qq(ready\\n); sleep 1000"},
+      Waiting::with_library(controlled(), "plain"));
+  process.line("ready");
+  const std::string id = std::to_string(process.pid());
+  CHECK(as_user("65534", python_client(id, "trim")).out ==
+        "-the process is protected: only root may tell it");
+  CHECK(Program(python_client(id, "trim")).run().out.find('+') == 0);
+}
+
+TEST_CASE("a setuid program obeys nobody") {
+  TemporaryFolder folder;
+  const std::string copy = setuid_copy(program_path("tells_itself", "static"), folder);
+  Running process({"setpriv", "--reuid=65534", "--clear-groups", copy, "waits"}, controlled());
+  process.line("ready");
+  check_refused(tell({std::to_string(process.pid()), "trim"}).run(), "does not listen");
+}
+
+TEST_CASE("a taken name is told, and who answers in a process's place is not believed") {
+  skip_without({kPython});
+  TemporaryFolder folder;
+  // The socket of the name stays open behind the program that it becomes.
+  const std::string take =
+      "import os, socket\n"
+      "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+      "def take(pid):\n"
+      "  s.bind('\\0pktmalloc/%d/%d' % (os.stat('/proc/self/ns/pid').st_ino, pid))\n"
+      "  s.listen()\n";
+  const Running process({kPython, "-c",
+                         take +
+                             "take(os.getpid()); s.set_inheritable(True)\n"
+                             "os.environ['LD_PRELOAD'] = os.environ['LIBRARY']\n"
+                             "os.dup2(os.open(os.environ['ERR'], os.O_CREAT | os.O_WRONLY), 2)\n"
+                             "os.execl('" +
+                             program_path("tells_itself") + "', 'x', 'waits')"},
+                        controlled({{"LIBRARY", library_path()}, {"ERR", folder / "err"}}));
+  for (const auto end = end_of_patience();
+       folder.read("err").empty() && std::chrono::steady_clock::now() < end;) {
+    usleep(10'000);
+  }
+  CHECK(folder.read("err") ==
+        "pktmalloc: pktmalloc tell cannot reach this process: Address already in use\n");
+  Running robbed({"sh", "-c", kPython + " -c \"$SCRIPT\"; true"},
+                 {{"SCRIPT", take + "take(os.getppid()); print('taken', flush=True)\n"
+                                    "c = s.accept()[0]; c.recv(99); c.send(b'+hello')"}});
+  robbed.line("taken");
+  check_refused(tell({std::to_string(robbed.pid()), "trim"}).run(), "has taken its name");
+}
+
+TEST_CASE("the doctor says that a process obeys") {
+  const Waiting with(controlled());
+  const Waiting without({});
+  CHECK(Diagnosis(doctor(with.id)).says("It obeys pktmalloc tell"));
+  CHECK(!Diagnosis(doctor(without.id)).says("It obeys pktmalloc tell"));
+}
+
+TEST_CASE("pktmalloc run --control: the program obeys, and so do the programs that it starts") {
+  const Outcome outcome = Program({build_path("pktmalloc"), "run", "--control", "bash", "-c",
+                                   program_path("tells_itself") + " often trim && echo told"})
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.out == "told\n");
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("who still sets PKTMALLOC_STATS_SIGNAL is told what there is instead") {
+  const Outcome outcome =
+      Program({program_path("hello")}).preloaded().with("PKTMALLOC_STATS_SIGNAL", "USR1").run();
+  INFO(outcome);
+  CHECK(outcome.status == 7);
+  CHECK(outcome.err ==
+        "pktmalloc: PKTMALLOC_STATS_SIGNAL is no option any more, for signals disturb: set "
+        "PKTMALLOC_CONTROL=1 and use pktmalloc tell\n");
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/system/control_socket.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "preload/contract/control.h"
+#include "tools/command/failure.h"
+#include "tools/command/system/environment.h"
+#include "tools/command/text/printable.h"
+
+namespace pktmalloc {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kBeginning = 5s;      // in which a process starts its thread
+constexpr int kPatienceMs = 60'000;  // a report may go to a slow file
+
+control::Address address_of(const Process& process) {
+  return {process.name_space("pid"), process.innermost_pid()};
+}
+
+bool wants_control(const Process& process) {
+  std::ifstream file(process.file("environ"), std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return value_of(parse_environment(text), "PKTMALLOC_CONTROL") == "1";
+}
+
+// Names are those of the process's network.
+void enter_network(const Process& process) {
+  if (process.name_space("net") == Process(getpid()).name_space("net")) return;
+  const int net = open(process.file("ns/net").c_str(), O_RDONLY | O_CLOEXEC);
+  const bool entered = net >= 0 && setns(net, CLONE_NEWNET) == 0;
+  close(net);
+  if (!entered) {
+    throw Failure("process {} is in another network namespace, which only root may enter",
+                  process.pid());
+  }
+}
+
+}  // namespace
+
+ControlSocket::ControlSocket(const Process& process) : pid_(process.pid()), socket_(-1) {
+  enter_network(process);
+  socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (socket_ < 0) throw Failure("there is no socket: {}", strerror(errno));
+  try {
+    connect_to(process);
+  } catch (...) {
+    close(socket_);
+    throw;
+  }
+}
+
+ControlSocket::~ControlSocket() { close(socket_); }
+
+void ControlSocket::connect_to(const Process& process) {
+  const auto end = std::chrono::steady_clock::now() + kBeginning;
+  for (;;) {
+    const control::Address address = address_of(process);
+    if (connect(socket_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0) {
+      break;
+    }
+    const int error = errno;
+    const bool wanted = wants_control(process);
+    if (error != ECONNREFUSED || !wanted || std::chrono::steady_clock::now() > end) {
+      throw Failure("process {} does not listen: {}", pid_,
+                    wanted ? "it is a child that has not asked for memory since its fork, or its "
+                             "stderr says why"
+                           : "start it with PKTMALLOC_CONTROL=1, or by: pktmalloc run --control");
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+  // Anybody may take a free name.
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (getsockopt(socket_, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid != pid_) {
+    throw Failure("process {} does not listen: process {} has taken its name", pid_, peer.pid);
+  }
+}
+
+std::string ControlSocket::ask(const std::string& order) const {
+  if (order.size() > control::kMostOrderBytes) throw Failure("the order is too long");
+  char answer[control::kMostAnswerBytes];
+  pollfd come{socket_, POLLIN, 0};
+  ssize_t got = -1;
+  if (send(socket_, order.data(), order.size(), MSG_NOSIGNAL) >= 0 || errno == EPIPE) {
+    if (poll(&come, 1, kPatienceMs) == 0) {
+      throw Failure("process {} does not answer; is it stopped?", pid_);
+    }
+    got = recv(socket_, answer, sizeof answer, 0);
+    // It did not want to hear the order; its answer is there all the same.
+    if (got < 0 && errno == ECONNRESET) got = recv(socket_, answer, sizeof answer, 0);
+  }
+  if (got <= 0)
+    throw Failure("process {} has ended, or is busy with others, without an answer", pid_);
+  const std::string text = printable(std::string(answer + 1, static_cast<size_t>(got) - 1));
+  if (answer[0] != control::kDone) throw Failure("process {}: {}", pid_, text);
+  return text;
+}
+
+bool is_controlled(const Process& process) {
+  const control::Address address = address_of(process);
+  const std::string name = std::string("@") + (address.name.sun_path + 1);
+  std::ifstream sockets(process.file("net/unix"));
+  for (std::string line; std::getline(sockets, line);) {
+    const size_t at = line.find('@');
+    if (at != std::string::npos && line.compare(at, std::string::npos, name) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace pktmalloc
