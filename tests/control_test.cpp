@@ -307,12 +307,15 @@ TEST_CASE("programs with threads, forks and signals of their own end as without 
 }
 
 TEST_CASE("who reads the output of a controlled program sees its end") {
-  // Else the shell would wait for the sleeper.
+  // Else the shell would wait for the sleeper, which is told once before it closes its output.
+  const std::string tell_it = "LD_PRELOAD= " + build_path("pktmalloc") + " tell ";
   const Outcome outcome =
       Program({"bash", "-c",
-               "id=$(perl -e 'if ($p = fork) { print $p; exit } $x = q(a) x 100000; close STDIN; "
-               "close STDOUT; sleep 1000' < /dev/null); " +
-                   build_path("pktmalloc") + " tell $id trim; kill $id"})
+               "id=$(perl -e 'if ($p = fork) { print $p; exit } push @x, q(a) x $_ for 1 .. 1000; "
+               "system qq(" +
+                   tell_it +
+                   "$$ trim > /dev/null); close STDIN; close STDOUT; sleep 1000' < /dev/null); " +
+                   tell_it + "$id trim; kill $id"})
           .preloaded()
           .with("PKTMALLOC_CONTROL", "1")
           .run();
