@@ -11,6 +11,7 @@
 #include "preload/process/next_allocator.h"
 #include "preload/process/part.h"
 #include "preload/process/recording.h"
+#include "preload/process/threads.h"
 #include "preload/profile/profile.h"
 #include "preload/profile/sampler.h"
 #include "preload/reports/open_window.h"
@@ -24,7 +25,7 @@ const Part* const parts[] = {
     &slow_path_part,  // the last to be unlocked: it frees
     &recording_part,  // at load before all that is recorded, at exit behind it
     &report_part,     // at exit behind all that it reports
-    &next_allocator_part, &window_part,       &background_part, &report_thread_part,
+    &next_allocator_part, &window_part,       &background_part, &report_thread_part,  &threads_part,
     &profile_part,        &sample_guard_part, &sampler_part,    &size_recording_part,
 #if PKTMALLOC_CHECKED
     &checks_part,

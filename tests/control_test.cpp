@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/diagnosis.h"
+#include "tests/heap_profile.h"
 #include "tests/program.h"
 #include "tests/running.h"
 #include "tests/setuid.h"
@@ -169,7 +170,8 @@ TEST_CASE("trim gives free memory back and tells how much") {
 
 TEST_CASE("what cannot be done is told in one line") {
   const Waiting program(controlled());
-  const std::string all = "accepted: stats [FILE], profile [FILE], sizes [FILE], trim";
+  const std::string all =
+      "accepted: stats [FILE], profile [FILE], sizes [FILE], profile start, profile stop, trim";
   for (const Words& words : {Words{"dump"},
                              {"Stats"},
                              {"stats", "start"},
@@ -202,6 +204,57 @@ TEST_CASE("a process that has ended is no process") {
   CHECK(tell({program.id, "trim"}).run().status == 0);
   program.end();
   check_refused(tell({program.id, "trim"}).run(), "there is no process " + program.id);
+}
+
+TEST_CASE("the heap profile begins, pauses and goes on by order, for threads that are there") {
+  for (const std::string& way : kWays) {
+    TemporaryFolder folder;
+    Program program({program_path("profiled_while_it_runs", way), folder / "heap"});
+    if (way == "plain") program.preloaded();
+    const Outcome outcome =
+        program.with("PKTMALLOC_CONTROL", "1").with("PKTMALLOC_PROFILE_RATE", "1").run();
+    INFO(way << ": " << outcome);
+    CHECK(outcome.clean());
+    const Bytes bytes =
+        bytes_of(folder / "heap", {"before", "during", "in_thread", "after", "again"}, false);
+    const Bytes expected = {{"during", 50e3}, {"in_thread", 100e3}, {"again", 100e3}};
+    CHECK(bytes == expected);
+  }
+}
+
+TEST_CASE("a profile that cannot begin or end says why") {
+  const Waiting program(controlled());
+  const auto says = [](const std::string& id, const std::string& order) {
+    return tell({id, "profile", order}).run();
+  };
+  check_refused(says(program.id, "stop"), "the heap profile is not under way");
+  CHECK(says(program.id, "start").out == "the heap profile begins\n");
+  check_refused(says(program.id, "start"), "the heap profile is under way already");
+  CHECK(says(program.id, "stop").out == "the heap profile takes no more samples\n");
+  check_refused(says(program.id, "stop"), "the heap profile is not under way");
+  const Waiting guarded(controlled({{"PKTMALLOC_SAMPLE_GUARD", "1000"}}));
+  check_refused(says(guarded.id, "start"), "does nothing beside PKTMALLOC_SAMPLE_GUARD");
+}
+
+TEST_CASE("programs work while their profile begins and ends again and again") {
+  for (const std::string name :
+       {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
+        "free_in_another_thread", "thread_churn_is_bounded", "storm_of_stacks",
+        "process_ends_with_its_last_thread"}) {
+    TemporaryFolder folder;
+    const std::string tells = "LD_PRELOAD= " + build_path("pktmalloc") + " tell $! profile ";
+    const std::string script = program_path(name) + " & while kill -0 $! 2> /dev/null; do { " +
+                               tells + "start; " + tells + "$PWD/heap; " + tells +
+                               "stop; } > /dev/null 2>&1; done; wait $!";
+    const Outcome outcome = Program({"bash", "-c", script})
+                                .preloaded()
+                                .in(folder.path())
+                                .with("PKTMALLOC_CONTROL", "1")
+                                .with("PKTMALLOC_PROFILE_RATE", "10KiB")
+                                .run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
 }
 
 TEST_CASE("system calls in which the program sleeps are never interrupted") {
@@ -254,12 +307,15 @@ TEST_CASE("programs with threads, forks and signals of their own end as without 
 }
 
 TEST_CASE("who reads the output of a controlled program sees its end") {
-  // Else the shell would wait for the sleeper.
+  // Else the shell would wait for the sleeper, which is told once before it closes its output.
+  const std::string tell_it = "LD_PRELOAD= " + build_path("pktmalloc") + " tell ";
   const Outcome outcome =
       Program({"bash", "-c",
-               "id=$(perl -e 'if ($p = fork) { print $p; exit } $x = q(a) x 100000; close STDIN; "
-               "close STDOUT; sleep 1000' < /dev/null); " +
-                   build_path("pktmalloc") + " tell $id trim; kill $id"})
+               "id=$(perl -e 'if ($p = fork) { print $p; exit } push @x, q(a) x $_ for 1 .. 1000; "
+               "system qq(" +
+                   tell_it +
+                   "$$ trim > /dev/null); close STDIN; close STDOUT; sleep 1000' < /dev/null); " +
+                   tell_it + "$id trim; kill $id"})
           .preloaded()
           .with("PKTMALLOC_CONTROL", "1")
           .run();

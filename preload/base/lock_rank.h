@@ -15,6 +15,7 @@ enum class OuterRank : uint8_t {
   kNextAllocator,                     // looking up the next allocator's functions
   kBackground,                        // starting and ending the background thread
   kReportThread,                      // starting the thread that writes statistics
+  kThreads,                           // the list of threads, with control
   kProfile,                           // the heap profile: live samples and sums
   kSizes,                             // kSizes + n: the sizes of live objects, shard n
   kSizeRows = kSizes + kSizesShards,  // adding a row to the histogram of sizes

@@ -11,6 +11,8 @@ constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
                                           false,
                                           false,
                                           false,
+                                          nullptr,
+                                          nullptr,
                                           nullptr};
 bool observing = false;
 

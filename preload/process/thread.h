@@ -7,7 +7,8 @@
 // own cache. Both are the null cache, which sends every call to the slow path, before the thread
 // has started, after it has ended, and while every call must be seen (observer.h); allocates_from
 // also while the thread's allocations must be seen (Ageing). The slow path uses `cache` and sets
-// both again before it returns.
+// both again before it returns. With control others, too, may set both to the null cache
+// (threads.h).
 #pragma once
 
 #include "preload/process/heap.h"
@@ -21,12 +22,13 @@ struct Thread {
   Cache* allocates_from;
   Cache* releases_to;
   Cache* cache;
-  Cache* release_cache;  // while sampling, the one it releases into
-  Sampler* sampler;      // while sampling
-  bool sampled;          // the allocation under way is a sample
-  bool direct;           // starting, ended, or no heap: works on the slabs directly
-  bool forking;          // between our fork handlers: holds every lock, must not enter the heap
-  void* set_aside;       // objects freed meanwhile, chained through their first word
+  Cache* release_cache;     // while sampling, the one it releases into
+  Sampler* sampler;         // while sampling
+  bool sampled;             // the allocation under way is a sample
+  bool direct;              // starting, ended, or no heap: works on the slabs directly
+  bool forking;             // between our fork handlers: holds every lock, must not enter the heap
+  void* set_aside;          // objects freed meanwhile, chained through their first word
+  Thread *next, *previous;  // of all threads (threads.h)
 };
 
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));

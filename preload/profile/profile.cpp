@@ -37,7 +37,9 @@ constinit Peak peak;
 constinit RecordedArray<recording::Place> recorded{recording::ChunkKind::kPlaces};
 uint32_t* buckets = nullptr;
 uint64_t lost = 0;
-bool active = false;  // constant after load
+constinit std::atomic<bool> active = false;  // stays
+bool has_tables = false;
+bool ended = false;  // no samples are taken for now
 
 // Between the fork handlers the thread already holds the lock.
 struct ProfileLock : Lock {
@@ -194,7 +196,7 @@ bool start_tables() {
 
 }  // namespace
 
-bool profiling() { return active; }
+bool profiling() { return active.load(std::memory_order_acquire); }
 
 uint64_t profile_lost() {
   const ProfileLock lock;
@@ -226,18 +228,44 @@ unsigned profile_frames(StackId stack, uintptr_t* frames) {
   return count - own;
 }
 
+const char* prepare_profile() {
+  if (PKTMALLOC_CHECKED) return "does nothing in libpktmalloc-checked.so";
+  if (!heap.started()) return "does nothing here: the system refused the heap's address space";
+  if (!profiling() && sampling) return "does nothing beside PKTMALLOC_SAMPLE_GUARD";
+  if (!has_tables && !start_tables()) {
+    return "does nothing here: the system refused the memory for it";
+  }
+  has_tables = true;
+  if (!profiling()) load_unwinder();
+  return nullptr;
+}
+
+const char* begin_profile() {
+  if (profiling() && !ended) return "is under way already";
+  ended = false;
+  if (profiling()) {
+    pause_sampling(false);
+  } else {
+    active.store(true, std::memory_order_release);
+    sample(options().profile_rate, SampleUnit::kByte, kHandlers);
+  }
+  return nullptr;
+}
+
+const char* end_profile() {
+  if (!profiling() || ended) return "is not under way";
+  ended = true;
+  pause_sampling(true);
+  return nullptr;
+}
+
 namespace {
 
 void load() {
   if (options().profile_path == nullptr && !options().profile_leaks) return;
-  if constexpr (PKTMALLOC_CHECKED) {
-    message("PKTMALLOC_PROFILE does nothing in libpktmalloc-checked.so");
-  } else if (!heap.started()) {
-    message("PKTMALLOC_PROFILE does nothing here: the system refused the heap's address space");
-  } else if (!start_tables()) {
-    message("PKTMALLOC_PROFILE does nothing here: the system refused the memory for it");
+  if (const char* const why = prepare_profile()) {
+    message("PKTMALLOC_PROFILE %s", why);
   } else {
-    load_unwinder();
     active = true;
     if (recording::Header* const header = recording_here()) {
       header->profile_rate = options().profile_rate;
@@ -251,13 +279,13 @@ void load() {
 }
 
 void lock() AROUND_FORK {
-  if (!active) return;
+  if (!profiling()) return;
   stop_unwinding();
   mutex.lock();
 }
 
 void unlock() AROUND_FORK {
-  if (!active) return;
+  if (!profiling()) return;
   mutex.unlock();
   allow_unwinding();
 }

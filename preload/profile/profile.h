@@ -35,6 +35,14 @@ extern const Part profile_part;
 
 bool profiling();
 
+// While the program runs, by one thread that holds threads_mutex(), so
+// that no fork is under way. The profile holds what is allocated from then on, as
+// begin_profile() has samples taken, until end_profile(); what of it is freed goes in any case.
+// Each returns nullptr, or why it does nothing.
+const char* prepare_profile();  // before, without that lock
+const char* begin_profile();
+const char* end_profile();
+
 // Samples that could not be kept.
 uint64_t profile_lost();
 

@@ -13,7 +13,7 @@
 
 namespace pktmalloc {
 
-bool sampling = false;
+std::atomic<bool> sampling = false;
 
 // One thread's sample points. It has a mapping of its own: about a page.
 struct Sampler {
@@ -30,6 +30,13 @@ struct Sampler {
 };
 
 namespace {
+
+// Changes when sampling begins while the program runs, pauses or goes on.
+constinit std::atomic<uint32_t> stage = 0;
+constinit std::atomic<bool> paused = false;
+constinit thread_local uint32_t stage_here = 0;  // to which this thread's countdowns belong
+
+constexpr double kNever = 1e18;  // units
 
 double rate = 0;
 bool by_bytes = true;
@@ -91,6 +98,7 @@ double sample_probability(size_t bytes) {
 
 // Exponentially distributed with mean `rate`; xorshift64* (Vigna 2016).
 double Sampler::next_distance() {
+  if (paused.load(std::memory_order_relaxed)) return kNever;
   if (rate <= 1) return 0;  // every allocation, for certain
   random ^= random >> 12;
   random ^= random << 25;
@@ -103,6 +111,7 @@ namespace {
 
 void attach() {
   if (!sampling) return;
+  stage_here = stage.load(std::memory_order_relaxed);
   Sampler* const sampler = new_sampler();
   if (sampler == nullptr) return;
   if (by_bytes) {
@@ -138,13 +147,41 @@ void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
   rate = static_cast<double>(mean);
   by_bytes = unit == SampleUnit::kByte;
   handlers = what;
-  sampling = true;
+  stage.fetch_add(1, std::memory_order_relaxed);
+  sampling.store(true, std::memory_order_release);
   if (this_thread.cache == nullptr) return;
   attach();
   publish(this_thread.cache);
 }
 
+void pause_sampling(bool pause) {
+  paused.store(pause, std::memory_order_relaxed);
+  stage.fetch_add(1, std::memory_order_release);
+}
+
+namespace {
+
+// Countdowns have no memory, so new ones are as good.
+void enter_stage(uint32_t now) {
+  if (this_thread.cache == nullptr) return;
+  stage_here = now;
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return attach();  // once a stage, should memory be refused
+  for (double& units_left : sampler->countdown) units_left = sampler->next_distance();
+  for (unsigned i = 0; i < heap.classes().count(); ++i) {
+    const auto id = static_cast<ClassId>(i);
+    this_thread.cache->unmark(id);
+    sampler->seen[i] = this_thread.cache->allocated(id);
+    sample_mark(id, true);
+  }
+}
+
+}  // namespace
+
 bool sample_due(ClassId id, size_t bytes) {
+  const uint32_t now = stage.load(std::memory_order_acquire);
+  if (stage_here != now) [[unlikely]]
+    enter_stage(now);
   Sampler* const sampler = this_thread.sampler;
   if (sampler == nullptr) return false;
   double& countdown = sampler->countdown[index(id)];

@@ -22,6 +22,7 @@
 // a thread before it has a cache or after it has given it back.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -55,9 +56,12 @@ struct SampleHandlers {
 
 enum class SampleUnit : uint8_t { kByte, kObject };
 
-// At load, before the program has a second thread. One sample in `rate` units on average; 1: every
-// allocation.
+// Once. One sample in `rate` units on average; 1: every allocation. At load all allocations count
+// from now on; while the program runs, those of a thread from its next slow path on.
 void sample(uint64_t rate, SampleUnit unit, const SampleHandlers& handlers);
+
+// While sampling: no further samples, or samples again, in each thread from its next slow path on.
+void pause_sampling(bool pause);
 
 // With units of bytes: how likely an object of this size is sampled: 1 - exp(-bytes/rate).
 double sample_probability(size_t bytes);
@@ -66,7 +70,7 @@ double sample_probability(size_t bytes);
 // threads do not lie near each other; 0: not known.
 uint64_t thread_allocations();
 
-extern bool sampling __attribute__((visibility("hidden")));
+extern std::atomic<bool> sampling __attribute__((visibility("hidden")));
 
 extern const Part sampler_part;
 

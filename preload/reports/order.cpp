@@ -6,6 +6,8 @@
 #include "preload/base/message.h"
 #include "preload/process/heap.h"
 #include "preload/process/next_allocator.h"
+#include "preload/process/threads.h"
+#include "preload/profile/profile.h"
 #include "preload/reports/report.h"
 
 namespace pktmalloc {
@@ -16,6 +18,25 @@ bool trim(const char* /*file*/, Writer& out) {
   next_allocator().trim(0);
   out.print("%llu bytes are given back", static_cast<unsigned long long>(bytes));
   return true;
+}
+
+// From the next call of each thread on.
+bool start_profile(const char* /*file*/, Writer& out) {
+  const char* why = prepare_profile();
+  if (why == nullptr) {
+    const Lock no_fork(threads_mutex());
+    why = begin_profile();
+  }
+  if (why == nullptr) divert_next_calls();
+  out.print("the heap profile %s", why != nullptr ? why : "begins");
+  return why == nullptr;
+}
+
+bool stop_profile(const char* /*file*/, Writer& out) {
+  const Lock no_fork(threads_mutex());
+  const char* const why = end_profile();
+  out.print("the heap profile %s", why != nullptr ? why : "takes no more samples");
+  return why == nullptr;
 }
 
 struct Order {
@@ -32,6 +53,8 @@ constexpr Order kOrders[] = {
      [](const char* file, Writer& out) { return report_on_demand(Demand::kProfile, file, out); }},
     {"sizes", true,
      [](const char* file, Writer& out) { return report_on_demand(Demand::kSizes, file, out); }},
+    {"profile start", false, start_profile},
+    {"profile stop", false, stop_profile},
     {"trim", false, trim},
 };
 

@@ -46,6 +46,8 @@ void rest(uint64_t due, bool controlled) {
 }
 
 void run() {
+  // What libraries allocate here must not make it one of the program's threads.
+  this_thread.direct = true;
   // Its own table of descriptors: the program may close any number, or rely on the lowest. Kernels
   // before 5.9 refuse; then it shares the program's.
   const bool apart = close_range(3, ~0U, CLOSE_RANGE_UNSHARE) == 0;

@@ -40,8 +40,10 @@ void add_tell(CLI::App& command) {
       "tell", "Has a running process write a report now, or give memory back.");
   static Options options;
   tell->add_option("PID", options.pid, "a process that was started with --control")->required();
-  tell->add_option("ORDER", options.order,
-                   "stats, profile or sizes, each with a FILE or where its option says; or trim")
+  tell->add_option(
+          "ORDER", options.order,
+          "stats, profile or sizes, each with a FILE or where its option says; profile start, "
+          "profile stop; trim")
       ->required()
       ->type_name("TEXT [FILE]");
   tell->footer(

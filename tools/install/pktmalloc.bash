@@ -122,6 +122,7 @@ _pktmalloc() {
       elif ((i + 1 == COMP_CWORD)); then
         _pktmalloc_offer "$word" -W 'stats profile sizes trim'
       else
+        [[ ${COMP_WORDS[i + 1]} == profile ]] && _pktmalloc_offer "$word" -W 'start stop'
         _pktmalloc_offer "$word" -f
       fi
       ;;

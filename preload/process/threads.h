@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Threads: those that have a cache, so that each can be made to take the slow path while it runs.
+// Kept with PKTMALLOC_CONTROL only.
+#pragma once
+
+#include "preload/process/part.h"
+#include "sizeclass/mutex.h"
+
+namespace pktmalloc {
+
+// The next allocation and the next release of each thread take the slow path, which sets the
+// thread's pointers anew. A thread that is inside of the slow path just then may do without.
+// Any thread.
+void divert_next_calls();
+
+// Forks wait for it, with PKTMALLOC_CONTROL.
+Mutex& threads_mutex();
+
+extern const Part threads_part;
+
+}  // namespace pktmalloc
