@@ -15,7 +15,8 @@ namespace {
 
 const std::string kCut = "[deeper than is recorded];";
 
-// recurse() calls itself 200 times, then allocates; flat() is called by main.
+// recurse() calls itself 200 times, then allocates; flat() is called by main. The many ways that
+// lead to winding() are found by steps that are known by then.
 const char kProgram[] = R"(
   #include <stdlib.h>
   void* volatile kept;
@@ -24,7 +25,19 @@ const char kProgram[] = R"(
     __asm__ volatile("");
   }
   __attribute__((noinline)) void flat(void) { kept = malloc(500); __asm__ volatile(""); }
-  int main(void) { recurse(200); recurse(30); flat(); }
+  void winding(int n, unsigned way);
+  __attribute__((noinline)) void left(int n, unsigned way) { winding(n, way); __asm__ volatile(""); }
+  __attribute__((noinline)) void right(int n, unsigned way) { winding(n, way); __asm__ volatile(""); }
+  __attribute__((noinline)) void winding(int n, unsigned way) {
+    if (n == 0) kept = malloc(700);
+    else if ((way >> n % 8) % 2 == 0) left(n - 1, way);
+    else right(n - 1, way);
+    __asm__ volatile("");
+  }
+  int main(void) {
+    recurse(200); recurse(30); flat();
+    for (unsigned way = 0; way < 50; ++way) winding(90, way);
+  }
 )";
 
 std::string compiled(const TemporaryFolder& folder, const std::string& option) {
@@ -93,6 +106,18 @@ TEST_CASE("a stack that is deeper than is recorded is marked, under one root") {
                 "    [deeper than is recorded]\n"));
     }
   }
+}
+
+TEST_CASE("stacks that were found without the unwinder are marked, too") {
+  TemporaryFolder folder;
+  make_profile(folder, compiled(folder, "-fomit-frame-pointer"), "16");
+  unsigned ways = 0;
+  for (const std::string& line : lines(collapsed(folder))) {
+    if (!has(line, ";winding")) continue;
+    ++ways;
+    CHECK(line.find(kCut) == 0);
+  }
+  CHECK(ways > 10);
 }
 
 TEST_CASE("the deepest that can be asked for holds what the default cuts") {
