@@ -54,6 +54,15 @@ Outcome checked_by_python(const std::string& script, std::vector<std::string> ar
   return Program(arguments).run();
 }
 
+// The page's elements after its script ran.
+std::string shown_by_browser(const TemporaryFolder& folder, const std::string& page) {
+  return Program({"chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                  "--user-data-dir=" + folder / "profile", "--virtual-time-budget=5000",
+                  "--dump-dom", "file://" + folder / page})
+      .run()
+      .out;
+}
+
 // As libraries before wrote it.
 const char kOld[] =
     "heap profile: 1: 100 [3: 700] @ heapprofile\n"
@@ -221,20 +230,13 @@ TEST_CASE("a browser shows what is chosen by the address and by a button") {
   make_profile(folder);
   REQUIRE(command({"--html", folder / "page.html", folder / "heap"}).clean());
   std::string page = folder.read("page.html");
-  const auto dump = [&](const std::string& name, const std::string& hash) {
-    return Program({"chromium", "--headless", "--no-sandbox", "--disable-gpu",
-                    "--user-data-dir=" + folder / "profile", "--virtual-time-budget=5000",
-                    "--dump-dom", "file://" + folder / name + hash})
-        .run()
-        .out;
-  };
-  const std::string peak = dump("page.html", "");
+  const std::string peak = shown_by_browser(folder, "page.html");
   INFO(peak);
   CHECK(has(peak, R"(value="peak" aria-pressed="true")"));
   CHECK(has(peak, "1.1 MiB in 1.02 k objects live at the peak."));
   CHECK(has(peak, ">makes_the_peak (has_known_peaks-plain)</div>"));
   CHECK(!has(peak, ">freed_at_once"));
-  const std::string temporary = dump("page.html", "#temporary");
+  const std::string temporary = shown_by_browser(folder, "page.html#temporary");
   INFO(temporary);
   CHECK(has(temporary, R"(value="temporary" aria-pressed="true")"));
   CHECK(has(temporary, R"(value="peak" aria-pressed="false")"));
@@ -243,10 +245,65 @@ TEST_CASE("a browser shows what is chosen by the address and by a button") {
   page.replace(page.rfind("</html>"), 7,
                "<script>document.querySelector('button[value=total]').click()</script></html>");
   folder.write("clicked.html", page);
-  const std::string total = dump("clicked.html", "");
+  const std::string total = shown_by_browser(folder, "clicked.html");
   INFO(total);
   CHECK(has(total, R"(value="total" aria-pressed="true")"));
   CHECK(has(total, ">live_after_the_peak (has_known_peaks-plain)</div>"));
+}
+
+TEST_CASE("the page of two profiles shows what grew, what shrank and what went") {
+  TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& places) {
+    folder.write(name,
+                 "heap profile: 1: 1 [1: 1] @ heapprofile\n# pktmalloc 0.1.0: a, process 7\n"
+                 "# rate 1 lost 0\n# schema 2\n" +
+                     places + "\nMAPPED_LIBRARIES:\n# end\n");
+  };
+  write("before",
+        "2: 100 [2: 100] @ 0x1000 0x9000\n# samples 2 2 errors 0 0\n"
+        "1: 50 [1: 50] @ 0x3000 0x9000\n# samples 1 1 errors 0 0\n"
+        "# peak 1: 70 samples 1 error 0\n");
+  write("now",
+        "3: 300 [3: 300] @ 0x2000 0x9000\n# samples 3 3 errors 0 0\n"
+        "1: 20 [1: 80] @ 0x3000 0x9000\n# samples 1 1 errors 0 0\n");
+  REQUIRE(command({"--html", folder / "page.html", folder / "before", folder / "now"}).clean());
+  const Outcome outcome = checked_by_python(R"PY(
+import json, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+root = json.loads(re.search(r"^const root = (.*);$", page, re.M)[1])
+views = json.loads(re.search(r"^const views = (.*);", page, re.M)[1])
+assert [view[0] for view in views] == ["peak", "live", "total", "temporary"], views
+assert re.search(r'^choose\("(\w+)"\)', page, re.M)[1] == "live"
+assert re.match(r"\+170 B live, from 150 B in \S+before to 320 B in \S+now\. ", views[1][1]), views
+assert re.match(r"-70 B live at the peak, from 70 B in ", views[0][1]), views
+found = {}
+def walk(node):
+    found[node[0]] = [node[at][1] for at in (2, 4, 5)]  # live: now, before, most
+    for callee in node[1]:
+        walk(callee)
+walk(root)
+assert found == {"all": [320, 150, 450], "0x9000": [320, 150, 450], "0x1000": [0, 100, 100],
+                 "0x2000": [300, 0, 300], "0x3000": [20, 50, 50]}, found
+)PY",
+                                            {folder / "page.html"});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  check_refused(command({"--pprof", folder / "out.pb", folder / "before", folder / "now"}),
+                "--pprof writes one profile");
+  if (!at_hand("chromium")) return;
+  const std::string shown = shown_by_browser(folder, "page.html");
+  INFO(shown);
+  const auto bar = [&](const std::string& name) {
+    const size_t at = shown.find(">" + name + "</div>");
+    REQUIRE(at != std::string::npos);
+    const size_t begin = shown.rfind("<div", at);
+    return shown.substr(begin, at - begin);
+  };
+  CHECK(has(bar("0x1000"), "--shrunk"));
+  CHECK(has(bar("0x2000"), "--grown"));
+  CHECK(has(bar("0x3000"), "--shrunk"));
+  CHECK(has(bar("0x9000"), "--grown"));
+  CHECK(has(shown, "<b>all</b> +170 B, from 150 B to 320 B in 4 objects"));
 }
 
 TEST_CASE("pprof gets each as sample types of its own") {

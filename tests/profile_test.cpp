@@ -228,6 +228,7 @@ TEST_CASE("of the standard library only what the program called; cut stacks are 
               .preloaded()
               .with("PKTMALLOC_PROFILE", folder / "heap")
               .with("PKTMALLOC_PROFILE_RATE", "1")
+              .with("PKTMALLOC_PROFILE_DEPTH", "32")
               .run()
               .clean());
   const auto profile = [&](const std::string& option) {

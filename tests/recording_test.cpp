@@ -309,6 +309,27 @@ TEST_CASE("what was held at the peak is known after a kill") {
   }
 }
 
+TEST_CASE("deep stacks are kept, and whether they were cut") {
+  for (const std::string depth : {"4", "256"}) {
+    TemporaryFolder folder;
+    const Outcome outcome =
+        kept({"--profile=a.heap", "--depth=" + depth}, {"deep", "SIGKILL"}, folder).run();
+    INFO(outcome);
+    CHECK(outcome.signal == SIGKILL);
+    const Outcome text = command({"--collapsed", folder / "a.heap"});
+    INFO(text);
+    const bool is_cut =
+        has(text.out, "[deeper than is recorded];hold_deep;hold_deep;hold_deep;hold_deep ");
+    CHECK(is_cut == (depth == "4"));
+    // Each depth of it is a place of its own.
+    const double places = depth == "4" ? 4 : 150;
+    const auto found = lines(text.out);
+    CHECK(std::count_if(found.begin(), found.end(),
+                        [](const std::string& line) { return has(line, "hold_deep "); }) == places);
+    CHECK(bytes_of(folder / "a.heap", {"hold_deep"}) == Bytes{{"hold_deep", 150 * 900}});
+  }
+}
+
 TEST_CASE("what threads did before a kill is in the recordings") {
   TemporaryFolder folder;
   std::vector<std::string> options = kAll;

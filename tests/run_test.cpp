@@ -226,6 +226,8 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", "--sizes=" + folder / "a", "--check=report", "echo", "started"},
        "run: --sizes does nothing in the checked library"},
       {{"run", "--rate=1", "echo", "started"}, "give --profile FILE or --leaks"},
+      {{"run", "--depth=9", "echo", "started"}, "run: --depth is of the heap profile"},
+      {{"run", "--depth=deep", "--leaks", "echo", "started"}, "run: --depth=deep"},
       {{"run", "--rate=often", "--leaks", "echo", "started"}, "run: --rate=often"},
       {{"run", "--checked", program_path("hello", "static")}, "before the checked library"},
       {{"profile", "--top", "many", "a.heap"}, "profile: --top: many is not a number from 0 to"},
@@ -260,10 +262,12 @@ TEST_CASE("where addresses are limited too far for the library a program is refu
 
 TEST_CASE("options of the heap profile become those of the library") {
   const Outcome dry =
-      run({"--dry-run", "--leaks", "--rate=1", "--stacks=frame_pointers", "true"}).run();
+      run({"--dry-run", "--leaks", "--rate=1", "--stacks=frame_pointers", "--depth=200", "true"})
+          .run();
   INFO(dry);
   CHECK(has(dry.out,
-            "PKTMALLOC_PROFILE_LEAKS=1 \\\nPKTMALLOC_PROFILE_RATE=1 \\\n"
+            "PKTMALLOC_PROFILE_DEPTH=200 \\\nPKTMALLOC_PROFILE_LEAKS=1 \\\n"
+            "PKTMALLOC_PROFILE_RATE=1 \\\n"
             "PKTMALLOC_PROFILE_STACKS=frame_pointers \\\n"));
   CHECK(run({"--dry-run", "--rate=1", "true"}).with("PKTMALLOC_PROFILE", "/tmp/a").run().status ==
         0);

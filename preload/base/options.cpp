@@ -15,6 +15,7 @@
 #include "preload/base/message.h"
 #include "preload/base/quantity.h"
 #include "preload/base/this_library.h"
+#include "preload/contract/heap_profile.h"
 #include "preload/contract/pktmalloc.h"
 
 namespace pktmalloc {
@@ -141,6 +142,10 @@ bool parse_PROFILE_RATE(const char* value) {
 
 bool parse_PROFILE_STACKS(const char* value) {
   return parse_word(value, {"unwind", "frame_pointers"}, parsed.profile_stacks);
+}
+
+bool parse_PROFILE_DEPTH(const char* value) {
+  return parse_number(value, 4, kMostFrames, parsed.profile_depth);
 }
 
 bool parse_PROFILE_LEAKS(const char* value) {

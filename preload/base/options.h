@@ -35,6 +35,7 @@ struct Options {
   const char* profile_path;  // nullptr: none
   uint64_t profile_rate;
   StackWalk profile_stacks;
+  int profile_depth;      // frames
   bool profile_leaks;     // on stderr at exit
   uint64_t sample_guard;  // one object in so many; 0: none
   bool check_reports;     // reports a finding and goes on, instead of aborting

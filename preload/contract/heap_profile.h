@@ -10,7 +10,7 @@
 
 namespace pktmalloc {
 
-inline constexpr unsigned kMostFrames = 32;
+inline constexpr unsigned kMostFrames = 256;  // of a stack
 
 // An object is temporary if the thread that allocated it frees it before it made more than so many
 // other allocations.
@@ -69,9 +69,13 @@ struct ProfileOrigin {
 };
 
 void write_profile_head(Writer& out, const ProfileOrigin& origin, const PlaceSums& all);
-// frames: return addresses, innermost first.
-void write_profile_place(Writer& out, const PlaceSums& sums, const uint64_t* frames,
-                         unsigned count);
+// A stack of return addresses, innermost first.
+struct PlaceFrames {
+  const uint64_t* frames;
+  unsigned count;
+  bool is_cut;  // there are more outside
+};
+void write_profile_place(Writer& out, const PlaceSums& sums, const PlaceFrames& stack);
 // Here follow the executable lines of /proc/PID/maps and the build ids of the files.
 void write_profile_mappings_head(Writer& out);
 void write_profile_end(Writer& out);

@@ -25,7 +25,8 @@ inline constexpr uint32_t kVersion = 2;
 inline constexpr size_t kChunkBytes = size_t{64} << 10;  // a thread's buffer of the trace
 inline constexpr uint32_t kMostChunks = 4096;            // 256 MiB, of which most is a hole
 
-enum class ChunkKind : uint32_t { kNone, kTrace, kPlaces, kSizes, kMappings };
+enum class ChunkKind : uint32_t { kNone, kTrace, kPlaces, kSizes, kMappings, kFrames };
+inline constexpr unsigned kChunkKinds = 6;
 
 struct Chunk {
   std::atomic<ChunkKind> kind;  // written last
@@ -54,9 +55,11 @@ struct Place {
   // Number of a peak. If it is the header's, `sums.peak` was held then; else `sums.live` was: the
   // place has not changed since that peak.
   std::atomic<uint64_t> held_at;
-  uint64_t frame_count;
-  uint64_t frames[kMostFrames];
+  // Its return addresses lie one after the other in the array of frames, all in one chunk.
+  uint32_t first_frame, frame_count;
+  bool is_cut;
 };
+inline constexpr uint32_t kFramesInChunk = kChunkBytes / sizeof(uint64_t);
 
 // What was asked for, as in SizeHistogram::Row.
 struct SizeRow {

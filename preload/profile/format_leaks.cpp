@@ -38,7 +38,7 @@ void write_place(Writer& out, const Leak& leak) {
   write_amount(out, leak.live);
   out.print(", allocated by\n");
   uintptr_t frames[kStackFrames];
-  const unsigned count = std::min(profile_frames(leak.stack, frames), kFrames);
+  const unsigned count = std::min(profile_frames(leak.stack, frames, kStackFrames), kFrames);
   for (unsigned i = 0; i < count; ++i) {
     char name[300];
     describe(frames[i], Detail::kNames, Demangler(false), name, sizeof name);

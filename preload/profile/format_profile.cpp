@@ -21,9 +21,9 @@ void write_profile(Writer& out) {
       all);
   for (uint32_t i = 1; i < end; ++i) {
     const ProfileSums s = profile_sums(i);
-    uintptr_t frames[kStackFrames];
-    const unsigned count = profile_frames(s.stack, frames);
-    write_profile_place(out, s, frames, count);
+    uintptr_t frames[kMostFrames];
+    const unsigned count = profile_frames(s.stack, frames, kMostFrames);
+    write_profile_place(out, s, {frames, count, is_cut(s.stack)});
   }
   write_profile_mappings_head(out);
   write_mapped_files(out);

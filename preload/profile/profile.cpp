@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/profile/profile.h"
 
+#include <alloca.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -35,6 +36,8 @@ constinit SampleTable live;
 constinit GrowingArray<ProfileSums> sums;  // element 0 is none
 constinit Peak peak;
 constinit RecordedArray<recording::Place> recorded{recording::ChunkKind::kPlaces};
+constinit RecordedArray<uint64_t> recorded_frames{recording::ChunkKind::kFrames};
+uint32_t frames_recorded = 0;
 uint32_t* buckets = nullptr;
 uint64_t lost = 0;
 constinit std::atomic<bool> active = false;  // stays
@@ -48,14 +51,27 @@ struct ProfileLock : Lock {
 
 StackId stack_at(Site site) {
   if (options().profile_stacks == StackWalk::kUnwind) return capture(site);
-  uintptr_t frames[kStackFrames];
-  return intern(frames, walk_frame_pointers(site, frames));
+  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
+  const WalkedFrames walked = walk_frame_pointers(site, frames, stack_depth);
+  return intern(frames, walked.count, walked.is_cut);
 }
 
 void record_place(uint32_t number) {
   recording::Place* const place = recorded.add(number);
   if (place == nullptr) return;
-  place->frame_count = profile_frames(sums[number].stack, place->frames);
+  const StackId stack = sums[number].stack;
+  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
+  const unsigned count = profile_frames(stack, frames, stack_depth);
+  const uint32_t room = recording::kFramesInChunk - frames_recorded % recording::kFramesInChunk;
+  if (count > room) frames_recorded += room;
+  uint64_t* const place_frames = recorded_frames.add(frames_recorded);
+  if (place_frames != nullptr) {
+    memcpy(place_frames, frames, count * sizeof *frames);
+    place->first_frame = frames_recorded;
+    place->frame_count = count;
+    frames_recorded += count;
+  }
+  place->is_cut = is_cut(stack);
   recording_here()->places.store(number + 1, std::memory_order_release);
 }
 
@@ -220,8 +236,8 @@ ProfileSums profile_sums(uint32_t number) {
   return s;
 }
 
-unsigned profile_frames(StackId stack, uintptr_t* frames) {
-  const unsigned count = frames_of(stack, frames);
+unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most) {
+  const unsigned count = frames_of(stack, frames, most);
   unsigned own = 0;
   while (own + 1 < count && in_this_library(frames[own])) ++own;
   memmove(frames, frames + own, (count - own) * sizeof *frames);
@@ -236,7 +252,9 @@ const char* prepare_profile() {
     return "does nothing here: the system refused the memory for it";
   }
   has_tables = true;
-  if (!profiling()) load_unwinder();
+  if (profiling()) return nullptr;
+  stack_depth = static_cast<uint32_t>(options().profile_depth);
+  load_unwinder();
   return nullptr;
 }
 

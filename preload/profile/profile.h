@@ -54,7 +54,7 @@ void pin_profile_peak();
 uint32_t profile_stacks();
 ProfileSums profile_sums(uint32_t number);
 
-// The frames that count, without this library's own. frames: kStackFrames.
-unsigned profile_frames(StackId stack, uintptr_t* frames);
+// The innermost frames that count, without this library's own.
+unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most);
 
 }  // namespace pktmalloc

@@ -28,7 +28,7 @@ bool foreign(uintptr_t pc) { return !in_this_library(pc); }
 
 }  // namespace
 
-unsigned walk_frame_pointers(Site site, uintptr_t* frames) {
+WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most) {
   frames[0] = site.pc;
   // The caller's value of the register lies in front of the return address.
   FoundFrame frame{site.pc, reinterpret_cast<const uintptr_t*>(site.cfa)[-2]};
@@ -36,21 +36,22 @@ unsigned walk_frame_pointers(Site site, uintptr_t* frames) {
   unsigned count = 1;
   uintptr_t below = site.cfa;
   uintptr_t known_page = site.cfa / kPage;
-  for (uintptr_t at = frame.frame_pointer; count < kStackFrames; ++count) {
+  for (uintptr_t at = frame.frame_pointer;; ++count) {
     const uintptr_t words_end = at + 2 * sizeof(uintptr_t);
     if (at < below || at - below > kLargestFrame || at % sizeof(uintptr_t) != 0) break;
     for (const uintptr_t page : {at / kPage, (words_end - 1) / kPage}) {
       if (page == known_page) continue;
-      if (!readable(page * kPage)) return count;
+      if (!readable(page * kPage)) return {count, false};
       known_page = page;
     }
     const uintptr_t* const words = reinterpret_cast<const uintptr_t*>(at);
     if (words[1] < kPage) break;
+    if (count == most) return {count, true};
     frames[count] = words[1];
     below = words_end;
     at = words[0];
   }
-  return count;
+  return {count, false};
 }
 
 }  // namespace pktmalloc

@@ -10,7 +10,11 @@
 
 namespace pktmalloc {
 
-// frames: kStackFrames of them, from the site outwards. Returns how many there are: 1 at least.
-unsigned walk_frame_pointers(Site site, uintptr_t* frames);
+// From the site outwards: room for `most`. There is one at least.
+struct WalkedFrames {
+  unsigned count;
+  bool is_cut;  // there are more
+};
+WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most);
 
 }  // namespace pktmalloc

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/stacks/stacks.h"
 
+#include <alloca.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -41,10 +43,10 @@ bool commit_up_to(size_t end) {
 }
 
 // `compared`: of the frames, see Stack.
-StackId intern(const Frame* frames, uint32_t count, uint32_t compared) {
+StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_cut) {
   if (stack_store == nullptr) return kUnknown;
   const size_t frames_bytes = count * sizeof *frames;
-  uint64_t hash = count;
+  uint64_t hash = uint64_t{is_cut} << 32 | count;
   for (uint32_t i = 0; i < count; ++i) {
     hash = hash_of({hash, frames[i].pc + (frames[i].offset << 45 | frames[i].offset >> 19)});
   }
@@ -62,7 +64,8 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared) {
   const StackId id = static_cast<StackId>(offset / kStackUnit);
   Stack& stack = *reinterpret_cast<Stack*>(stack_store + offset);
   stack.count = static_cast<uint16_t>(count);
-  stack.compared = static_cast<uint16_t>(compared);
+  stack.compared = static_cast<uint16_t>(compared & 0x7fff);
+  stack.is_cut = is_cut;
   stack.hash = hash;
   memcpy(stack.frames, frames, frames_bytes);
   do {
@@ -76,13 +79,14 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared) {
 [[gnu::cold, gnu::noinline]] StackId capture_slow(Site site, uint64_t hash) {
   std::atomic<uint16_t>& ways = ways_to[hash_of({site.pc, 0}) >> (64 - kWaysBits)];
   const bool many = PKTMALLOC_CHECKED && ways.load(std::memory_order_relaxed) >= kManyWays;
-  Calls calls(site, many ? kFewFrames : kStackFrames);
+  const uint32_t most = many ? kFewFrames : stack_depth;
+  Calls calls(site, static_cast<Frame*>(alloca(most * sizeof(Frame))), most);
   unwind(calls);
   const size_t before = used.load(std::memory_order_relaxed);
   // The two outermost of a long stack are those of libc; of a short one, a fiber's, perhaps not.
-  const bool ends_in_libc = calls.count < calls.most && calls.count >= kLongStack;
+  const bool ends_in_libc = !calls.is_cut && calls.count >= kLongStack;
   const StackId id =
-      intern(calls.frames, calls.count, ends_in_libc ? calls.count - 2 : calls.count);
+      intern(calls.frames, calls.count, ends_in_libc ? calls.count - 2 : calls.count, calls.is_cut);
   if (!many && used.load(std::memory_order_relaxed) != before) {
     ways.fetch_add(1, std::memory_order_relaxed);
   }
@@ -102,16 +106,17 @@ void start_stacks(size_t most_bytes) {
 }
 
 StackId capture_interrupted(uintptr_t pc) {
-  Calls calls(Site{pc, 0});
+  Frame room[kStackFrames];
+  Calls calls(Site{pc, 0}, room, kStackFrames);
   unwind(calls);
   ++calls.frames[0].pc;  // all others are return addresses, just after the instruction that counts
-  return intern(calls.frames, calls.count, calls.count);
+  return intern(calls.frames, calls.count, calls.count, calls.is_cut);
 }
 
-StackId intern(const uintptr_t* frames, uint32_t count) {
-  Frame all[kStackFrames];
+StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut) {
+  Frame* const all = static_cast<Frame*>(alloca(count * sizeof(Frame)));
   for (uint32_t i = 0; i < count; ++i) all[i] = {frames[i], 0};
-  return intern(all, count, count);
+  return intern(all, count, count, is_cut);
 }
 
 bool is_stack(StackId id) {
@@ -119,12 +124,14 @@ bool is_stack(StackId id) {
          (id > kUnknown && id < used.load(std::memory_order_relaxed) / kStackUnit);
 }
 
-unsigned frames_of(StackId id, uintptr_t* frames) {
+unsigned frames_of(StackId id, uintptr_t* frames, unsigned most) {
   if (id == kUnknown || !is_stack(id)) return 0;
   const Stack& stack = stack_of(id);
-  const unsigned count = std::min<unsigned>(stack.count, kStackFrames);
+  const unsigned count = std::min<unsigned>(stack.count, most);
   for (unsigned i = 0; i < count; ++i) frames[i] = stack.frames[i].pc;
   return count;
 }
+
+bool is_cut(StackId id) { return id != kUnknown && is_stack(id) && stack_of(id).is_cut; }
 
 }  // namespace pktmalloc

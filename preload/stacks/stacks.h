@@ -24,10 +24,15 @@ using StackId = uint32_t;  // 0: none
 
 struct Stack {
   StackId next;  // in the same bucket
-  uint16_t count, compared;
+  uint16_t count;
+  uint16_t compared : 15;
+  uint16_t is_cut : 1;  // there are more frames outside
   uint64_t hash;
-  Frame frames[kStackFrames];  // innermost first; `count` are stored
+  Frame frames[];  // innermost first; `count` are stored
 };
+
+// So many frames of a stack count; changed at load only.
+inline constinit uint32_t stack_depth = kStackFrames;
 
 // The call of the exported function into which the caller is inlined.
 [[gnu::always_inline]] inline Site this_site() {
@@ -82,12 +87,13 @@ inline StackId capture(Site site) {
 StackId capture_interrupted(uintptr_t pc);
 
 // The number of a stack found in another way (frame_pointers.h).
-StackId intern(const uintptr_t* frames, uint32_t count);
+StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut);
 
 // False: certainly no stack's number, as something else overwrote it.
 bool is_stack(StackId id);
 
-// Returns fewer than asked for if fewer are known. frames: kStackFrames of them.
-unsigned frames_of(StackId id, uintptr_t* frames);
+// The innermost ones. Returns fewer than `most` if fewer are known.
+unsigned frames_of(StackId id, uintptr_t* frames, unsigned most = kStackFrames);
+bool is_cut(StackId id);
 
 }  // namespace pktmalloc

@@ -34,7 +34,11 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   if (calls.count == 0 && (pc != site.pc || (site.cfa != 0 && cfa != site.cfa))) {
     return _URC_NO_REASON;
   }
-  if (pc == 0 || calls.count == calls.most) return _URC_END_OF_STACK;
+  if (pc == 0) return _URC_END_OF_STACK;
+  if (calls.count == calls.most) {
+    calls.is_cut = true;
+    return _URC_END_OF_STACK;
+  }
   const uintptr_t* const word = reinterpret_cast<uintptr_t*>(cfa) - 1;
   calls.words_known &= calls.count == 0 || (cfa > site.cfa && *word == pc);
   calls.frames[calls.count++] = {pc, reinterpret_cast<uintptr_t>(word) - site.cfa};
@@ -87,7 +91,7 @@ void learn(const Calls& calls) {
     learn(calls.frames[i - 1].pc, static_cast<uint32_t>(bytes / sizeof(uintptr_t)));
   }
   const Frame& last = calls.frames[calls.count - 1];
-  if (calls.count < calls.most) learn(last.pc, kOutermost);
+  if (!calls.is_cut) learn(last.pc, kOutermost);
   const uintptr_t top = calls.site.cfa + last.offset;
   if (top > stack_top || calls.site.cfa > stack_top) stack_top = top;
 }
@@ -99,7 +103,8 @@ bool walk(Calls& calls) {
     const uint32_t words = step_from(frame.pc);
     if (words == kUnknown || words == kVaries) return false;
     calls.frames[calls.count++] = frame;
-    if (words == kOutermost || calls.count == calls.most) return true;
+    if (words == kOutermost) return true;
+    if (calls.count == calls.most) return calls.is_cut = true;
     frame.offset += words * sizeof(uintptr_t);
     const uintptr_t word = calls.site.cfa + frame.offset;
     if (word > stack_top) return false;

@@ -12,11 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/contract/heap_profile.h"
-
 namespace pktmalloc {
 
-inline constexpr unsigned kStackFrames = kMostFrames;
+// Of a stack that finds its way into a finding; those of the heap profile may be deeper.
+inline constexpr unsigned kStackFrames = 32;
 
 struct Frame {
   uintptr_t pc;      // return address
@@ -36,14 +35,16 @@ inline uint64_t hash_of(Site site) {
 
 // From the frame of `site` outwards.
 struct Calls {
-  explicit Calls(Site from, uint32_t frames_wanted = kStackFrames)
-      : site(from), most(frames_wanted), words_known(from.cfa != 0) {}
+  // `room` for `frames_wanted`: the caller's, for few threads' stacks have room for many.
+  Calls(Site from, Frame* room, uint32_t frames_wanted)
+      : site(from), most(frames_wanted), words_known(from.cfa != 0), frames(room) {}
 
   Site site;
-  uint32_t most;     // frames
-  bool words_known;  // every frame's return address has a known place
+  uint32_t most;        // frames
+  bool words_known;     // every frame's return address has a known place
+  bool is_cut = false;  // there are more than `most`
   uint32_t count = 0;
-  Frame frames[kStackFrames];
+  Frame* frames;
 };
 
 void load_unwinder();

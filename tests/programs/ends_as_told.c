@@ -44,6 +44,12 @@ KNOWN hold_for_a_while(void) {
   for (int i = 0; i < 500; ++i) free(some[i]);
 }
 
+KNOWN hold_deep(int depth) {
+  held = malloc(900);
+  if (depth > 1) hold_deep(depth - 1);
+  CHECK(held != NULL);
+}
+
 static void* work(void* unused) {
   for (int i = 0; i < 250; ++i) held = malloc(700);
   return unused;
@@ -53,6 +59,10 @@ static void meanwhile(const char* what) {
   pid_t child = -1;
   if (strcmp(what, "peak") == 0) {
     hold_for_a_while();
+    return;
+  }
+  if (strcmp(what, "deep") == 0) {
+    hold_deep(150);
     return;
   }
   if (strcmp(what, "fork") == 0) {

@@ -163,33 +163,34 @@ void tell_changed(const Symbolizer& symbolizer) {
   }
 }
 
-void print_growth(const Options& options, const HeapProfile& first, Symbolizer& symbolizer) {
+void growth(const Options& options, const HeapProfile& first, Symbolizer& symbolizer,
+            std::optional<OutputFile>& page) {
   const HeapProfile second = read_heap_profile(options.second);
   const Counted shown = counted(options, first);
   counted(options, second);
-  const ProfileTable growth = profile_table(compared_stacks(first, second, symbolizer), shown);
+  const std::vector<NamedStack> stacks = compared_stacks(first, second, symbolizer);
+  const ProfileTable table = profile_table(stacks, shown);
   tell_changed(symbolizer);
+  if (page) return page->write(growth_page(stacks, first, second, shown));
   if (options.collapsed) {
-    fmt::print("{}", collapsed_stacks(growth));
+    fmt::print("{}", collapsed_stacks(table));
     return;
   }
-  fmt::print("{}: {} {}, from {} to {}\n", second.program, signed_bytes(growth.total.bytes),
+  fmt::print("{}: {} {}, from {} to {}\n", second.program, signed_bytes(table.total.bytes),
              counted_text(shown), options.file, options.second);
-  print_rows(growth, options, true);
+  print_rows(table, options, true);
 }
 
 void profile(const Options& options) {
-  if (!options.second.empty()) {
-    if (!options.html.empty()) throw Failure("--html draws one profile");
-    if (!options.pprof.empty()) throw Failure("--pprof writes one profile");
-  }
+  if (!options.second.empty() && !options.pprof.empty())
+    throw Failure("--pprof writes one profile");
   std::optional<OutputFile> page;
   if (!options.html.empty()) page.emplace(options.html);
   std::optional<OutputFile> proto;
   if (!options.pprof.empty()) proto.emplace(options.pprof);
   const HeapProfile first = read_heap_profile(options.file);
   Symbolizer symbolizer(options.lines, !options.unfolded);
-  if (!options.second.empty()) return print_growth(options, first, symbolizer);
+  if (!options.second.empty()) return growth(options, first, symbolizer, page);
   const Counted shown = counted(options, first);
   const std::vector<NamedStack> stacks = named_stacks(first, symbolizer);
   const ProfileTable table = profile_table(stacks, shown);
@@ -233,7 +234,9 @@ void add_profile(CLI::App& command) {
                 "all frames of the C++ standard library, not only what the program called");
   sub->add_flag("--collapsed", options.collapsed,
                 "a line a stack, for flamegraph.pl and speedscope");
-  sub->add_option("--html", options.html, "write a flame graph into this file; - for stdout");
+  sub->add_option("--html", options.html,
+                  "write a flame graph into this file, of two profiles one of what grew and what "
+                  "shrank; - for stdout");
   sub->add_option("--pprof", options.pprof,
                   "write all of these for pprof into this file, named; - for stdout");
   sub->add_option("--top", options.top, "so many places (20)")->check(NumberRange(0, 1'000'000));

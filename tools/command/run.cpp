@@ -48,6 +48,7 @@ constexpr Passed kPassed[] = {
     {"--rate", "PKTMALLOC_PROFILE_RATE",
      "heap profile: a sample per so many bytes, such as 64KiB; 1: every allocation"},
     {"--stacks", "PKTMALLOC_PROFILE_STACKS", "heap profile: unwind or frame_pointers"},
+    {"--depth", "PKTMALLOC_PROFILE_DEPTH", "heap profile: so many frames of a stack, 4 to 256"},
     {"--sample-guard", "PKTMALLOC_SAMPLE_GUARD",
      "guard one object in so many against wrong use, such as 5000"},
     {"--check", "PKTMALLOC_CHECK", "after a heap error: abort or report"},
@@ -259,7 +260,8 @@ void refuse_without_effect(const Options& options) {
   }
   const bool profiles = options.leaks || options.written.contains("PKTMALLOC_PROFILE") ||
                         is_set("PKTMALLOC_PROFILE") || is_set(kLeaks);
-  for (const char* variable : {"PKTMALLOC_PROFILE_RATE", "PKTMALLOC_PROFILE_STACKS"}) {
+  for (const char* variable :
+       {"PKTMALLOC_PROFILE_RATE", "PKTMALLOC_PROFILE_STACKS", "PKTMALLOC_PROFILE_DEPTH"}) {
     if (profiles || !options.passed.contains(variable)) continue;
     throw Failure("run: {} is of the heap profile: give --profile FILE or --leaks, too",
                   option_of(variable));

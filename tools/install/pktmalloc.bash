@@ -46,7 +46,7 @@ _pktmalloc_offer_value() {
       ;;
     -s | --sort) _pktmalloc_offer "$2" -W 'c l a f t d s m k p b u i' ;;
     --pid) _pktmalloc_offer_processes "$2" ;;
-    -n | --rounds | --runs | --warmup | --rate | --top | --frames | -d | --delay | -b | --batch | --age | --interval) ;; # numbers
+    -n | --rounds | --runs | --warmup | --rate | --depth | --top | --frames | -d | --delay | -b | --batch | --age | --interval) ;; # numbers
     *) _pktmalloc_offer "$2" -f ;;
   esac
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Flame graph: a page of its own, that needs nothing else, of which functions hold how many bytes.
 // Bars lie on those that called them; a click widens one to the whole page, the field searches, and
-// buttons choose which objects count.
+// buttons choose which objects count. Of two profiles, bars are as wide as the larger of the two
+// amounts below them, red where it has grown and blue where it has shrunk.
 #pragma once
 
 #include <string>
@@ -14,6 +15,10 @@ namespace pktmalloc {
 // Shows those `counted` first.
 std::string flame_graph_page(const std::vector<NamedStack>& stacks, const HeapProfile& profile,
                              Counted counted);
+
+// Of stacks that were compared.
+std::string growth_page(const std::vector<NamedStack>& stacks, const HeapProfile& before,
+                        const HeapProfile& now, Counted counted);
 
 // The page of a heap profile in a file. Throws Failure.
 std::string flame_graph_of(const std::string& path);

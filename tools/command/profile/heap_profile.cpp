@@ -60,6 +60,7 @@ void read_comment(const std::string& line, HeapProfile& profile) {
   char text[256];
   sscanf(line.c_str(), "# samples %" SCNu64 " %" SCNu64 " errors %lf %lf", &live.samples,
          &total.samples, &live.error, &total.error);
+  if (line == "# cut" && !profile.places.empty()) profile.places.back().is_cut = true;
   read_amount(line, "peak", amounts[Counted::kPeak]);
   read_amount(line, "temporary", amounts[Counted::kTemporary]);
   sscanf(line.c_str(), "# schema %d", &profile.schema);

@@ -50,6 +50,7 @@ struct HeapProfile {
   struct Place {
     std::vector<uint64_t> frames;  // return addresses, innermost first
     Estimates amounts;
+    bool is_cut = false;  // there are more frames outside
   };
 
   std::string file;

@@ -16,7 +16,7 @@ void add(Sums& sums, const HeapProfile& profile, Estimates NamedStack::*amounts,
          Symbolizer& symbolizer) {
   symbolizer.prepare(profile);
   for (const HeapProfile::Place& place : profile.places) {
-    std::vector<FrameName> frames = symbolizer.names(profile, place.frames);
+    std::vector<FrameName> frames = symbolizer.names(profile, place);
     std::string key;
     for (const FrameName& frame : frames) key += frame_text(frame) + '\n';
     NamedStack& stack = sums[key];

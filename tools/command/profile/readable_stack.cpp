@@ -10,7 +10,7 @@
 namespace pktmalloc {
 namespace {
 
-// The library records 32 (kStackFrames), and leaves out one or two of its own.
+// Libraries that wrote schema 1 recorded 32, and left out one or two of their own.
 constexpr size_t kRecordedLeast = 30;
 
 // "std::vector::push_back" of "void std::vector<int, std::allocator<int> >::push_back(int)".
@@ -61,9 +61,8 @@ void fold_standard_library(std::vector<FrameName>& frames) {
   frames = std::move(kept);
 }
 
-void mark_cut_off(std::vector<FrameName>& frames, size_t recorded) {
-  if (recorded < kRecordedLeast || frames.empty() || is_beginning(frames.back().function)) return;
-  frames.push_back({kCutOff, "", ""});
+bool looks_cut_off(const std::vector<FrameName>& frames, size_t recorded) {
+  return recorded >= kRecordedLeast && !frames.empty() && !is_beginning(frames.back().function);
 }
 
 }  // namespace pktmalloc

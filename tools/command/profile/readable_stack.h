@@ -16,9 +16,10 @@ std::string demangled(std::string name);
 // which the program called.
 void fold_standard_library(std::vector<FrameName>& frames);
 
-// Where a stack begins in the midst, because it was deeper than what is recorded, it gets this
-// frame outside, so that all such stacks are under one root. `recorded`: addresses of it.
+// A stack that was deeper than what is recorded gets this frame outside, so that all such stacks
+// are under one root.
 inline constexpr const char* kCutOff = "[deeper than is recorded]";
-void mark_cut_off(std::vector<FrameName>& frames, size_t recorded);
+// In files of schema 1, which do not tell. `recorded`: addresses of it.
+bool looks_cut_off(const std::vector<FrameName>& frames, size_t recorded);
 
 }  // namespace pktmalloc

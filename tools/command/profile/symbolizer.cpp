@@ -80,9 +80,9 @@ void Symbolizer::prepare(const HeapProfile& profile) {
 }
 
 std::vector<FrameName> Symbolizer::names(const HeapProfile& profile,
-                                         const std::vector<uint64_t>& frames) {
+                                         const HeapProfile::Place& place) {
   std::vector<FrameName> all;
-  for (const uint64_t frame : frames) {
+  for (const uint64_t frame : place.frames) {
     const auto& of_frame = names(profile, frame);
     all.insert(all.end(), of_frame.begin(), of_frame.end());
   }
@@ -90,7 +90,8 @@ std::vector<FrameName> Symbolizer::names(const HeapProfile& profile,
                                     [](const FrameName& name) { return allocates(name.function); });
   if (own != all.end()) all.erase(all.begin(), own);
   if (folds_) fold_standard_library(all);
-  mark_cut_off(all, frames.size());
+  const bool is_cut = profile.schema > 1 ? place.is_cut : looks_cut_off(all, place.frames.size());
+  if (is_cut) all.push_back({kCutOff, "", ""});
   return all;
 }
 

@@ -28,8 +28,8 @@ class Symbolizer {
   const std::vector<FrameName>& names(const HeapProfile& profile, uint64_t return_address);
 
   // The names of a whole stack. Frames of the allocator itself, linked into the program, are left
-  // out.
-  std::vector<FrameName> names(const HeapProfile& profile, const std::vector<uint64_t>& frames);
+  // out; one that was cut gets a frame outside that says so.
+  std::vector<FrameName> names(const HeapProfile& profile, const HeapProfile::Place& place);
 
   // Asks for the lines of all addresses of the profile at once.
   void prepare(const HeapProfile& profile);

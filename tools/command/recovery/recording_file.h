@@ -48,7 +48,7 @@ class RecordingFile {
   size_t bytes_ = 0;
   uint64_t device_ = 0, file_ = 0;
   recording::Header* header_ = nullptr;
-  std::vector<const char*> by_number_[5];  // by kind
+  std::vector<const char*> by_number_[recording::kChunkKinds];
 };
 
 }  // namespace pktmalloc

@@ -120,6 +120,14 @@ bool recover_sizes(const RecordingFile& recording) {
   return true;
 }
 
+// None where they are missing.
+PlaceFrames frames_of(const RecordingFile& recording, const Place& place) {
+  const uint32_t first = place.first_frame, count = place.frame_count;
+  const auto* const frames = recording.find<uint64_t>(ChunkKind::kFrames, first);
+  const bool whole = frames != nullptr && count <= kFramesInChunk - first % kFramesInChunk;
+  return {frames, whole ? count : 0, place.is_cut};
+}
+
 bool recover_profile(const RecordingFile& recording) {
   const Header& header = recording.header();
   const std::string program = recording.program();
@@ -145,8 +153,7 @@ bool recover_profile(const RecordingFile& recording) {
                                    header.profile_rate, header.profile_lost},
                                   all);
                for (const auto& [place, sums] : places) {
-                 const uint64_t frames = std::min<uint64_t>(place->frame_count, kMostFrames);
-                 write_profile_place(out, sums, place->frames, static_cast<unsigned>(frames));
+                 write_profile_place(out, sums, frames_of(recording, *place));
                }
                write_profile_mappings_head(out);
                const uint32_t mappings = header.mappings;
