@@ -25,7 +25,7 @@ inline size_t release_run(void* const* objects, size_t count) {
   const uintptr_t owner = heap.quick_owner(*objects);
   if (!Heap::is_class(owner)) return 0;
   return this_thread.releases_to->release_run(static_cast<ClassId>(owner), objects, count,
-                                              heap.piece_of(*objects));
+                                              heap.piece_shift());
 }
 
 }  // namespace pktmalloc
