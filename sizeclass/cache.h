@@ -131,6 +131,10 @@ class alignas(64) Cache {
     return n;
   }
 
+  // After a run that served fewer: true if the thread's other magazine of the class now is loaded
+  // and can take this object, or has one to give (0). False: what is due is for the slow path.
+  bool turn(ClassId id, uintptr_t object);
+
   // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of
   // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
   // before the next allocate_slow(); the cache calls it itself where it needs the magazine.

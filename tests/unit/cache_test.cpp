@@ -142,6 +142,36 @@ TEST_CASE("a run serves what the loaded magazine holds, or has room for, in the 
   CHECK_FALSE(cache->release(kOnly, more[room]));
 }
 
+TEST_CASE("after a run the previous magazine may take the loaded one's place, and nothing else") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  const unsigned shift = std::countr_zero(stock.area_bytes());
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK_FALSE(const_cast<Cache&>(kNullCache).turn(kOnly, 0));
+  std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
+  put(stock, *cache, kOnly, objects);
+  const uint64_t held = cache->statistics(kOnly).held;
+  std::vector<void*> taken(held);
+  size_t n = cache->allocate_run(kOnly, taken.data(), taken.size());
+  REQUIRE(n < held);  // the rest lies in the previous one
+  CHECK_FALSE(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[0])));
+  CHECK(cache->turn(kOnly, 0));
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK(cache->statistics(kOnly).held == held - n);
+  n += cache->allocate_run(kOnly, taken.data() + n, taken.size() - n);
+  CHECK(n == held);
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK(std::set<void*>(taken.begin(), taken.end()).size() == n);
+  // And back.
+  n = cache->release_run(kOnly, taken.data(), taken.size(), shift);
+  REQUIRE(n < held);
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK_FALSE(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[n - 1])));  // is free already
+  CHECK(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[n])));
+  CHECK(cache->release_run(kOnly, taken.data() + n, taken.size() - n, shift) == held - n);
+  CHECK(cache->statistics(kOnly).held == held);
+}
+
 TEST_CASE("hovering around a magazine's boundary stays in the thread") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
