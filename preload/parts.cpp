@@ -17,12 +17,14 @@
 #include "preload/reports/open_window.h"
 #include "preload/reports/report.h"
 #include "preload/reports/report_thread.h"
+#include "preload/serving/inline_path.h"
 #include "preload/serving/slow_path.h"
 
 namespace pktmalloc {
 
 const Part* const parts[] = {
     &slow_path_part,  // the last to be unlocked: it frees
+    &inline_path_part,
     &recording_part,  // at load before all that is recorded, at exit behind it
     &report_part,     // at exit behind all that it reports
     &next_allocator_part, &window_part,       &background_part, &report_thread_part,  &threads_part,

@@ -23,6 +23,10 @@ CacheStatistics Cache::statistics(ClassId id) const {
 }
 
 Cache::Shape Cache::shape() {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // which is what every compiler has
+  static_assert(offsetof(Cache, tops_) == kTopsAt && offsetof(Cache, allocated_) == kAllocatedAt);
+#pragma GCC diagnostic pop
   const Cache& cache = kNullCache;
   const auto place = [&](const void* field) {
     return static_cast<uint64_t>(static_cast<const char*>(field) -

@@ -69,14 +69,6 @@ class Heap {
     if (distance >= quick_bytes_) return kMaxClasses;
     return (distance >> piece_shift_) % kMaxClasses;
   }
-  // For runs of objects that lie near each other: of the piece that holds p, which quick_owner()
-  // knows, a test whether it holds another.
-  auto piece_of(const void* p) const {
-    const uintptr_t base = base_;
-    const unsigned shift = piece_shift_;
-    const uintptr_t piece = (reinterpret_cast<uintptr_t>(p) - base) >> shift;
-    return [=](uintptr_t address) { return (address - base) >> shift == piece; };
-  }
   static constexpr bool is_class(uintptr_t owner) { return owner < kMaxClasses; }
 
   const ClassTable& classes() const { return classes_; }
@@ -158,6 +150,8 @@ class Heap {
   // Bytes of the classes' slabs in memory, as the system reports; walks over all pages.
   uint64_t resident_bytes();
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
+  uintptr_t base() const { return base_; }
+  unsigned piece_shift() const { return piece_shift_; }  // pieces are aligned
   size_t area_bytes() const { return bytes_ / kMaxClasses; }
   size_t reserved_bytes() const { return bytes_ + bookkeeping_bytes_; }
   uint32_t slabs(ClassId id) const { return areas_[index(id)].place().slabs(); }  // at most

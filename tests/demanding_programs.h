@@ -6,6 +6,7 @@
 inline constexpr const char* kDemandingPrograms[] = {
     "storm_of_stacks",
     "batches_are_as_single_calls",
+    "inlined_objects_are_those_of_malloc",
     "everything_at_once",
     "new_throws_bad_alloc",
     "fork_storm_from_many_threads",

@@ -59,6 +59,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"free_in_another_thread", {}},
     {"free_keeps_errno", {}},
     {"free_of_null_does_nothing", {}},
+    {"inlined_objects_are_those_of_malloc", {}},
     {"known_batches", {}},
     {"known_calls", {}},
     {"libc_spellings_are_ours", {}},

@@ -7,7 +7,8 @@
 //                   or the one before once more
 //
 // The marks are those that single calls meet, so a thread that is traced, watched or sampled serves
-// a run of none or stops at its sample. The caller goes on with a single call, then with a run.
+// a run of none or stops at its sample. A run goes on with the thread's other magazine. After it
+// the caller makes a single call, and goes on with a run.
 #pragma once
 
 #include "preload/process/heap.h"
@@ -17,15 +18,25 @@ namespace pktmalloc {
 
 // Both return how many of the objects were served, the first ones.
 inline size_t allocate_run(size_t bytes, void** objects, size_t count) {
-  return this_thread.allocates_from->allocate_run(heap.classes().find(bytes), objects, count);
+  Cache& cache = *this_thread.allocates_from;
+  const ClassId id = heap.classes().find(bytes);
+  const size_t n = cache.allocate_run(id, objects, count);
+  if (n == count || !cache.turn(id, 0)) return n;
+  return n + cache.allocate_run(id, objects + n, count - n);
 }
 
 // count > 0.
 inline size_t release_run(void* const* objects, size_t count) {
   const uintptr_t owner = heap.quick_owner(*objects);
   if (!Heap::is_class(owner)) return 0;
-  return this_thread.releases_to->release_run(static_cast<ClassId>(owner), objects, count,
-                                              heap.piece_of(*objects));
+  Cache& cache = *this_thread.releases_to;
+  const ClassId id = static_cast<ClassId>(owner);
+  const unsigned shift = heap.piece_shift();
+  const size_t n = cache.release_run(id, objects, count, shift);
+  if (n == count) return n;
+  const auto address = [=](size_t i) { return reinterpret_cast<uintptr_t>(objects[i]); };
+  if ((address(n) ^ address(0)) >> shift != 0 || !cache.turn(id, address(n))) return n;
+  return n + cache.release_run(id, objects + n, count - n, shift);
 }
 
 }  // namespace pktmalloc

@@ -25,6 +25,10 @@ SIMULATED = HERE.parent.parent / "tools" / "bench" / "simulated"
 FUNCTIONS = {"malloc": ("malloc", "__libc_malloc"), "free": ("free", "cfree", "__libc_free", "__libc_cfree"),
              "operator new": ("operator new(unsigned long)", "_Znwm"),
              "operator delete": ("operator delete(void*)", "_ZdlPv")}
+# Of the program itself, with its loop, and of calls for 32 objects each.
+INLINED = {"pair inlined by pktmalloc.hpp, its loop included": ("inlined_pairs",),
+           "pktmalloc_allocate_batch, 32 objects": ("pktmalloc_allocate_batch", "pktmalloc::Cache::allocate_run"),
+           "pktmalloc_release_batch, 32 objects": ("pktmalloc_release_batch", "pktmalloc::Cache::release_run")}
 
 SIMULATED_COUNTS = ["instructions", "references", "tlb1_misses", "tlb2_misses", "walk_references", "l1_misses",
                     "l2_misses", "llc_misses", "page_faults", "cycles"]
@@ -82,15 +86,22 @@ def locked_when_passed_on(build, program, count, folder):
 
 
 def instructions(build):
+    counts = (1000, 2000)
     with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder) / "pairs"
-        output("g++", "-O1", "-fno-builtin", "-o", str(program), str(HERE / "pairs.cpp"))
-        few, many = (costs(build, program, count, folder) for count in (1000, 2000))
-        locked = [locked_when_passed_on(build, program, count, folder) for count in (1000, 2000)]
-    lines = []
-    for function, names in FUNCTIONS.items():
-        more = sum(many.get(name, 0) - few.get(name, 0) for name in names)
-        lines.append(f"{function} {more // 1000 if more % 1000 == 0 else more / 1000}")
+        pairs, inlined = pathlib.Path(folder) / "pairs", pathlib.Path(folder) / "inlined"
+        output("g++", "-O1", "-fno-builtin", "-o", str(pairs), str(HERE / "pairs.cpp"))
+        output("g++", "-std=c++17", "-O2", "-I.", "-o", str(inlined), str(HERE / "inlined.cpp"))
+        few, many = (costs(build, pairs, count, folder) for count in counts)
+        few_inlined, many_inlined = (costs(build, inlined, count, folder) for count in counts)
+        locked = [locked_when_passed_on(build, pairs, count, folder) for count in counts]
+
+    def each(name, more):
+        return f"{name} {more // 1000 if more % 1000 == 0 else more / 1000}"
+    lines = [each(function, sum(many.get(name, 0) - few.get(name, 0) for name in names))
+             for function, names in FUNCTIONS.items()]
+    lines += [each(what, sum(cost - few_inlined.get(function, 0) for function, cost in many_inlined.items()
+                             if function.split("(")[0] in names))
+              for what, names in INLINED.items()]
     lines.append(f"locked, in 2000 pairs that are passed on {locked[1] - locked[0]}")
     return lines
 

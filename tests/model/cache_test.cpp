@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/cache.h"
 
+#include <bit>
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
@@ -126,7 +127,11 @@ class Run {
 
   const char* allocate_run(Cache& cache, ClassId id, size_t count) {
     std::vector<void*> objects(count);
-    objects.resize(cache.allocate_run(id, objects.data(), count));
+    size_t n = cache.allocate_run(id, objects.data(), count);
+    if (n < count && cache.turn(id, 0)) {
+      n += cache.allocate_run(id, objects.data() + n, count - n);
+    }
+    objects.resize(n);
     for (void* object : objects) {
       if (const char* what = note(id, object)) return what;
     }
@@ -152,10 +157,9 @@ class Run {
     live_.pop_back();
     live_of_.erase(gone.object);
     // A run of one, or a single call.
-    const auto is_object = [&](uintptr_t address) {
-      return stock_.is_object(gone.id, reinterpret_cast<void*>(address));
-    };
-    if (!random_.one_in(4) || cache.release_run(gone.id, &gone.object, 1, is_object) == 0) {
+    const unsigned shift = std::countr_zero(stock_.area_bytes());
+    if (random_.one_in(4)) cache.turn(gone.id, reinterpret_cast<uintptr_t>(gone.object));
+    if (!random_.one_in(4) || cache.release_run(gone.id, &gone.object, 1, shift) == 0) {
       stock_.release(cache, gone.id, gone.object);
     }
     return nullptr;

@@ -2,6 +2,7 @@
 #include "sizeclass/cache.h"
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <set>
@@ -45,7 +46,7 @@ TEST_CASE("the null cache is empty and full at once, and stays so") {
     CHECK(null_cache.allocate(ClassId(i)) == nullptr);
     void* objects[] = {&object};
     CHECK(null_cache.allocate_run(ClassId(i), objects, 1) == 0);
-    CHECK(null_cache.release_run(ClassId(i), objects, 1, [](uintptr_t) { return true; }) == 0);
+    CHECK(null_cache.release_run(ClassId(i), objects, 1, 26) == 0);
     CHECK(kNullCache.statistics(ClassId(i)).held == 0);
     CHECK(kNullCache.statistics(ClassId(i)).allocated == 0);
   }
@@ -94,9 +95,7 @@ TEST_CASE("the object released last is allocated next") {
 TEST_CASE("a run serves what the loaded magazine holds, or has room for, in the order of calls") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>(), twin = std::make_unique<Cache>();
-  const auto is_object = [&](uintptr_t address) {
-    return stock.is_object(kOnly, reinterpret_cast<void*>(address));
-  };
+  const unsigned shift = std::countr_zero(stock.area_bytes());
   put(stock, *cache, kOnly, take(stock, *cache, kOnly, 300));
   const auto held = static_cast<size_t>(cache->statistics(kOnly).held);
   const uint64_t allocated = cache->statistics(kOnly).allocated;
@@ -105,7 +104,7 @@ TEST_CASE("a run serves what the loaded magazine holds, or has room for, in the 
   CHECK(some == 7);
   CHECK(cache->statistics(kOnly).allocated == allocated + 7);
   CHECK(cache->statistics(kOnly).held == held - 7);
-  CHECK(cache->release_run(kOnly, objects.data(), 7, is_object) == 7);
+  CHECK(cache->release_run(kOnly, objects.data(), 7, shift) == 7);
   CHECK(cache->statistics(kOnly).held == held);
   for (size_t n = 7; n-- > 0;) CHECK(stock.allocate(*cache, kOnly) == objects[n]);
   for (size_t n = 0; n < 7; ++n) stock.release(*cache, kOnly, objects[n]);
@@ -119,18 +118,58 @@ TEST_CASE("a run serves what the loaded magazine holds, or has room for, in the 
   // What is no object of the class, or comes twice, ends a run.
   int other = 0;
   again = {objects[0], objects[1], &other, objects[2]};
-  CHECK(cache->release_run(kOnly, again.data(), 4, is_object) == 2);
+  CHECK(cache->release_run(kOnly, again.data(), 4, shift) == 2);
   again = {objects[2], objects[2]};
-  CHECK(cache->release_run(kOnly, again.data(), 2, is_object) == 1);
+  CHECK(cache->release_run(kOnly, again.data(), 2, shift) == 1);
   again = {objects[2]};
-  CHECK(cache->release_run(kOnly, again.data(), 1, is_object) == 0);
-  CHECK(twin->release_run(kOnly, objects.data(), 1, is_object) == 0);
+  CHECK(cache->release_run(kOnly, again.data(), 1, shift) == 0);
+  CHECK(twin->release_run(kOnly, objects.data(), 1, shift) == 0);
+  for (size_t place = 1; place < 10; ++place) {
+    for (void* const wrong : {static_cast<void*>(&other), objects[100 + place - 1]}) {
+      again.assign(objects.begin() + 100, objects.begin() + 110);
+      again[place] = wrong;
+      CHECK(cache->release_run(kOnly, again.data(), 10, shift) == place);
+      CHECK(cache->allocate_run(kOnly, again.data(), place) == place);
+      CHECK(
+          std::equal(again.rend() - static_cast<long>(place), again.rend(), objects.begin() + 100));
+    }
+  }
   // A magazine that is full, too.
   put(stock, *cache, kOnly, {objects.begin() + 3, objects.begin() + static_cast<long>(most)});
   std::vector<void*> more = take(stock, *twin, kOnly, 1000);
-  const size_t room = cache->release_run(kOnly, more.data(), more.size(), is_object);
+  const size_t room = cache->release_run(kOnly, more.data(), more.size(), shift);
   CHECK(room < more.size());
   CHECK_FALSE(cache->release(kOnly, more[room]));
+}
+
+TEST_CASE("after a run the previous magazine may take the loaded one's place, and nothing else") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  const unsigned shift = std::countr_zero(stock.area_bytes());
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK_FALSE(const_cast<Cache&>(kNullCache).turn(kOnly, 0));
+  std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
+  put(stock, *cache, kOnly, objects);
+  const uint64_t held = cache->statistics(kOnly).held;
+  std::vector<void*> taken(held);
+  size_t n = cache->allocate_run(kOnly, taken.data(), taken.size());
+  REQUIRE(n < held);  // the rest lies in the previous one
+  CHECK_FALSE(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[0])));
+  CHECK(cache->turn(kOnly, 0));
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK(cache->statistics(kOnly).held == held - n);
+  n += cache->allocate_run(kOnly, taken.data() + n, taken.size() - n);
+  CHECK(n == held);
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK(std::set<void*>(taken.begin(), taken.end()).size() == n);
+  // And back.
+  n = cache->release_run(kOnly, taken.data(), taken.size(), shift);
+  REQUIRE(n < held);
+  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK_FALSE(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[n - 1])));  // is free already
+  CHECK(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[n])));
+  CHECK(cache->release_run(kOnly, taken.data() + n, taken.size() - n, shift) == held - n);
+  CHECK(cache->statistics(kOnly).held == held);
 }
 
 TEST_CASE("hovering around a magazine's boundary stays in the thread") {

@@ -32,6 +32,14 @@ class Amounts:
         return by_extent[min(self.extent, len(by_extent) - 1)]
 
 
+HEADER = "with the header"
+
+
+def with_header(command):
+    """The program, compiled with pktmalloc.hpp."""
+    return {HEADER: Contender(command, preload="../libpktmalloc.so")}
+
+
 def plural(count, noun):
     return f"{count} {noun}{'s' * (count > 1)}"
 
@@ -42,7 +50,8 @@ def floor(amounts):
     empty = {"empty functions": Contender("", preload="libempty.so")}
     return [Experiment("floor", f"floor {size} {pairs}",
                        [Row(f"floor {size} B, pair", "ns", "ns_per_pair", "A pair of calls")],
-                       dict(empty)) for size in (64, 1500)]
+                       empty | with_header(f"floor --inlined {size} {pairs}"))
+            for size in (64, 1500)]
 
 
 def micro(amounts):
@@ -63,13 +72,14 @@ def w1(amounts):
     count = amounts.pick(300_000, 1_000_000)
     pools = {"pool_deleter": "pool with a deleter", "allocate_shared": "allocate_shared from a pool",
              "pool_only": "pool alone"}
-    rows = [("shared_ptr_new", "W1 shared_ptr(new)", ["pool_deleter", "allocate_shared"]),
-            ("make_shared", "W1 make_shared", ["allocate_shared"]),
-            ("new_delete", "W1 new and delete", ["pool_only"])]
+    rows = [("shared_ptr_new", "W1 shared_ptr(new)", ["pool_deleter", "allocate_shared"], None),
+            ("make_shared", "W1 make_shared", ["allocate_shared"], "header_shared"),
+            ("new_delete", "W1 new and delete", ["pool_only"], "header")]
     return [timed("W1", f"w1_packets {variant} {count}", name, "Packets behind shared_ptr",
                   contenders={pools[pool]: Contender(f"w1_packets {pool} {count}")
-                              for pool in by_hand}, runs=0.5)
-            for variant, name, by_hand in rows]
+                              for pool in by_hand}
+                  | (with_header(f"w1_packets {header} {count}") if header else {}), runs=0.5)
+            for variant, name, by_hand, header in rows]
 
 
 def w2(amounts):
@@ -101,7 +111,7 @@ def w3(amounts):
     shown = list(pools)[:amounts.pick(1, 6)]
     return [timed("W3", f"w3_rationals new_delete {rounds}", "W3 rationals", "Small rationals",
                   contenders={name: Contender(f"w3_rationals {pools[name]} {rounds}")
-                              for name in shown})]
+                              for name in shown} | with_header(f"w3_rationals header {rounds}"))]
 
 
 def w4(amounts):
@@ -122,7 +132,8 @@ def w4(amounts):
         experiments.append(timed("W4", f"w4_exchange {work}", f"W4 {plural(threads, 'thread')}",
                                  "Exchange of 64-byte objects", threads,
                                  contenders={name: Contender(f"{pools[name]} {work}")
-                                             for name in (shown[:2] if few else shown)}))
+                                             for name in (shown[:2] if few else shown)}
+                                 | with_header(f"w4_exchange --pool header {work}")))
     for threads in amounts.pick((), (1, 2, 8)):
         work = f"{threads} {amounts.scaled(50, 50 // threads)}"
         experiments.append(timed(
@@ -152,6 +163,8 @@ def w5(amounts):
         work = f"{payload} {steps}"
         found = {"the same with a pool": Contender(f"w5_ring {pool} {work}"),
                  "by value": Contender(f"w5_ring value {work}")}
+        if header := {"unique_ptr": "header", "make_shared": "header_shared"}.get(kind):
+            found |= with_header(f"w5_ring {header} {work}")
         if kind == "unique_ptr":
             found["empty functions"] = Contender(f"w5_ring calls {work}", preload="libempty.so")
         return found
@@ -165,6 +178,22 @@ def program(command, name, chart="Real programs", peak="process_peak_mib", time=
     return Experiment("W6", command, [
         Row(f"W6 {name}", *time, chart),
         Row(f"W6 {name}, peak RSS", "MiB", peak, f"{chart}: peak RSS")], **more)
+
+
+def burst(amounts):
+    """What packet programs take and return at once."""
+    if not amounts.extent:
+        return []
+    objects = 10_000_000
+    return [Experiment("burst", f"burst calls {size} {many} {objects}",
+                       [Row(f"burst of {many}, {size} B", "ns", "ns_per_object",
+                            "Bursts: an object, taken and returned", many)],
+                       {"with the batch": Contender(f"burst batch {size} {many} {objects}",
+                                                    preload="../libpktmalloc.so"),
+                        "rte_mempool, bulk": Contender(
+                            f"{{programs}}/others/burst_mempool {size} {many} {objects}")}
+                       | with_header(f"burst header {size} {many} {objects}"))
+            for size in (64, 1500) for many in (8, 32, 128)]
 
 
 def w6(amounts):
@@ -275,7 +304,7 @@ def memory(amounts):
     return experiments
 
 
-WORKLOADS = [floor, micro, w1, w2, w3, w4, w5, w6, w7, checks, mixed, memory]
+WORKLOADS = [floor, micro, w1, w2, w3, w4, w5, burst, w6, w7, checks, mixed, memory]
 
 
 def experiments_of(suite, scale):

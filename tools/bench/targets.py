@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The figures that pktmalloc is to reach, and how far it is from each."""
 from allocators import GLIBC, OWN, is_peer
+from catalogue import HEADER
 from results import group_means
 
 
@@ -35,6 +36,19 @@ class Targets:
         own, base = self.median(row, OWN), self.median(row, other)
         value = own / base if own is not None and base else None
         self.check(row, what, value, limit)
+
+    def contender_times(self, row, name, others, limit, what):
+        """A contender's time is at most `limit` times the least of the others'."""
+        if row not in self.rows or name not in self.rows[row][0].contenders:
+            return
+        value = self.median(row, name)
+        bases = [base for base in (self.median(row, other) for other in others) if base]
+        self.check(row, f"{name}, {what}", value / min(bases) if value and bases else None, limit)
+
+    def pools(self, row):
+        """The contenders that are written by hand."""
+        return [name for name in self.rows[row][0].contenders
+                if "pool" in name or name.startswith("class-specific")] if row in self.rows else []
 
     def times_peer(self, row, limit, what="times the best peer's"):
         if row in self.rows:
@@ -71,25 +85,36 @@ def check_targets(record):
     targets = Targets(record)
     for row in targets.names("floor"):
         targets.times(row, "empty functions", 1.05, "times the empty functions")
+        targets.contender_times(row, HEADER, ["empty functions"], 0.6, "times the empty functions")
     for row in ("W1 shared_ptr(new)", "W1 make_shared"):
         targets.times(row, "allocate_shared from a pool", 1, "times allocate_shared from a pool")
     targets.times("W1 new and delete", "pool alone", 3, "times the pool alone")
     for row in targets.names("W1"):
         targets.times_peer(row, 1)
+        targets.contender_times(row, HEADER, targets.pools(row), 1, "times the pool")
     for row in targets.names("W2"):  # the whole time scatters with the scheduler: within the noise
         targets.times_peer(row, 1 if row.endswith("CPU time") else 1.1)
     targets.times("W3 rationals", "class-specific list", 2, "times the class-specific list")
     targets.times_peer("W3 rationals", 1)
+    targets.contender_times("W3 rationals", HEADER, targets.pools("W3 rationals"), 1,
+                            "times the fastest pool")
     for row in targets.names("W4"):
         if "thread" in row:  # who writes the objects pays the same for that under every allocator
             alike = row == "W4 1 thread" or row.startswith("W4 touched")
             targets.times_peer(row, 1 if alike else 0.5)
+            targets.contender_times(row, HEADER, ["their pool"], 0.9, "times their pool")
     targets.at_most("W4 memory, held", 112, "MB")
     targets.at_most("W4 memory, 3 s later", 16, "MB")
     for row in targets.names("W5 unique_ptr") + targets.names("W5 make_shared"):
         targets.times(row, "the same with a pool", 1, "times the pool under glibc")
+        targets.contender_times(row, HEADER, ["the same with a pool"], 1.1,
+                                "times the pool under glibc")
     for row in targets.names("W5 unique_ptr"):
         targets.times(row, "empty functions", 1.25, "times empty functions")
+    for row in targets.names("burst"):
+        targets.contender_times(row, "with the batch", [OWN], 1 / 3, "times single calls")
+        targets.contender_times(row, "with the batch", ["rte_mempool, bulk"], 1,
+                                "times rte_mempool's bulk calls")
     for row in targets.names("W6"):
         if "peak RSS" in row:
             targets.times_better(row, ["jemalloc", "mimalloc"], 1.1)

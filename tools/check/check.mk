@@ -2,7 +2,7 @@
 # `make check` is the one definition of clean.
 
 CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload preload/* tests tests/* tools/* tools/*/*) \
-  $(addsuffix /*.cpp,sizeclass preload preload/* tests tests/* tools/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
+  preload/contract/*.hpp $(addsuffix /*.cpp,sizeclass preload preload/* tests tests/* tools/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
 check: deps  ## format, clang-tidy, layers, golden files, unit tests, the model of the depot

@@ -12,7 +12,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SUFFIXES = (".h", ".cpp", ".c", ".def")
+SUFFIXES = (".h", ".hpp", ".cpp", ".c", ".def")
 # What may be included by path. The class table and the shape of magazines are the engine's.
 FOLDERS = {
     "sizeclass": ("sizeclass/",),

@@ -10,10 +10,11 @@ INSTALL_MAN := $(DESTDIR)$(PREFIX)/share/man/man1
 INSTALL_COMPLETION := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 INSTALL_ZSH := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 INSTALL_FISH := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+PUBLIC_HEADERS := $(wildcard preload/contract/pktmalloc*)
 MAN_PAGES := $(wildcard docs/man/*.1)
 
 .PHONY: install
-install: all  ## install libraries, header, pkg-config file, command, man pages (PREFIX=, DESTDIR=)
+install: all  ## install libraries, headers, pkg-config file, command, man pages (PREFIX=, DESTDIR=)
 	$(if $(SANITIZER),$(error VARIANT=$(VARIANT) has no library to install; use release or debug))
 	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE) $(INSTALL_BIN) $(INSTALL_MAN) \
 	  $(INSTALL_COMPLETION) $(INSTALL_ZSH) $(INSTALL_FISH)
@@ -22,7 +23,7 @@ install: all  ## install libraries, header, pkg-config file, command, man pages 
 	ln -sf $(SONAME) $(INSTALL_LIB)/libpktmalloc.so
 	install -m 755 $(TWIN_LIBRARIES) $(INSTALL_LIB)
 	install -m 644 $(BUILD)/libpktmalloc.a $(INSTALL_LIB)/libpktmalloc.a
-	install -m 644 preload/contract/pktmalloc.h $(INSTALL_INCLUDE)/pktmalloc.h
+	install -m 644 $(PUBLIC_HEADERS) $(INSTALL_INCLUDE)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/install/pktmalloc.pc.in \
 	  > $(INSTALL_LIB)/pkgconfig/pktmalloc.pc
 	install -m 755 $(COMMAND) $(INSTALL_BIN)/pktmalloc
@@ -38,6 +39,7 @@ uninstall:  ## remove what install put there
 	rm -f $(INSTALL_LIB)/libpktmalloc.so $(INSTALL_LIB)/$(SONAME) \
 	  $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/libpktmalloc.a \
 	  $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) \
-	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc $(INSTALL_INCLUDE)/pktmalloc.h \
+	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc \
+	  $(PUBLIC_HEADERS:preload/contract/%=$(INSTALL_INCLUDE)/%) \
 	  $(INSTALL_BIN)/pktmalloc $(MAN_PAGES:docs/man/%=$(INSTALL_MAN)/%) \
 	  $(INSTALL_COMPLETION)/pktmalloc $(INSTALL_ZSH)/_pktmalloc $(INSTALL_FISH)/pktmalloc.fish

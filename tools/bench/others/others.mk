@@ -12,13 +12,13 @@ OTHERS_DIRECTORY := $(BUILD)/bench/others
 # As the first line of a recipe: ends it, with a word to the user, where a command fails.
 others_need = { $(1); } >/dev/null 2>&1 || { echo "$(2): not installed, $(3) is skipped"; exit 0; }
 
-OTHERS_PROGRAMS := $(addprefix $(OTHERS_DIRECTORY)/,w4_mempool w4_sync_pool recycler.jar)
+OTHERS_PROGRAMS := $(addprefix $(OTHERS_DIRECTORY)/,w4_mempool burst_mempool w4_sync_pool recycler.jar)
 
 .PHONY: bench-others
 bench-others: $(OTHERS_PROGRAMS)  ## build the pools of DPDK, Go and Netty, where they can be built
 
 # DPDK's headers are the system's: their warnings are not ours.
-$(OTHERS_DIRECTORY)/w4_mempool: $(OTHERS)/w4_mempool.c
+$(addprefix $(OTHERS_DIRECTORY)/,w4_mempool burst_mempool): $(OTHERS_DIRECTORY)/%: $(OTHERS)/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(call others_need,pkg-config --exists libdpdk,libdpdk-dev,DPDK rte_mempool); \

@@ -10,6 +10,8 @@
 //   pool_deleter     shared_ptr over the pool, deleter      hand-written pool
 //   allocate_shared  allocate_shared, pool allocator        hand-written pool
 //   pool_only        the pool's take and give, no packet    hand-written pool
+//   header           pktmalloc::make_unique                 inlined
+//   header_shared    pktmalloc::make_shared                 inlined
 // The pool is a vector of free blocks behind a mutex, all of them allocated beforehand.
 #include <algorithm>
 #include <array>
@@ -20,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "preload/contract/pktmalloc.hpp"
 #include "workload.h"
 
 namespace {
@@ -118,6 +121,12 @@ double measure_variant(std::string_view variant, std::size_t count, const char* 
     return measure(
         count, [] { return new Packet; }, delete_all);
   }
+  if (variant == "header")
+    return measure(
+        count, [] { return pktmalloc::make_unique<Packet>(); }, by_clearing);
+  if (variant == "header_shared")
+    return measure(
+        count, [] { return pktmalloc::make_shared<Packet>(); }, by_clearing);
 
   BlockPool pool(count);
   if (variant == "pool_deleter") {
@@ -144,8 +153,8 @@ double measure_variant(std::string_view variant, std::size_t count, const char* 
 
 int main(int argc, char** argv) {
   const char* usage =
-      "w1_packets shared_ptr_new|make_shared|new_delete|pool_deleter|allocate_shared|pool_only "
-      "[COUNT]";
+      "w1_packets shared_ptr_new|make_shared|new_delete|pool_deleter|allocate_shared|pool_only|"
+      "header|header_shared [COUNT]";
   if (argc < 2) workload::usage(usage);
   std::size_t count = workload::argument(argc, argv, 2, 1'000'000, usage);
   double ms = measure_variant(argv[1], count, usage);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// W3: the small rational, two ints, and the seven ways in which the workload allocates it.
+// W3: the small rational, two ints, and the eight ways in which the workload allocates it.
 //
 // A variant is a class that adds nothing to Rational but operators new and delete; kVariants lists
 // them all. One round is make_all, then delete_all, on an array of kObjects pointers. One thread.
@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "preload/contract/pktmalloc.hpp"
 #include "w3_pools.h"
 #include "workload.h"
 
@@ -31,6 +32,12 @@ struct ListedRational : Rational {
   static void operator delete(void* object) { free_list.push(object); }
   static inline FreeObjects free_list;
 };
+
+// The class has the operators of pktmalloc.hpp.
+struct HeaderRational : Rational, pktmalloc::pooled<HeaderRational> {
+  using Rational::Rational;
+};
+static_assert(sizeof(HeaderRational) == sizeof(Rational));
 
 template <auto& pool>
 struct PooledRational : Rational {
@@ -79,6 +86,7 @@ constexpr Variant kVariants[] = {
     variant<PooledRational<variable_pool>>("variable_pool"),
     variant<PooledRational<locking_pool>>("locking_pool"),
     variant<PooledRational<constant_pool>>("constant_pool"),
+    variant<HeaderRational>("header"),
 };
 
 }  // namespace w3

@@ -11,6 +11,7 @@
 //   variable_pool  objects of all sizes in chunks that count what lives in them
 //   locking_pool   template_pool behind a std::mutex
 //   constant_pool  the sizes of the object and of the pool are constants; never grows
+//   header         operator new and delete of pktmalloc.hpp, inlined
 #include <algorithm>
 #include <iterator>
 #include <string_view>
@@ -48,7 +49,7 @@ bool values_are_kept(const w3::Variant& variant) {
 int main(int argc, char** argv) {
   const char* usage =
       "w3_rationals [new_delete|free_list|template_pool|plain_pool|variable_pool|locking_pool|"
-      "constant_pool [ROUNDS]]";
+      "constant_pool|header [ROUNDS]]";
   std::string_view name = argc > 1 ? argv[1] : "new_delete";
   auto variant = std::ranges::find(w3::kVariants, name, &w3::Variant::name);
   if (variant == std::end(w3::kVariants)) workload::usage(usage);

@@ -12,6 +12,7 @@
 //   brpc_stand_in    arrays of pointers, merged into a global list by copying, as brpc does
 //   boost_fast_pool  boost::fast_pool_allocator
 //   pmr              std::pmr::synchronized_pool_resource
+//   header           pktmalloc.hpp, inlined; with our library preloaded
 #include <cstring>
 #include <numeric>
 #include <string_view>
@@ -84,10 +85,11 @@ constexpr Contender kContenders[] = {
     contender<pools::BrpcStandIn>("brpc_stand_in"),
     contender<pools::BoostFastPool>("boost_fast_pool"),
     contender<pools::Pmr>("pmr"),
+    contender<pools::Header>("header"),
 };
 
 const char* const kUsage =
-    "w4_exchange [--touch] [--pool malloc|hand_written|brpc_stand_in|boost_fast_pool|pmr] "
+    "w4_exchange [--touch] [--pool malloc|hand_written|brpc_stand_in|boost_fast_pool|pmr|header] "
     "[THREADS [ROUNDS [COUNT]]]";
 
 const Contender& find(std::string_view name) {

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "preload/contract/pktmalloc.hpp"
+
 namespace pools {
 
 constexpr std::size_t kObjectBytes = 64;
@@ -24,6 +26,11 @@ constexpr std::size_t kObjectBytes = 64;
 struct Malloc {
   static void* allocate() { return std::malloc(kObjectBytes); }
   static void release(void* object) { std::free(object); }
+};
+
+struct Header {
+  static void* allocate() { return pktmalloc::allocate<kObjectBytes>(); }
+  static void release(void* object) { pktmalloc::release<kObjectBytes>(object); }
 };
 
 // A free list of the study's pool, and the four global pools that threads exchange whole lists

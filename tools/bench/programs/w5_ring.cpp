@@ -12,12 +12,15 @@
 //   shared_ptr_new  shared_ptr<Packet>(new Packet)                          plain
 //   make_shared     make_shared<Packet>                                     plain
 //   shared_pool     allocate_shared, packet and counters from a vector      hand-written pool
+//   header          make_unique and unique_ptr of pktmalloc.hpp             inlined
+//   header_shared   make_shared of pktmalloc.hpp                            inlined
 #include <array>
 #include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "preload/contract/pktmalloc.hpp"
 #include "workload.h"
 
 namespace {
@@ -126,6 +129,9 @@ double measure_holder(std::string_view holder, std::size_t steps, const char* us
   if (holder == "make_shared") return measure(steps, [] { return std::make_shared<Payload>(); });
   if (holder == "shared_pool")
     return measure(steps, [] { return std::allocate_shared<Payload>(VectorAllocator<Payload>()); });
+  if (holder == "header") return measure(steps, [] { return pktmalloc::make_unique<Payload>(); });
+  if (holder == "header_shared")
+    return measure(steps, [] { return pktmalloc::make_shared<Payload>(); });
   workload::usage(usage);
 }
 
@@ -133,8 +139,8 @@ double measure_holder(std::string_view holder, std::size_t steps, const char* us
 
 int main(int argc, char** argv) {
   const char* usage =
-      "w5_ring value|unique_ptr|calls|pool|shared_ptr_new|make_shared|shared_pool 16|64|256 "
-      "[STEPS]";
+      "w5_ring value|unique_ptr|calls|pool|shared_ptr_new|make_shared|shared_pool|header|"
+      "header_shared 16|64|256 [STEPS]";
   if (argc < 3) workload::usage(usage);
   std::string_view holder = argv[1];
   std::size_t steps = workload::argument(argc, argv, 3, 1'000'000, usage);

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc for C++ programs that may know it: objects of constant sizes without a call.
+//
+// Where the library serves malloc, what this header gives is taken from and returned to the
+// thread's own lists by code inlined into the program. Everywhere else (without the library, with
+// another allocator, with the checked or hardened library, with a library of another schema, while
+// calls are recorded) the same functions call malloc and free. Either way the objects are malloc's:
+// free, realloc and malloc_usable_size take them, and release takes what malloc gave.
+//
+// C++17 and later, g++ or clang++, with or without exceptions. Any thread may call anything, and
+// release what another allocated. docs/api.md has the costs.
+#ifndef PKTMALLOC_HPP
+#define PKTMALLOC_HPP
+
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "pktmalloc.h"
+#include "pktmalloc_path.hpp"
+
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
+
+#if defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
+#define PKTMALLOC_INLINES 1
+#else
+#define PKTMALLOC_INLINES 0
+#endif
+#define PKTMALLOC_HIDDEN [[gnu::visibility("hidden")]]
+#define PKTMALLOC_INLINE [[gnu::always_inline]] inline
+
+namespace pktmalloc {
+inline namespace schema_1 {
+namespace detail {
+
+inline void* plain(std::size_t bytes, std::size_t alignment) noexcept {
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
+  void* p = nullptr;
+  return ::posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;
+}
+
+inline std::size_t allocate_singly(std::size_t bytes, std::size_t count, void** objects) {
+  for (std::size_t n = 0; n < count; ++n) {
+    objects[n] = std::malloc(bytes);
+    if (objects[n] == nullptr) return n;
+  }
+  return count;
+}
+
+inline void release_singly(void* const* objects, std::size_t count) {
+  for (std::size_t n = 0; n < count; ++n) std::free(objects[n]);
+}
+
+inline contract::Place nowhere(std::size_t, std::size_t) {
+  return {contract::kNoTop, contract::kNoArea};
+}
+
+PKTMALLOC_HIDDEN inline const contract::Path no_path{
+    0, 0, {0}, 0, nowhere, nullptr, allocate_singly, release_singly};
+
+// Of this program or shared library, which is why they are hidden; set once, while it is loaded.
+PKTMALLOC_HIDDEN inline std::atomic<const contract::Path*> path{&no_path};
+PKTMALLOC_HIDDEN inline std::atomic<std::uint64_t> thread{0};  // the path's
+
+// Only where malloc, as this program or library calls it, is that of the library that offers the
+// path. One object does not tell, as the library may have others serve a sample.
+inline bool find_path() noexcept {
+#if PKTMALLOC_INLINES
+  auto* offer = &pktmalloc_inline_path;
+  if (offer == nullptr) {
+    offer = reinterpret_cast<decltype(offer)>(::dlsym(RTLD_DEFAULT, "pktmalloc_inline_path"));
+  }
+  const contract::Path* const found = offer != nullptr ? offer(contract::kSchema) : nullptr;
+  bool serves = false;
+  for (int tries = 0; found != nullptr && !serves && tries < 64; ++tries) {
+    void* const p = std::malloc(found->pooled_bytes);
+    serves = p != nullptr && found->owns(p);
+    std::free(p);
+  }
+  if (!serves) return false;
+  path.store(found, std::memory_order_release);
+  thread.store(found->thread, std::memory_order_release);
+#endif
+  return true;
+}
+
+PKTMALLOC_HIDDEN inline const bool path_was_sought = find_path();
+
+// What the library says of a size, asked when it is first used: PKTMALLOC_CLASSES may have changed
+// its classes.
+template <std::size_t kBytes, std::size_t kAlignment>
+struct Known {
+  PKTMALLOC_HIDDEN static inline std::atomic<std::uint64_t> top{contract::kNoTop};
+  PKTMALLOC_HIDDEN static inline std::atomic<std::uint64_t> area{contract::kNoArea};
+};
+
+template <std::size_t kBytes, std::size_t kAlignment>
+[[gnu::noinline]] void* allocate_slow() noexcept {
+  using Size = Known<kBytes, kAlignment>;
+  if (Size::top.load(std::memory_order_relaxed) == contract::kNoTop) {
+    const contract::Place place =
+        path.load(std::memory_order_acquire)->place_of(kBytes, kAlignment);
+    Size::area.store(place.area, std::memory_order_relaxed);
+    Size::top.store(place.top, std::memory_order_relaxed);
+  }
+  return plain(kBytes, kAlignment);
+}
+
+#if PKTMALLOC_INLINES
+
+// Where a thread's cache has the top of this size. In assembly for the thread's word, and because a
+// compiler would load atomics into registers of their own. Volatile: each call of the library may
+// change the word.
+template <typename Size, int kFrom>
+PKTMALLOC_INLINE std::uintptr_t** find_top(std::uint64_t offset) noexcept {
+  std::uintptr_t** at;
+  asm volatile("movq %%fs:%c2(%1), %0\n\taddq %3, %0"
+               : "=&r"(at)
+               : "r"(offset), "i"(kFrom), "m"(Size::top));
+  return at;
+}
+
+// Does the address lie in the size's class?
+template <typename Size>
+PKTMALLOC_INLINE bool holds(const contract::Path& found, std::uintptr_t address) noexcept {
+  bool same;
+  address -= found.base;
+  asm("andq %2, %0\n\tcmpq %3, %0"
+      : "+r"(address), "=@cce"(same)
+      : "m"(found.mask), "m"(Size::area));
+  return same;
+}
+
+// The counterpart of Cache::allocate().
+template <std::size_t kBytes, std::size_t kAlignment>
+PKTMALLOC_INLINE void* take() noexcept {
+  const std::uint64_t offset = thread.load(std::memory_order_relaxed);
+  if (__builtin_expect(offset == 0, 0)) return nullptr;
+  std::uintptr_t** const at = find_top<Known<kBytes, kAlignment>, 0>(offset);
+  std::uintptr_t* const top = *at;
+  const std::uintptr_t object = *top;
+  if (__builtin_expect(object == contract::kEmpty, 0)) return nullptr;
+  // One instruction each: others may read them at any time.
+  __atomic_store_n(at, top - 1, __ATOMIC_RELAXED);
+  asm("addq $1, %0" : "+m"(*reinterpret_cast<std::uint64_t*>(at + contract::kClasses)));
+  return reinterpret_cast<void*>(object);
+}
+
+// The counterpart of Cache::release(), for an object that lies where those of this size do.
+template <std::size_t kBytes, std::size_t kAlignment>
+PKTMALLOC_INLINE bool give(void* p) noexcept {
+  using Size = Known<kBytes, kAlignment>;
+  const auto object = reinterpret_cast<std::uintptr_t>(p);
+  const contract::Path& found = *path.load(std::memory_order_relaxed);
+  if (__builtin_expect(!holds<Size>(found, object), 0)) return false;
+  std::uintptr_t** const at = find_top<Size, contract::kReleases>(found.thread);
+  std::uintptr_t* const top = *at;
+  if (__builtin_expect(top[1] == contract::kFull || top[0] == object, 0)) return false;
+  top[1] = object;
+  __atomic_store_n(at, top + 1, __ATOMIC_RELAXED);
+  return true;
+}
+
+#else
+
+template <std::size_t, std::size_t>
+PKTMALLOC_INLINE void* take() noexcept {
+  return nullptr;
+}
+template <std::size_t, std::size_t>
+PKTMALLOC_INLINE bool give(void*) noexcept {
+  return false;
+}
+
+#endif
+
+// As operator new: asks the new-handler until there is memory, or throws.
+[[gnu::noinline, gnu::cold]] inline void* obtain_slow(std::size_t bytes, std::size_t alignment) {
+  for (;;) {
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) {
+#ifdef __cpp_exceptions
+      throw std::bad_alloc();
+#else
+      std::abort();
+#endif
+    }
+    handler();
+    if (void* const p = plain(bytes, alignment)) return p;
+  }
+}
+
+inline void* obtain(std::size_t bytes, std::size_t alignment) {
+  void* const p = plain(bytes, alignment);
+  return __builtin_expect(p != nullptr, 1) ? p : obtain_slow(bytes, alignment);
+}
+
+}  // namespace detail
+
+// Memory of a constant size. Null if there is none.
+template <std::size_t kBytes, std::size_t kAlignment = alignof(std::max_align_t)>
+[[nodiscard]] PKTMALLOC_INLINE void* allocate_nothrow() noexcept {
+  static_assert(kBytes > 0);
+  void* const p = detail::take<kBytes, kAlignment>();
+  return __builtin_expect(p != nullptr, 1) ? p : detail::allocate_slow<kBytes, kAlignment>();
+}
+
+// The same; if there is none, the new-handler is called, or std::bad_alloc thrown.
+template <std::size_t kBytes, std::size_t kAlignment = alignof(std::max_align_t)>
+[[nodiscard]] PKTMALLOC_INLINE void* allocate() {
+  void* const p = allocate_nothrow<kBytes, kAlignment>();
+  return __builtin_expect(p != nullptr, 1) ? p : detail::obtain_slow(kBytes, kAlignment);
+}
+
+// As free(p), fastest with the size and alignment that p was allocated with.
+template <std::size_t kBytes, std::size_t kAlignment = alignof(std::max_align_t)>
+PKTMALLOC_INLINE void release(void* p) noexcept {
+  if (__builtin_expect(!detail::give<kBytes, kAlignment>(p), 0)) std::free(p);
+}
+
+// As pktmalloc_allocate_batch and pktmalloc_release_batch, and also without the library.
+inline std::size_t allocate_batch(std::size_t bytes, std::size_t count, void** objects) {
+  return detail::path.load(std::memory_order_acquire)->allocate_batch(bytes, count, objects);
+}
+inline void release_batch(void* const* objects, std::size_t count) {
+  detail::path.load(std::memory_order_acquire)->release_batch(objects, count);
+}
+
+#ifdef __cpp_lib_allocate_at_least
+template <typename Pointer>
+using allocation_result = std::allocation_result<Pointer, std::size_t>;
+#else
+template <typename Pointer>
+struct allocation_result {
+  Pointer ptr;
+  std::size_t count;
+};
+#endif
+
+// For containers and allocate_shared. Stateless: all are equal. One object at a time is inlined,
+// arrays are malloc's.
+template <typename T>
+class allocator {
+ public:
+  using value_type = T;
+  using size_type = std::size_t;
+  using difference_type = std::ptrdiff_t;
+  using propagate_on_container_move_assignment = std::true_type;
+  using is_always_equal = std::true_type;
+
+  constexpr allocator() noexcept = default;
+  template <typename U>
+  constexpr allocator(const allocator<U>&) noexcept {}
+
+  [[nodiscard]] T* allocate(std::size_t count) {
+    if (count == 1) return static_cast<T*>(pktmalloc::allocate<sizeof(T), alignof(T)>());
+    return static_cast<T*>(detail::obtain(bytes_of(count), alignof(T)));
+  }
+
+  // As many more as there is room for; deallocate takes either count.
+  [[nodiscard]] allocation_result<T*> allocate_at_least(std::size_t count) {
+    T* const p = allocate(count);
+    return {p, ::malloc_usable_size(p) / sizeof(T)};
+  }
+
+  void deallocate(T* p, std::size_t count) noexcept {
+    if (count == 1) return pktmalloc::release<sizeof(T), alignof(T)>(p);
+    std::free(p);
+  }
+
+ private:
+  static std::size_t bytes_of(std::size_t count) {
+    constexpr std::size_t kMost = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
+    if (count > kMost) {
+#ifdef __cpp_exceptions
+      throw std::bad_array_new_length();
+#else
+      std::abort();
+#endif
+    }
+    return count * sizeof(T);
+  }
+};
+
+template <typename T, typename U>
+constexpr bool operator==(const allocator<T>&, const allocator<U>&) noexcept {
+  return true;
+}
+template <typename T, typename U>
+constexpr bool operator!=(const allocator<T>&, const allocator<U>&) noexcept {
+  return false;
+}
+
+// Deletes what make_unique made.
+template <typename T>
+struct deleter {
+  static_assert(!std::is_array_v<T>, "a single object; for arrays use a vector");
+  void operator()(T* p) const noexcept {
+    p->~T();
+    release<sizeof(T), alignof(T)>(const_cast<std::remove_cv_t<T>*>(p));
+  }
+};
+
+// As std::unique_ptr, and as small; for classes that cannot have operators of their own.
+template <typename T>
+using unique_ptr = std::unique_ptr<T, deleter<T>>;
+
+template <typename T, typename... Values>
+[[nodiscard]] unique_ptr<T> make_unique(Values&&... values) {
+  struct Memory {
+    void* p;
+    ~Memory() {
+      if (p != nullptr) release<sizeof(T), alignof(T)>(p);
+    }
+  } memory{allocate<sizeof(T), alignof(T)>()};
+  T* const object = ::new (memory.p) T(std::forward<Values>(values)...);
+  memory.p = nullptr;
+  return unique_ptr<T>(object);
+}
+
+// A std::shared_ptr whose one block, of object and counters, is inlined.
+template <typename T, typename... Values>
+[[nodiscard]] std::shared_ptr<T> make_shared(Values&&... values) {
+  return std::allocate_shared<T>(allocator<std::remove_cv_t<T>>(), std::forward<Values>(values)...);
+}
+
+// Base of a class that gets operators new and delete of its own: struct Packet :
+// pktmalloc::pooled<Packet>. A derived class of another size has malloc and free.
+template <typename T>
+struct pooled {
+  static void* operator new(std::size_t bytes) {
+    if (bytes == sizeof(T)) return pktmalloc::allocate<sizeof(T), alignof(T)>();
+    return detail::obtain(bytes, alignof(T));
+  }
+  static void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    if (bytes == sizeof(T) && alignment == std::align_val_t{alignof(T)})
+      return pktmalloc::allocate<sizeof(T), alignof(T)>();
+    return detail::obtain(bytes, static_cast<std::size_t>(alignment));
+  }
+  static void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    if (bytes == sizeof(T)) return pktmalloc::allocate_nothrow<sizeof(T), alignof(T)>();
+    return detail::plain(bytes, alignof(T));
+  }
+  static void* operator new(std::size_t bytes, std::align_val_t alignment,
+                            const std::nothrow_t&) noexcept {
+    return detail::plain(bytes, static_cast<std::size_t>(alignment));
+  }
+  static void* operator new(std::size_t, void* place) noexcept { return place; }
+
+  static void operator delete(void* p, std::size_t bytes) noexcept {
+    if (bytes == sizeof(T)) return release<sizeof(T), alignof(T)>(p);
+    std::free(p);
+  }
+  static void operator delete(void* p, std::size_t bytes, std::align_val_t) noexcept {
+    if (bytes == sizeof(T)) return release<sizeof(T), alignof(T)>(p);
+    std::free(p);
+  }
+  // For constructors that throw.
+  static void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+  static void operator delete(void* p, std::align_val_t, const std::nothrow_t&) noexcept {
+    std::free(p);
+  }
+  static void operator delete(void*, void*) noexcept {}
+};
+
+#ifdef __cpp_lib_memory_resource
+
+namespace detail {
+
+class Resource final : public std::pmr::memory_resource {
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    return obtain(bytes, alignment);
+  }
+  void do_deallocate(void* p, std::size_t, std::size_t) override { std::free(p); }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+};
+
+// Never destroyed: objects with static storage may use it until the end.
+union ResourceForEver {
+  constexpr ResourceForEver() : nothing() {}
+  ~ResourceForEver() {}
+  char nothing;
+  Resource resource;
+};
+
+}  // namespace detail
+
+// For std::pmr containers. Its sizes are no constants: a call of malloc and free each.
+inline std::pmr::memory_resource* resource() noexcept {
+  static detail::ResourceForEver for_ever;
+  static std::pmr::memory_resource* const resource = ::new (&for_ever.resource) detail::Resource;
+  return resource;
+}
+
+#endif
+
+}  // namespace schema_1
+}  // namespace pktmalloc
+
+#undef PKTMALLOC_INLINES
+#undef PKTMALLOC_HIDDEN
+#undef PKTMALLOC_INLINE
+
+#endif

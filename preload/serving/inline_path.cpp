@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "preload/serving/inline_path.h"
+
+#include <bit>
+#include <cstddef>
+
+#include "preload/base/export.h"
+#include "preload/contract/pktmalloc.h"
+#include "preload/contract/pktmalloc_path.hpp"
+#include "preload/process/thread.h"
+
+namespace pktmalloc {
+namespace {
+
+static_assert(contract::kEmpty == kEmptyMark && contract::kFull == kFullMark);
+static_assert(contract::kClasses == kMaxClasses && contract::kClasses - 1 == index(kNoClass));
+static_assert(Cache::kTopsAt == 0 && Cache::kAllocatedAt == contract::kClasses * sizeof(void*));
+static_assert(offsetof(Thread, releases_to) - offsetof(Thread, allocates_from) ==
+              contract::kReleases);
+
+// The classes' numbers count from 1 here, so that none is 0, which is what a mask of 0 gives.
+contract::Place place_of(size_t bytes, size_t alignment) {
+  const ClassTable& classes = heap.classes();
+  const ClassId id = alignment <= ClassTable::kSmallStep ? classes.find(bytes)
+                                                         : classes.find_aligned(bytes, alignment);
+  if (id == kNoClass) return {contract::kNoTop, contract::kNoArea};
+  return {index(id) * sizeof(void*), (index(id) + uint64_t{1}) << heap.piece_shift()};
+}
+
+bool owns(const void* p) { return Heap::is_class(heap.owner(p)); }
+
+constinit contract::Path path{
+    0, 0, {0}, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
+
+// The library's thread-local variables have the same distance from every thread's pointer, because
+// they are in the static block (initial-exec).
+uint64_t distance_from_thread_pointer(const void* p) {
+  uint64_t pointer;
+  asm("mov %%fs:0, %0" : "=r"(pointer));
+  return reinterpret_cast<uint64_t>(p) - pointer;
+}
+
+void start() {
+  const size_t bytes = heap.area_bytes() * kMaxClasses;
+  if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started() || !std::has_single_bit(bytes)) {
+    return;
+  }
+  path.thread = distance_from_thread_pointer(&this_thread.allocates_from);
+  const size_t piece_bytes = size_t{1} << heap.piece_shift();
+  path.base = heap.base() - piece_bytes;
+  // The class, and what lies beyond the reservation.
+  path.mask.store((kMaxClasses - 1) * piece_bytes | ~(bytes - 1), std::memory_order_relaxed);
+  path.pooled_bytes = heap.classes()[ClassId{0}].object_bytes;
+}
+
+}  // namespace
+
+constinit const Part inline_path_part{.start = start};
+
+void end_inline_release() { path.mask.store(0, std::memory_order_relaxed); }
+
+}  // namespace pktmalloc
+
+PKTMALLOC_EXPORT const pktmalloc::contract::Path* pktmalloc_inline_path(uint32_t schema) {
+  using namespace pktmalloc;
+  cache_of_this_thread();  // the first call starts the process
+  return schema == contract::kSchema && path.thread != 0 ? &path : nullptr;
+}
