@@ -398,6 +398,31 @@ TEST_CASE("a taken name is told, and who answers in a process's place is not bel
   check_refused(tell({std::to_string(robbed.pid()), "trim"}).run(), "has taken its name");
 }
 
+TEST_CASE("root reaches a process in other namespaces by the id that it has outside") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"unshare"});
+  const Words inside = {"unshare", "--net", "--pid", "--fork", "--kill-child", "env"};
+  Words works = inside;
+  works.push_back("true");
+  if (Program(works).run().status != 0) skip("namespaces are refused here");
+  Words words = inside;
+  for (const std::string& word :
+       {"LD_PRELOAD=" + library_path(), std::string("PKTMALLOC_CONTROL=1"),
+        program_path("tells_itself"), std::string("waits")}) {
+    words.push_back(word);
+  }
+  Running process(words);
+  process.line("ready");
+  const std::string outer = std::to_string(process.pid());
+  std::ifstream children("/proc/" + outer + "/task/" + outer + "/children");
+  std::string id;
+  if (!(children >> id)) skip("this system does not list children");
+  const Outcome outcome = tell({id, "trim"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, " bytes are given back\n"));
+}
+
 TEST_CASE("the doctor says that a process obeys") {
   const Waiting with(controlled());
   const Waiting without({});
