@@ -135,21 +135,6 @@ void* Cache::allocate_slow(const Supply& supply, ClassId id) {
   return allocate(id);
 }
 
-bool Cache::turn(ClassId id, uintptr_t object) {
-  Line& line = lines_[index(id)];
-  const uintptr_t* const top = tops_[index(id)];
-  Magazine* const other = line.previous;
-  if (other == nullptr || line.stop != 0 || marks != nullptr) return false;
-  const bool serves = object == 0 ? *top == kEmptyMark && other->rounds > 0
-                                  : top[1] == kFullMark && *top != object && other->rounds == 0;
-  if (!serves) return false;
-  const Raised change(changing_);
-  unload(id, line);
-  line.previous = line.loaded;
-  load(id, line, other);
-  return true;
-}
-
 // Fisher and Yates, group by group: what a program allocates together stays on few pages.
 void Cache::shuffle(uintptr_t* objects, uint32_t count) {
   constexpr uint32_t kGroup = 16;

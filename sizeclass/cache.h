@@ -15,9 +15,7 @@
 // never unmapped: it passes to the next thread with its counters.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -79,61 +77,16 @@ class alignas(64) Cache {
   }
 
   // The same for many at once: how many of the objects were served, the first ones. The next one
-  // then is for allocate() or release(), as it is if there was none. Four at a time, because a loop
-  // for each would cost as much as what it does.
-  size_t allocate_run(ClassId id, void** objects, size_t count) {
-    const size_t i = static_cast<size_t>(id);
-    uintptr_t* top = tops_[i];
-    size_t n = 0;
-    const auto take = [&](uintptr_t object) { objects[n++] = reinterpret_cast<void*>(object); };
-    while (count - n >= 4) {
-      const uintptr_t a = top[0];
-      if (a == kEmptyMark) break;
-      const uintptr_t b = top[-1];
-      if (b == kEmptyMark) break;
-      const uintptr_t c = top[-2];
-      if (c == kEmptyMark) break;
-      const uintptr_t d = top[-3];
-      if (d == kEmptyMark) break;
-      take(a), take(b), take(c), take(d);
-      top -= 4;
-    }
-    while (n < count && *top != kEmptyMark) take(*top--);
-    if (n == 0) return 0;  // perhaps on the null cache, which is constant
-    std::atomic_signal_fence(std::memory_order_release);  // no signal finds an object missing
-    tops_[i] = top;
-    allocated_[i] += n;
-    return n;
-  }
+  // then is for allocate() or release(), as it is if there was none.
+  size_t allocate_run(ClassId id, void** objects, size_t count);
   // The first one is of the class; so are those that lie in the same piece, an aligned stretch of 1
   // << piece_shift bytes. The others end the run.
-  size_t release_run(ClassId id, void* const* objects, size_t count, unsigned piece_shift) {
-    const size_t i = static_cast<size_t>(id);
-    Magazine* const loaded = lines_[i].loaded;
-    if (loaded == nullptr) return 0;
-    uintptr_t* top = tops_[i];
-    count = std::min(count, static_cast<size_t>(loaded->slots() + loaded->capacity - top));
-    const auto at = [=](size_t n) { return reinterpret_cast<uintptr_t>(objects[n]); };
-    const uintptr_t first = at(0);
-    size_t n = 0;
-    while (count - n >= 4) {
-      const uintptr_t a = at(n), b = at(n + 1), c = at(n + 2), d = at(n + 3);
-      if (((a ^ first) | (b ^ first) | (c ^ first) | (d ^ first)) >> piece_shift != 0) break;
-      if (a == *top || b == a || c == b || d == c) break;
-      top[1] = a, top[2] = b, top[3] = c, top[4] = d;
-      top += 4;
-      n += 4;
-    }
-    while (n < count && (at(n) ^ first) >> piece_shift == 0 && at(n) != *top) *++top = at(n++);
-    if (n == 0) return 0;
-    std::atomic_signal_fence(std::memory_order_release);
-    tops_[i] = top;
-    return n;
-  }
+  size_t release_run(ClassId id, void* const* objects, size_t count, unsigned piece_shift);
 
-  // After a run that served fewer: true if the thread's other magazine of the class now is loaded
-  // and can take this object, or has one to give (0). False: what is due is for the slow path.
-  bool turn(ClassId id, uintptr_t object);
+  // After a run that served fewer than the `count` asked for: true if the thread's other magazine
+  // of the class now is loaded and can take this object, or has one to give (0). False: what is due
+  // is for the slow path.
+  bool turn(const Supply& supply, ClassId id, uintptr_t object, size_t count);
 
   // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of
   // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run

@@ -107,6 +107,11 @@ class Heap {
   // Before allocate(): see Cache::trade().
   void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
 
+  // See Cache::turn().
+  bool turn(Cache& cache, ClassId id, uintptr_t object, size_t count) {
+    return cache.turn(supply_, id, object, count);
+  }
+
   // The slow paths. allocate: nullptr when the class is exhausted or memory refused.
   void* allocate(Cache* cache, ClassId id);
   void release(Cache* cache, ClassId id, void* object);

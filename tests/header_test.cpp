@@ -200,14 +200,16 @@ TEST_CASE("plugins with headers of two schemas release each other's objects") {
 TEST_CASE("an object that inlined code releases twice in a row is found at the call") {
   const TemporaryFolder folder;
   const std::string program = folder / "program";
-  folder.write(
-      "twice.cpp",
-      "#include <cstdio>\n#include <pktmalloc.hpp>\n"
-      "int main() {\n"
-      "  for (int i = 0; i < 100; ++i) pktmalloc::release<64>(pktmalloc::allocate<64>());\n"
-      "  void* p = pktmalloc::allocate<64>();\n"
-      "  pktmalloc::release<64>(p);\n  std::printf(\"%p\\n\", p);\n  std::fflush(stdout);\n"
-      "  pktmalloc::release<64>(p);\n}\n");
+  folder.write("twice.cpp",
+               "#include <cstdio>\n#include <pktmalloc.hpp>\n"
+               "int main() {\n"
+               "  void* objects[100];\n"
+               "  for (void*& p : objects) p = pktmalloc::allocate<64>();\n"
+               "  for (void* p : objects) pktmalloc::release<64>(p);\n"
+               "  for (int i = 0; i < 9; ++i) objects[i] = pktmalloc::allocate<64>();\n"
+               "  std::printf(\"%p\\n\", objects[3]);\n  std::fflush(stdout);\n"
+               "  pktmalloc::release<64>(objects[3]);\n  pktmalloc::release<64>(objects[3]);\n"
+               "  std::puts(\"goes on\");\n}\n");
   build(folder / "twice.cpp", program, "-Wno-use-after-free");
   const Outcome outcome = Program({program}).preloaded().run();
   INFO(outcome);

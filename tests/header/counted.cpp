@@ -75,4 +75,12 @@ int main() {
     if (list.size() > 100) list.pop_front();
   });
   std::thread([] { count("thread", pair<64>); }).join();
+  // Whoever serves malloc takes what a batch gave.
+  void* objects[32];
+  for (int n = 0; n < 100; ++n) {
+    const std::size_t got = pktmalloc::allocate_batch(64, 32, objects);
+    for (std::size_t i = 0; i < got; ++i) std::free(objects[i]);
+    for (void*& p : objects) p = std::malloc(64);
+    pktmalloc::release_batch(objects, 32);
+  }
 }

@@ -146,30 +146,57 @@ TEST_CASE("after a run the previous magazine may take the loaded one's place, an
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
   const unsigned shift = std::countr_zero(stock.area_bytes());
-  CHECK_FALSE(cache->turn(kOnly, 0));
-  CHECK_FALSE(const_cast<Cache&>(kNullCache).turn(kOnly, 0));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
+  CHECK_FALSE(const_cast<Cache&>(kNullCache).turn(stock.supply, kOnly, 0, 1));
   std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
   put(stock, *cache, kOnly, objects);
   const uint64_t held = cache->statistics(kOnly).held;
   std::vector<void*> taken(held);
   size_t n = cache->allocate_run(kOnly, taken.data(), taken.size());
   REQUIRE(n < held);  // the rest lies in the previous one
-  CHECK_FALSE(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[0])));
-  CHECK(cache->turn(kOnly, 0));
-  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[0]), 1));
+  CHECK(cache->turn(stock.supply, kOnly, 0, 1));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
   CHECK(cache->statistics(kOnly).held == held - n);
   n += cache->allocate_run(kOnly, taken.data() + n, taken.size() - n);
   CHECK(n == held);
-  CHECK_FALSE(cache->turn(kOnly, 0));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
   CHECK(std::set<void*>(taken.begin(), taken.end()).size() == n);
   // And back.
   n = cache->release_run(kOnly, taken.data(), taken.size(), shift);
   REQUIRE(n < held);
-  CHECK_FALSE(cache->turn(kOnly, 0));
-  CHECK_FALSE(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[n - 1])));  // is free already
-  CHECK(cache->turn(kOnly, reinterpret_cast<uintptr_t>(taken[n])));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[n - 1]),
+                          1));  // is free already
+  CHECK(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[n]), 1));
   CHECK(cache->release_run(kOnly, taken.data() + n, taken.size() - n, shift) == held - n);
   CHECK(cache->statistics(kOnly).held == held);
+}
+
+TEST_CASE("bursts that would hover between two small magazines make them grow") {
+  Stock stock({64});
+  const auto cache = std::make_unique<Cache>();
+  const unsigned shift = std::countr_zero(stock.area_bytes());
+  std::vector<void*> burst(32);
+  const auto taken = [&] {
+    size_t n = cache->allocate_run(kOnly, burst.data(), burst.size());
+    if (n < burst.size() && cache->turn(stock.supply, kOnly, 0, burst.size())) {
+      n += cache->allocate_run(kOnly, burst.data() + n, burst.size() - n);
+    }
+    for (; n < burst.size(); ++n) burst[n] = stock.allocate(*cache, kOnly);
+  };
+  uint64_t turns = 0;
+  for (int round = 0; round < 100; ++round) {
+    taken();
+    size_t n = cache->release_run(kOnly, burst.data(), burst.size(), shift);
+    turns += round >= 50 && n < burst.size();
+    const auto next = reinterpret_cast<uintptr_t>(n < burst.size() ? burst[n] : nullptr);
+    if (next != 0 && cache->turn(stock.supply, kOnly, next, burst.size())) {
+      n += cache->release_run(kOnly, burst.data() + n, burst.size() - n, shift);
+    }
+    for (; n < burst.size(); ++n) stock.release(*cache, kOnly, burst[n]);
+  }
+  CHECK(turns == 0);
 }
 
 TEST_CASE("hovering around a magazine's boundary stays in the thread") {
