@@ -216,7 +216,7 @@ TEST_CASE("the heap profile begins, pauses and goes on by order, for threads tha
     INFO(way << ": " << outcome);
     CHECK(outcome.clean());
     const Bytes bytes =
-        bytes_of(folder / "heap", {"before", "during", "in_thread", "after", "again"}, false);
+        bytes_of(folder / "heap", {"before", "during", "in_thread", "after", "again"});
     const Bytes expected = {{"during", 50e3}, {"in_thread", 100e3}, {"again", 100e3}};
     CHECK(bytes == expected);
   }

@@ -35,9 +35,9 @@ extern const Part profile_part;
 
 bool profiling();
 
-// While the program runs, by one thread that holds threads_mutex(), so
-// that no fork is under way. The profile holds what is allocated from then on, as
-// begin_profile() has samples taken, until end_profile(); what of it is freed goes in any case.
+// While the program runs, by one thread that holds threads_mutex(), so that no fork is under way.
+// From begin_profile() until end_profile() what is allocated goes into the profile; what of it is
+// freed goes out of it in any case.
 // Each returns nullptr, or why it does nothing.
 const char* prepare_profile();  // before, without that lock
 const char* begin_profile();
