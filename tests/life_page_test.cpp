@@ -52,6 +52,46 @@ TEST_CASE("a page has the memory over time and who held it, and nothing else is 
   check_widths(folder / "life.html");
 }
 
+TEST_CASE("the flame graph in the page is searched, opened and switched in a browser") {
+  if (!installed("chromium")) return leave_out("driving it, for chromium is not installed");
+  TemporaryFolder folder;
+  with_page({program_path("ends_as_told"), "exit"}, folder).run();
+  folder.write("drive.html", R"html(<body><script>
+function drive(frame) {
+  const graph = frame.contentDocument.querySelector("iframe").contentDocument;
+  const told = () => graph.getElementById("told").textContent;
+  const search = graph.getElementById("search");
+  const results = [];
+  search.value = "hold_some";
+  search.dispatchEvent(new Event("input"));
+  results.push(told());
+  search.value = "";
+  search.dispatchEvent(new Event("input"));
+  const bars = () => [...graph.querySelectorAll("#graph div")];
+  bars().find(bar => bar.textContent.startsWith("hold_some")).click();
+  results.push(told());
+  graph.getElementById("back").click();
+  for (const name of ["live", "total", "peak"]) {
+    graph.querySelector(`#views button[value=${name}]`).click();
+    results.push(graph.getElementById("about").textContent);
+  }
+  document.title = results.join("|");
+}
+</script><iframe src="life.html" width=400 height=800 onload="drive(this)"></iframe>)html");
+  const Outcome outcome =
+      Program({"chromium", "--headless", "--no-sandbox", "--disable-gpu",
+               "--allow-file-access-from-files", "--user-data-dir=" + folder / "profile",
+               "--virtual-time-budget=5000", "--dump-dom", "file://" + folder / "drive.html"})
+          .run();
+  INFO(outcome);
+  const std::string title = outcome.out.substr(0, outcome.out.find("</title>"));
+  CHECK(title.find("hold_some\" in their name hold 4.8 MiB") != std::string::npos);
+  CHECK(title.find("|hold_some") != std::string::npos);
+  CHECK(title.find("|4.8 MiB in 1.00 k objects live.") != std::string::npos);
+  CHECK(title.find("allocated since start") != std::string::npos);
+  CHECK(title.find("live at the peak") != std::string::npos);
+}
+
 TEST_CASE("a program that is killed has its page") {
   for (const std::string how : {"SIGTERM", "SIGSEGV", "SIGKILL"}) {
     TemporaryFolder folder;

@@ -410,7 +410,7 @@ TEST_CASE("a page shows a killed program's memory over time") {
   run.send(SIGTERM);
   CHECK(status_of(run) == SIGTERM);
   const std::string page = folder.read("a.html");
-  CHECK(page.find("live at most") != std::string::npos);
+  CHECK(page.find("most seen live") != std::string::npos);
   CHECK(page.find("bytes by place, over ") != std::string::npos);
   CHECK(page.find("hold_some") != std::string::npos);
 }

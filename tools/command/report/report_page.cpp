@@ -146,7 +146,7 @@ void tiles(Page& page, const Snapshot& s, const Reading* peak) {
   const ProcessStatistics& p = s.process;
   std::vector<Page::Tile> tiles;
   if (peak != nullptr) {
-    tiles.push_back({bytes_text(peak->snapshot.process.allocated_bytes), "live at most"});
+    tiles.push_back({bytes_text(peak->snapshot.process.allocated_bytes), "most seen live"});
   }
   for (const Page::Tile& tile : std::initializer_list<Page::Tile>{
            {bytes_text(p.allocated_bytes), peak != nullptr ? "live at the end" : "live"},
