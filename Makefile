@@ -108,8 +108,11 @@ include tools/soak/soak.mk
 include tools/deps/deps.mk
 include tools/install/install.mk
 
+.PHONY: library
+library: $(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a  ## build the shared library and the archive alone
+
 .PHONY: demo
-demo: deps  ## two real programs and a packet workload, without and with the library
+demo: demo-deps  ## two real programs and a packet workload, without and with the library
 	$(MAKE) --no-print-directory $(BUILD)/libpktmalloc.so $(BENCH_DIRECTORY)/w1_packets
 	$(PYTHON) tools/demo/demo.py $(BUILD)/libpktmalloc.so
 

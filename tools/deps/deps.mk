@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: MIT
 # What a Debian 12 machine must have. The targets install what is missing.
 
-# To build, to run the tests (peers and real programs among them), and to run the demo.
-DEPS_PACKAGES := g++ make python3 binutils pkg-config git \
-  libcli11-dev libfmt-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libzstd-dev zstd \
-  catch2 clang-format clang-tidy valgrind procps spin tmux groff-base \
-  libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 \
-  google-perftools \
-  sqlite3 perl php-cli php-curl php-mbstring php-sqlite3 php-xml redis-server redis-tools \
-  libpython3-stdlib python3-matplotlib
+# To build. The shared library alone needs g++ and make.
+BUILD_PACKAGES := g++ make python3 binutils pkg-config git \
+  libcli11-dev libfmt-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libzstd-dev
+DEMO_PACKAGES := g++ make python3 binutils libpython3-stdlib sqlite3 perl
+
+# To run the checks and the tests, peers and real programs among them.
+TEST_PACKAGES := catch2 clang-format clang-tidy valgrind procps spin tmux groff-base zstd \
+  libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 google-perftools chromium \
+  php-cli php-curl php-mbstring php-sqlite3 php-xml redis-server redis-tools python3-matplotlib
+DEPS_PACKAGES := $(BUILD_PACKAGES) $(DEMO_PACKAGES) $(TEST_PACKAGES)
 
 # For `make fuzz`: the compiler that has the fuzzer, and its runtime.
 FUZZ_PACKAGES := clang libclang-rt-14-dev
 
 # What the soak runs besides; it goes without those that are missing.
 SOAK_PACKAGES := libpython3.11-testsuite ruby lua5.4 nodejs ghostscript nginx-light wrk \
-  memcached postgresql postgresql-contrib mariadb-server-core mariadb-client chromium
+  memcached postgresql postgresql-contrib mariadb-server-core mariadb-client
 
 # For the benchmarks besides: libraries that they compare with, real programs.
 BENCH_PACKAGES := libbenchmark-dev libboost-dev libconcurrentqueue-dev \
@@ -26,6 +28,10 @@ BENCH_FULL_PACKAGES := libdpdk-dev
 .PHONY: deps
 deps:  ## install the missing Debian packages (as root or by sudo)
 	@sh tools/deps/install.sh $(DEPS_PACKAGES)
+
+.PHONY: demo-deps
+demo-deps:  ## of these, what the demo needs
+	@sh tools/deps/install.sh $(DEMO_PACKAGES)
 
 .PHONY: bench-deps
 bench-deps:  ## the same, and what the benchmarks need besides
