@@ -13,7 +13,8 @@ struct Reading {
   std::string program;
   std::string version;  // of the library
   int pid = 0;
-  double time = 0;  // seconds since the epoch
+  double time = 0;           // seconds since the epoch
+  uint64_t page_faults = 0;  // of the process, so far; 0: not known, as files do not tell
   Snapshot snapshot{};
 };
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 
 #include "tools/command/live/live_counters.h"
 #include "tools/command/live/live_window.h"
@@ -169,6 +171,21 @@ uint64_t LiveProcess::rss_bytes() const {
   uint64_t resident = 0;
   statm >> size >> resident;
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t LiveProcess::page_faults() const {
+  std::ifstream stat(Process(pid_).file("stat"));
+  std::string text;
+  std::getline(stat, text);
+  // proc(5): the name may hold spaces, but is the last in brackets; minflt is the tenth field,
+  // majflt the twelfth.
+  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  std::string field;
+  uint64_t faults = 0;
+  for (int i = 3; i <= 12 && fields >> field; ++i) {
+    if (i == 10 || i == 12) faults += std::stoull(field);
+  }
+  return faults;
 }
 
 std::vector<std::unique_ptr<LiveProcess>> live_processes(std::vector<std::string>& refusals) {

@@ -34,6 +34,7 @@ class LiveProcess {
   uint64_t resident_bytes() const;
   // Of the whole process; 0 when it ended.
   uint64_t rss_bytes() const;
+  uint64_t page_faults() const;  // since its start
   bool ended() const;
   // Becomes readable when the process ends; -1 on systems without such descriptors.
   int end_descriptor() const { return end_; }

@@ -141,7 +141,10 @@ class Keeper {
       Reading reading = live_->read();
       reading.snapshot.process.resident_bytes = live_->resident_bytes();
       note(reading);
-      if (keeping_.at_end) remember(reading);
+      if (keeping_.at_end) {
+        reading.page_faults = live_->page_faults();
+        remember(reading);
+      }
     } catch (const Failure&) {
       live_.reset();  // not yet, no longer, or another program
     }

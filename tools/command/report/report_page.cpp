@@ -52,6 +52,27 @@ void memory_over_time(Page& page, const Series& all) {
       draw_areas(chart, kWideFigure, 340), draw_areas(chart, kNarrowFigure, 280), legend_of(chart));
 }
 
+// Where they are known.
+void faults_over_time(Page& page, const Series& all) {
+  TimeChart chart;
+  chart.label = "Page faults of " + all.name() + " over time";
+  chart.unit = Unit::kCount;
+  chart.curves.push_back({"page faults", "amber", {}});
+  const Reading* before = nullptr;
+  for (const Reading& r : all.readings) {
+    if (r.page_faults == 0) continue;
+    if (before != nullptr && r.time > before->time && r.page_faults >= before->page_faults) {
+      chart.times.push_back(r.time);
+      chart.curves[0].values.push_back(real(r.page_faults - before->page_faults) /
+                                       (r.time - before->time));
+    }
+    before = &r;
+  }
+  if (chart.times.size() < 2) return;
+  page.figure("Page faults", "a second, of the whole process", draw_lines(chart, kWideFigure, 170),
+              draw_lines(chart, kNarrowFigure, 170));
+}
+
 Bar bar_of(const std::string& name, const ProcessStatistics& p) {
   const Places places = places_of(p);
   Bar bar{name, {}, bytes_text(sum_of(places)), {}, {}};
@@ -198,6 +219,7 @@ std::string page_of(const std::vector<Series>& all, const std::string& flame_gra
   largest.resize(std::min(largest.size(), kOverTime));
   for (const Series& series : largest) {
     if (has_times(series)) memory_over_time(page, series);
+    if (has_times(series)) faults_over_time(page, moments(series));
   }
   if (!flame_graph.empty()) {
     page.section("Who holds it", "By the functions that allocated it. A click widens a bar.");
