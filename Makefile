@@ -2,11 +2,11 @@
 # pktmalloc. `make help` lists the targets; README.md says what they are for.
 
 VARIANT ?= release
-ifeq ($(filter $(VARIANT),release debug asan tsan),)
-$(error VARIANT=$(VARIANT) is unknown; accepted: release debug asan tsan)
+ifeq ($(filter $(VARIANT),release debug asan ubsan tsan),)
+$(error VARIANT=$(VARIANT) is unknown; accepted: release debug asan ubsan tsan)
 endif
 BUILD := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
-SANITIZER := $(filter asan tsan,$(VARIANT))
+SANITIZER := $(filter asan ubsan tsan,$(VARIANT))
 
 VERSION := $(shell sed -n 's/^\#define PKTMALLOC_VERSION "\(.*\)"/\1/p' preload/contract/pktmalloc.h)
 SONAME := libpktmalloc.so.0
@@ -26,8 +26,8 @@ WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wundef -Wold-style-cast $(WERRO
 
 FLAGS_release := -O2 -DPKTMALLOC_DEBUG=0
 FLAGS_debug := -O1 -DPKTMALLOC_DEBUG=1
-FLAGS_asan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=address,undefined -fno-sanitize-recover=all \
-  -fno-omit-frame-pointer
+FLAGS_asan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=address -fno-omit-frame-pointer
+FLAGS_ubsan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=thread
 VARIANT_FLAGS := $(FLAGS_$(VARIANT))
 
@@ -59,7 +59,7 @@ LIBRARIES := $(if $(SANITIZER),,$(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a
   $(if $(filter release,$(VARIANT)),$(TWIN_LIBRARIES)))
 
 .PHONY: all
-all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build libraries and command (VARIANT=release|debug; asan, which is ubsan too, and tsan: the engine)
+all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build libraries and command (VARIANT=release|debug; asan, ubsan, tsan: the engine)
 
 $(BUILD)/obj/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -122,6 +122,6 @@ clean:  ## remove everything that was built
 
 .PHONY: help
 help:  ## this list
-	@echo "make TARGET [VARIANT=release|debug|asan|tsan]"
+	@echo "make TARGET [VARIANT=release|debug|asan|ubsan|tsan]"
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## */\1\t/' | \
 	  while IFS="$$(printf '\t')" read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done
