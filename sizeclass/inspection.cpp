@@ -60,9 +60,11 @@ void Cache::inspect_all(const Supply& supply) {
   if (changing_) return;
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
     Line& line = lines_[i];
+    const uint16_t stop = line.stop;  // an interrupted allocation may have seen it already
     unload(static_cast<ClassId>(i), line);
     inspect(supply.areas[i], line.previous, line.loaded);
     inspect(supply.areas[i], line.loaded, nullptr);
+    if (stop != 0) stop_at(line, line.loaded->slots() + stop);
   }
 }
 
