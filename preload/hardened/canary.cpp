@@ -2,6 +2,7 @@
 #include "preload/hardened/canary.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "preload/base/random.h"
@@ -14,21 +15,26 @@ constexpr size_t kMostFiller = 64;
 
 constinit uint64_t secret = 0;
 
-// Of an address. No byte is zero: the end of a string, written one byte too far, has to show.
+// Of an address. Every byte is above those of ASCII: no text shows as unchanged, nor its end, a zero.
 uint64_t hash(const void* p) {
   const uint64_t scattered = next_number(secret ^ reinterpret_cast<uintptr_t>(p));
-  return (scattered ^ scattered >> 32) | 0x0101010101010101;
+  return (scattered ^ scattered >> 32) | 0x8080808080808080;
 }
 
-struct Layout {
-  size_t filler;  // bytes that are filled
-  uint64_t word;
+// Where bytes are filled, and with what: `pattern` again and again.
+struct Filler {
+  size_t begin, bytes;
+  uint64_t pattern;
 };
 
-// The upper half of the word hides how many bytes lie unused before it.
-Layout layout(const void* p, size_t object_bytes, size_t bytes) {
-  const uint64_t unused = object_bytes - kCanaryBytes - bytes;
-  return {std::min<size_t>(unused, kMostFiller), hash(p) ^ unused << 32};
+Filler filler(size_t bytes, size_t unused, uint64_t hash) {
+  return {bytes, std::min<size_t>(unused, kMostFiller), std::rotr(hash, bytes % 8 * 8)};
+}
+
+uint64_t word_at(const void* p, size_t offset) {
+  uint64_t word;
+  memcpy(&word, static_cast<const char*>(p) + offset, sizeof word);
+  return word;
 }
 
 }  // namespace
@@ -40,26 +46,33 @@ void start_canaries() {
 }
 
 void set_canary(void* p, size_t object_bytes, size_t bytes) {
-  const Layout at = layout(p, object_bytes, bytes);
-  auto* const begin = static_cast<unsigned char*>(p);
-  memset(begin + bytes, static_cast<unsigned char>(at.word), at.filler);
-  memcpy(begin + object_bytes - kCanaryBytes, &at.word, kCanaryBytes);
+  const size_t last = object_bytes - kCanaryBytes;
+  const uint64_t mine = hash(p), unused = last - bytes;
+  const Filler fill = filler(bytes, unused, mine);
+  auto* const object = static_cast<char*>(p);
+  // The last of these may reach into the word, which comes after.
+  for (size_t i = 0; i < fill.bytes; i += 8) memcpy(object + fill.begin + i, &fill.pattern, 8);
+  // Its upper half hides how many bytes lie unused before it.
+  const uint64_t word = mine ^ unused << 32;
+  memcpy(object + last, &word, kCanaryBytes);
 }
 
 Canary read_canary(const void* p, size_t object_bytes) {
-  const auto* const begin = static_cast<const unsigned char*>(p);
-  const size_t most = object_bytes - kCanaryBytes;
-  uint64_t word;
-  memcpy(&word, begin + most, kCanaryBytes);
-  const uint64_t unused = word ^ hash(p);
-  if (unused << 32 != 0 || unused >> 32 > most) return {most, false, false, most};
-  const size_t bytes = most - (unused >> 32);
-  const Layout at = layout(p, object_bytes, bytes);
-  const auto* const end = begin + bytes + at.filler;
-  const auto* const first = std::find_if(begin + bytes, end, [&](unsigned char byte) {
-    return byte != static_cast<unsigned char>(at.word);
-  });
-  return {bytes, first == end, true, static_cast<size_t>(first - begin)};
+  const size_t last = object_bytes - kCanaryBytes;
+  const uint64_t mine = hash(p);
+  const uint64_t hidden = word_at(p, last) ^ mine, unused = hidden >> 32;
+  if (hidden << 32 != 0 || unused > last) return {last, false, false, last};
+  const size_t bytes = last - unused;
+  const Filler fill = filler(bytes, unused, mine);
+  for (size_t i = 0; i < fill.bytes; i += 8) {
+    uint64_t wrong = word_at(p, fill.begin + i) ^ fill.pattern;
+    if (fill.bytes - i < 8) wrong &= (uint64_t{1} << (fill.bytes - i) * 8) - 1;
+    if (wrong != 0) {
+      const size_t first = fill.begin + i + static_cast<size_t>(std::countr_zero(wrong)) / 8;
+      return {bytes, false, true, first};
+    }
+  }
+  return {bytes, true, true, 0};
 }
 
 }  // namespace pktmalloc::hardened
