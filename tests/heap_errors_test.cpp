@@ -88,8 +88,8 @@ std::string verdict(const Outcome& outcome) {
                                                      : "°");
 }
 
-// The hardened library hands out objects in random order, so an overflow may reach a free one and be
-// found as a write to that.
+// The hardened library hands out objects in random order, so an overflow may reach a free one and
+// be found as a write to that.
 bool reaches_a_free_one(const std::string& library, const std::string& kind,
                         const Outcome& outcome) {
   return library == "hardened" && kind.rfind("overflow_", 0) == 0 &&

@@ -15,7 +15,8 @@ constexpr size_t kMostFiller = 64;
 
 constinit uint64_t secret = 0;
 
-// Of an address. Every byte is above those of ASCII: no text shows as unchanged, nor its end, a zero.
+// Of an address. Every byte is above those of ASCII: no text shows as unchanged, nor its end, a
+// zero.
 uint64_t hash(const void* p) {
   const uint64_t scattered = next_number(secret ^ reinterpret_cast<uintptr_t>(p));
   return (scattered ^ scattered >> 32) | 0x8080808080808080;
