@@ -28,12 +28,18 @@ Outcome shell(const std::string& command, const std::string& prefix) {
       .run();
 }
 
-size_t files_in(const std::string& folder) {
+struct Content {
   size_t files = 0;
+  uintmax_t bytes = 0;
+};
+
+Content content_of(const std::string& folder) {
+  Content content;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-    files += !entry.is_directory();
+    content.files += !entry.is_directory();
+    if (entry.is_regular_file() && !entry.is_symlink()) content.bytes += entry.file_size();
   }
-  return files;
+  return content;
 }
 
 struct Language {
@@ -90,11 +96,15 @@ TEST_CASE("the installed library serves programs that are linked with it") {
                                 .run();
   CHECK(preloaded.err.find(std::string("pktmalloc: version ") + PKTMALLOC_VERSION + "\n") == 0);
 
-  CHECK(files_in(prefix) >= 6);
+  const Content content = content_of(prefix);
+  CHECK(content.files >= 6);
+  CHECK(content.bytes < 6'000'000);
+  // Debug information is left out, names of functions are not.
+  CHECK(shell("nm $PREFIX/lib/libpktmalloc.so | grep -c Cache", prefix).status == 0);
   const Outcome removed = make("uninstall", prefix);
   INFO(removed);
   CHECK(removed.status == 0);
-  CHECK(files_in(prefix) == 0);
+  CHECK(std::filesystem::is_empty(prefix));
 }
 
 TEST_CASE("the installed command finds the installed library, in lib and in lib/<multiarch>") {

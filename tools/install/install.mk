@@ -10,6 +10,16 @@ INSTALL_MAN := $(DESTDIR)$(PREFIX)/share/man/man1
 INSTALL_COMPLETION := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 INSTALL_ZSH := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 INSTALL_FISH := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+# Without debug information, which is 19 parts of 20; names of functions stay, for stacks. STRIP=true
+# keeps all.
+STRIP ?= strip --strip-debug
+# Folders that may have come with install. uninstall removes those that are empty, but for the ones
+# that every system has.
+INSTALL_FOLDERS := $(INSTALL_LIB)/pkgconfig $(INSTALL_MAN) $(INSTALL_MAN:/man1=) \
+  $(INSTALL_COMPLETION) $(INSTALL_COMPLETION:/completions=) $(INSTALL_ZSH) $(INSTALL_ZSH:/site-functions=) \
+  $(INSTALL_FISH) $(INSTALL_FISH:/vendor_completions.d=) \
+  $(if $(filter /usr /usr/local,$(DESTDIR)$(PREFIX)),,$(INSTALL_LIB) $(INSTALL_INCLUDE) \
+  $(INSTALL_BIN) $(DESTDIR)$(PREFIX)/share)
 PUBLIC_HEADERS := $(wildcard preload/contract/pktmalloc*)
 MAN_PAGES := $(wildcard docs/man/*.1)
 
@@ -27,6 +37,8 @@ install: all  ## install libraries, headers, pkg-config file, command, man pages
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/install/pktmalloc.pc.in \
 	  > $(INSTALL_LIB)/pkgconfig/pktmalloc.pc
 	install -m 755 $(COMMAND) $(INSTALL_BIN)/pktmalloc
+	$(STRIP) $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) \
+	  $(INSTALL_LIB)/libpktmalloc.a $(INSTALL_BIN)/pktmalloc
 	install -m 644 $(MAN_PAGES) $(INSTALL_MAN)
 	install -m 644 tools/install/pktmalloc.bash $(INSTALL_COMPLETION)/pktmalloc
 	sed 's|@COMPLETION@|$(INSTALL_COMPLETION:$(DESTDIR)%=%)/pktmalloc|' tools/install/_pktmalloc \
@@ -43,3 +55,4 @@ uninstall:  ## remove what install put there
 	  $(PUBLIC_HEADERS:preload/contract/%=$(INSTALL_INCLUDE)/%) \
 	  $(INSTALL_BIN)/pktmalloc $(MAN_PAGES:docs/man/%=$(INSTALL_MAN)/%) \
 	  $(INSTALL_COMPLETION)/pktmalloc $(INSTALL_ZSH)/_pktmalloc $(INSTALL_FISH)/pktmalloc.fish
+	@for folder in $(INSTALL_FOLDERS); do rmdir $$folder 2> /dev/null || true; done
