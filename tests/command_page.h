@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/browser.h"
 #include "tests/program.h"
 #include "tests/skip.h"
 #include "tests/temporary_folder.h"
@@ -65,11 +66,7 @@ inline void check_widths(const std::string& path) {
                                    " height=800 style='border:0' onload='const page = "
                                    "contentDocument.documentElement; document.title = "
                                    "page.scrollWidth - page.clientWidth'></iframe>");
-    const Outcome outcome =
-        Program({"chromium", "--headless", "--no-sandbox", "--disable-gpu",
-                 "--allow-file-access-from-files", "--user-data-dir=" + folder / "profile",
-                 "--virtual-time-budget=5000", "--dump-dom", "file://" + folder / "frame.html"})
-            .run();
+    const Outcome outcome = browsed(folder, "frame.html");
     INFO(outcome);
     CHECK(outcome.status == 0);
     CHECK(outcome.out.find("<title>0</title>") != std::string::npos);

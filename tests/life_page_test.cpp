@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/browser.h"
 #include "tests/command_page.h"
 #include "tests/refused.h"
 #include "tests/temporary_folder.h"
@@ -78,11 +79,7 @@ function drive(frame) {
   document.title = results.join("|");
 }
 </script><iframe src="life.html" width=400 height=800 onload="drive(this)"></iframe>)html");
-  const Outcome outcome =
-      Program({"chromium", "--headless", "--no-sandbox", "--disable-gpu",
-               "--allow-file-access-from-files", "--user-data-dir=" + folder / "profile",
-               "--virtual-time-budget=5000", "--dump-dom", "file://" + folder / "drive.html"})
-          .run();
+  const Outcome outcome = browsed(folder, "drive.html");
   INFO(outcome);
   const std::string title = outcome.out.substr(0, outcome.out.find("</title>"));
   CHECK(title.find("hold_some\" in their name hold 4.8 MiB") != std::string::npos);
@@ -123,6 +120,16 @@ TEST_CASE("a page that cannot be written, or is one too many, is told before the
     CHECK(outcome.out.empty());
   }
   CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("a page of which nothing came leaves nothing") {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--dry-run", "true"}, {"--depth=x", "true"}, {"--next=none", "true"}, {"./none"}}) {
+    TemporaryFolder folder;
+    with_page(words, folder).run();
+    INFO(words[0]);
+    CHECK(std::filesystem::is_empty(folder.path()));
+  }
 }
 
 TEST_CASE("report puts a profile into the page of statistics that there are") {

@@ -26,6 +26,7 @@
 #include "tools/command/system/next_library.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/system/target.h"
+#include "tools/command/system/temporary_place.h"
 #include "tools/command/text/path_pattern.h"
 #include "tools/command/text/shell_words.h"
 
@@ -168,12 +169,18 @@ void write_page(const Options& options, pid_t child, std::vector<Reading> readin
   std::filesystem::remove_all(options.page_folder, ignored);
 }
 
+// Of a folder that is still empty, because nothing came of the command.
+struct Removal {
+  const std::string& folder;
+  ~Removal() {
+    if (!folder.empty()) rmdir(folder.c_str());
+  }
+};
+
 // The page is made from statistics and a heap profile, in files that nobody else sees.
 void prepare_page(Options& options) {
   options.page = std::filesystem::absolute(written_path(options.page));
-  const char* const temporary = getenv("TMPDIR");
-  std::string folder = fmt::format("{}/pktmalloc-page-XXXXXX",
-                                   temporary != nullptr && *temporary != '\0' ? temporary : "/tmp");
+  std::string folder = temporary_place() + "/pktmalloc-page-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     throw Failure("run: cannot make the folder {}: {}", folder, strerror(errno));
   }
@@ -330,6 +337,7 @@ void run(Options options, UserCommand words) {
     refuse_archive(words[0], target, options);
     refuse_obstacle(words[0], target, library);
   }
+  const Removal removal{options.page_folder};
   if (!options.page.empty()) prepare_page(options);
   refuse_without_effect(options);
   Environment environment = variables(options);

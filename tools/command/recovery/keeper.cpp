@@ -19,6 +19,7 @@
 #include "tools/command/failure.h"
 #include "tools/command/live/live.h"
 #include "tools/command/recovery/recovery.h"
+#include "tools/command/system/temporary_place.h"
 #include "tools/command/text/path_pattern.h"
 
 namespace pktmalloc {
@@ -241,9 +242,7 @@ std::string new_folder(const std::vector<std::string>& files) {
   const bool known = !files.empty() && files[0].find('%') == std::string::npos;
   const fs::path first = known ? files[0] : "pktmalloc";
   const std::string folder = first.parent_path(), name = first.filename();
-  const char* const temporary = getenv("TMPDIR");
-  for (const std::string& place :
-       {folder, std::string(temporary != nullptr ? temporary : "/tmp")}) {
+  for (const std::string& place : {folder, temporary_place()}) {
     std::string path = place + "/" + name + ".recording-XXXXXX";
     if (!place.empty() && mkdtemp(path.data()) != nullptr) return path;
   }
