@@ -44,7 +44,8 @@ void* sampled(Site site, void* p, size_t bytes) {
 // An object of the class that find() names; or nullptr, after counting why there is none, the first
 // time.
 template <typename Find>
-void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool again, Find find) {
+void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool again,
+                  const Find& find) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
   const ClassId id = find();
@@ -73,7 +74,7 @@ void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool aga
 // limit. Not for requests larger than everything we ever had, and not in the checked library, which
 // looks into free objects.
 template <typename Attempt>
-void* retry_if_refused(size_t bytes, Attempt attempt) {
+void* retry_if_refused(size_t bytes, const Attempt& attempt) {
   void* p = attempt(false);
   if (p != nullptr || PKTMALLOC_CHECKED || this_thread.forking ||
       bytes > memory::committed_bytes()) {
@@ -84,23 +85,25 @@ void* retry_if_refused(size_t bytes, Attempt attempt) {
   return attempt(true);
 }
 
-// An object of the class that find() names, or else what next() gives.
+// An object of the class that find() names, or else what next() gives. Functions come by reference:
+// a copy of their words as pairs would have to wait for the stores of each (docs/decisions.md).
 template <typename Find, typename Next>
-void* serve(size_t bytes, size_t alignment, PassReason otherwise, Find find, Next next) {
-  return retry_if_refused(bytes, [=](bool again) {
+void* serve(size_t bytes, size_t alignment, PassReason otherwise, const Find& find,
+            const Next& next) {
+  return retry_if_refused(bytes, [&](bool again) {
     void* p = try_classes(bytes, alignment, otherwise, again, find);
     return p != nullptr ? p : next();
   });
 }
 
 template <typename Next>
-void* serve(size_t bytes, Next next) {
+void* serve(size_t bytes, const Next& next) {
   return serve(
-      bytes, 1, PassReason::kClassOff, [=] { return heap.classes().find(bytes); }, next);
+      bytes, 1, PassReason::kClassOff, [&] { return heap.classes().find(bytes); }, next);
 }
 
 void* find_object(size_t bytes) {
-  return serve(bytes, [=] { return next_allocator().allocate(bytes); });
+  return serve(bytes, [&] { return next_allocator().allocate(bytes); });
 }
 
 }  // namespace
