@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "preload/checked/checks_part.h"
+#include "preload/exports/reserve.h"
 #include "preload/guard/sample_guard.h"
 #include "preload/hardened/hardening_part.h"
 #include "preload/observers/size_recording.h"
@@ -27,6 +28,7 @@ const Part* const parts[] = {
     &inline_path_part,
     &recording_part,  // at load before all that is recorded, at exit behind it
     &report_part,     // at exit behind all that it reports
+    &reserve_part,    // at load behind what tells of it
     &next_allocator_part, &window_part,       &background_part, &report_thread_part,  &threads_part,
     &profile_part,        &sample_guard_part, &sampler_part,    &size_recording_part,
 #if PKTMALLOC_CHECKED

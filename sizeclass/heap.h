@@ -122,6 +122,11 @@ class Heap {
   // For callers with business elsewhere: lets ageing go on as at a trip.
   void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
 
+  // Has memory ready for so many objects of the class more than before, and for the magazines that
+  // take them: using it for the first time faults no page, and it never goes back. False when the
+  // system refuses; then no more is kept than before.
+  bool populate(ClassId id, uint64_t objects);  // populate.cpp
+
   // Gives back all free memory except what other threads hold. `second`: the calling thread's
   // second cache, if any. Returns the bytes purged.
   uint64_t trim(Cache* cache, Cache* second = nullptr);

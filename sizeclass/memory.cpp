@@ -63,6 +63,21 @@ bool commit(void* start, size_t bytes) {
   return true;
 }
 
+bool populate(void* start, size_t bytes) {
+#ifndef MADV_POPULATE_WRITE
+  constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+  const KeepErrno keep;
+  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  // Linux before 5.14. Other threads may be writing there.
+  char* const begin = static_cast<char*>(start);
+  for (size_t at = 0; at < bytes; at += page_bytes()) {
+    __atomic_fetch_add(begin + at, 0, __ATOMIC_RELAXED);
+  }
+  return true;
+}
+
 size_t committed_bytes() { return committed.load(std::memory_order_relaxed); }
 
 bool purge(void* start, size_t bytes) {

@@ -28,6 +28,10 @@ bool map(void* start, size_t bytes);
 // then nothing has changed. Page-aligned, within one reservation.
 bool commit(void* start, size_t bytes);
 
+// Puts memory behind committed pages, so that writing to them faults no more; keeps what they hold.
+// False when the system refuses memory.
+bool populate(void* start, size_t bytes);
+
 // Bytes made usable by commit() since start; never falls.
 size_t committed_bytes();
 

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kCommitLeast = size_t{256} << 10;
 constexpr size_t kCommitMost = size_t{16} << 20;  // larger steps save too few calls
 
-constexpr size_t kSets = 4;  // of slabs: partial, empty, kept, purged
+constexpr size_t kSets = 5;  // of slabs: partial, populated, empty, kept, purged
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, const AreaPlace
   const size_t one_set = set_bytes(place_.slabs());
   late_sets_bytes_ = kSets * one_set;
   late_records_ = late_sets_ + late_sets_bytes_;
-  SlabSet* sets[kSets] = {&partial_, &empty_, &kept_, &purged_};
+  SlabSet* sets[kSets] = {&partial_, &populated_, &empty_, &kept_, &purged_};
   for (size_t i = 0; i < kSets; ++i)
     sets[i]->use(reinterpret_cast<Owned<uint64_t>*>(late_sets_ + i * one_set));
 }
@@ -117,37 +117,43 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
 void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
   const uint64_t all = class_.objects_per_slab;
   const auto set_of = [&](uint64_t n) -> SlabSet* {
-    return n == 0 ? nullptr : n == all ? &empty_ : &partial_;
+    if (n == all) return slab < counts_.populated_slabs ? &populated_ : &empty_;
+    return n == 0 ? nullptr : &partial_;
   };
   SlabSet* before = set_of(r.free);
   SlabSet* after = set_of(free);
-  counts_.free_objects += free - r.free;
+  const uint64_t before_free = r.free;
+  counts_.free_objects += free - before_free;
   r.free = free;
   if (before == after) return;
   if (before != nullptr) before->erase(slab);
   if (after != nullptr) after->insert(slab);
   if (before == &empty_) empty_low_.record(empty_.count());
-  if (before == &empty_ || after == &empty_) count_empty();
+  if (before_free == all || free == all) count_empty();
 }
 
-// A slab with a free object, in partial_ or empty_; kNone when there is none.
+// A slab with a free object, in partial_, populated_ or empty_; kNone when there is none.
 uint32_t SlabArea::slab_to_fill() {
   if (const uint32_t slab = partial_.lowest(); slab != SlabSet::kNone) return slab;
+  if (const uint32_t slab = populated_.lowest(); slab != SlabSet::kNone) return slab;
   if (empty_.count() == 0) {
     if (kept_.count() > 0) {
       const uint32_t slab = kept_.lowest();
       kept_.erase(slab);
       empty_.insert(slab);
-    } else if (!reopen_purged_slab() && !open_fresh_slab()) {
+    } else if (reopen_purged_slab(purged_.lowest())) {
+      if (growth_ != nullptr) growth_->opened_again(slab_bytes());
+    } else if (open_fresh_slab(fresh_.load(std::memory_order_relaxed))) {
+      if (growth_ != nullptr) growth_->opened(slab_bytes());
+    } else {
       return SlabSet::kNone;
     }
   }
   return empty_.lowest();
 }
 
-// Reopens the lowest; false also when somebody else has its addresses by now.
-bool SlabArea::reopen_purged_slab() {
-  const uint32_t slab = purged_.lowest();
+// False for kNone, and also when somebody else has its addresses by now.
+bool SlabArea::reopen_purged_slab(uint32_t slab) {
   if (slab == SlabSet::kNone) return false;
   const bool usable = !unmaps_purged_ && purges_decommitted_ == 0;
   if (!usable && !make_usable(start_of(slab), slab_bytes())) return false;
@@ -155,12 +161,11 @@ bool SlabArea::reopen_purged_slab() {
   counts_.purged_slabs = purged_.count();
   empty_.insert(slab);
   counts_.free_objects += class_.objects_per_slab;
-  if (growth_ != nullptr) growth_->opened_again(slab_bytes());
   return true;
 }
 
-bool SlabArea::open_fresh_slab() {
-  const uint32_t slab = fresh_.load(std::memory_order_relaxed);
+// The next one.
+bool SlabArea::open_fresh_slab(uint32_t slab) {
   if (slab == place_.slabs() || !commit_record(slab) || !open_states(slab) || !commit_slab(slab)) {
     return false;
   }
@@ -176,7 +181,6 @@ bool SlabArea::open_fresh_slab() {
   r.free = class_.objects_per_slab;
   counts_.free_objects += r.free;
   empty_.insert(slab);
-  if (growth_ != nullptr) growth_->opened(slab_bytes());
   return true;
 }
 

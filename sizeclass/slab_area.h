@@ -8,6 +8,8 @@
 //
 // A slab is in at most one set:
 //     partial   0 < free < all                        taken first, lowest address first
+//     populated free == all, in advance; never        then these
+//               purged (populate.cpp)
 //     empty     free == all, memory still resident    then these
 //     kept      free == all, and the system refused   then these
 //               to take the memory, which is locked
@@ -103,6 +105,13 @@ class SlabArea {
     }
   }
 
+  // Opens and populates slabs for so many objects more than before. From now on they are never
+  // purged. False when the area has not as many or the system refuses; then no more slabs are kept
+  // than before. Not while another thread is in these two or purges.
+  bool populate(uint64_t objects);
+  // Takes back the latest populate() of as many objects: their slabs age again.
+  void unpopulate(uint64_t objects);
+
   // Ends a tick of the low-water mark: how many empty slabs nobody needed, including those of
   // earlier ticks that were not purged.
   uint32_t tick();
@@ -176,14 +185,17 @@ class SlabArea {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
   }
   bool purge_run(uint32_t low, uint32_t count) UNDER(mutex_);
+  uint32_t slabs_for(uint64_t objects) const;  // slabs() + 1: more than there are
+  bool keep(uint32_t slab) UNDER(mutex_);
+  void keep_below(uint32_t slab);
   uint32_t slab_to_fill() UNDER(mutex_);
-  bool reopen_purged_slab() UNDER(mutex_);
-  bool open_fresh_slab() UNDER(mutex_);
+  bool reopen_purged_slab(uint32_t slab) UNDER(mutex_);
+  bool open_fresh_slab(uint32_t slab) UNDER(mutex_);
   bool commit_slab(uint32_t slab) UNDER(mutex_);
   bool commit_record(uint32_t slab) UNDER(mutex_);
   void change_free(uint32_t slab, Record& r, uint64_t free) UNDER(mutex_);
   void count_empty() UNDER(mutex_) {
-    counts_.empty_slabs = empty_.count() + kept_.count();
+    counts_.empty_slabs = populated_.count() + empty_.count() + kept_.count();
     empty_count_.store(empty_.count(), std::memory_order_relaxed);
   }
 
@@ -194,12 +206,12 @@ class SlabArea {
   ObjectStates* states_ = nullptr;
   AreaPlace place_;
   char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs
-  char* late_sets_ = nullptr;      // bits of the four sets
+  char* late_sets_ = nullptr;      // bits of the five sets
   char* late_records_ = nullptr;   // of the other slabs
   size_t late_sets_bytes_ = 0;
   std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_
-  SlabSet partial_ GUARDED_BY(mutex_), empty_ GUARDED_BY(mutex_), kept_ GUARDED_BY(mutex_),
-      purged_ GUARDED_BY(mutex_);
+  SlabSet partial_ GUARDED_BY(mutex_), populated_ GUARDED_BY(mutex_), empty_ GUARDED_BY(mutex_),
+      kept_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
   LowWater empty_low_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> empty_count_ = 0;       // = empty_.count(), readable without the lock
   AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes from late_sets_

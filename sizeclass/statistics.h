@@ -26,6 +26,7 @@ struct AreaStatistics {
   uint64_t commits, purges;     // system calls
   uint64_t purged_total_bytes;  // given back since start
   uint64_t record_bytes;        // bookkeeping committed for this area alone
+  uint64_t populated_slabs;     // in advance; never purged
 };
 
 // For one class in one cache; sums over caches are exact when no thread is running.
@@ -56,6 +57,7 @@ struct ClassStatistics {
   uint64_t free_bytes;                                  // usable slabs without one
   uint64_t committed_bytes;                             // = active + free
   uint64_t purged_bytes;                                // given back since start
+  uint64_t populated_bytes;                             // in advance; never given back
 };
 
 // Counts whose meaning the engine's user defines (Cache::tally).
@@ -101,6 +103,7 @@ inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_byt
   c.active_bytes = minus(area.used_slabs, area.empty_slabs + area.purged_slabs) * slab_bytes;
   c.free_bytes = minus(c.committed_bytes, c.active_bytes);
   c.purged_bytes = area.purged_total_bytes;
+  c.populated_bytes = area.populated_slabs * slab_bytes;
   return c;
 }
 

@@ -94,6 +94,9 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
         "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,"
         "34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,"
         "64"}},
+      {"PKTMALLOC_RESERVE",
+       {"", "1", "64", "64:", ":5", "64:0", "64:5,", "64:5,,64:5", "64;5", "64:5x", "0:5", "2MiB:1",
+        "64:-1", "64:5,1500", "64:99999999999999"}},
       {"PKTMALLOC_NEXT", {"", "0", "jemalloc", "libmimalloc.so.2"}},
       {"PKTMALLOC_AGE",
        {"", "0", "1", "s", "3ms", "0s", "61m", "2h", "3601s", "1 s", "1s ", "1s,2s", "-1s", "1.5s",
@@ -188,7 +191,8 @@ TEST_CASE("a good value is taken without a word") {
       {"PKTMALLOC_CONTROL", "1"},        {"PKTMALLOC_TELL", "1"},
       {"PKTMALLOC_TRACE", "0"},          {"PKTMALLOC_TRACE", "/dev/null"},
       {"PKTMALLOC_CHILDREN", "0"},       {"PKTMALLOC_CHILDREN", "1"},
-      {"PKTMALLOC_SIZES", "0"},
+      {"PKTMALLOC_SIZES", "0"},          {"PKTMALLOC_RESERVE", "0"},
+      {"PKTMALLOC_RESERVE", "64:5"},     {"PKTMALLOC_RESERVE", "1500:10,64:5,2K:3"},
   };
   for (const auto& [name, value] : good) {
     const Outcome outcome = hello_with(name, value);

@@ -106,6 +106,8 @@ const std::map<std::string, Needs> kPrograms = {
     {"realloc_to_zero_frees", {}},
     {"reallocarray_overflow_leaves_the_block", {}},
     {"requests_beyond_ptrdiff_max_fail", {}},
+    {"reserve_refuses_what_cannot_be", {}},
+    {"reserved_objects_fault_no_page", {{{"PKTMALLOC_RESERVE", "1500:30000"}}}},
     {"signals_interrupt_allocations", {}},
     {"single_thread_stays_single", {}},
     {"sized_frees_free", {}},

@@ -12,7 +12,7 @@ TESTS := $(BUILD)/tests
 ENGINE_SUITES := unit model stress fault
 # tests/fault stands between the engine and its memory verbs, by their mangled names.
 LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory, \
-  7reserveEmm 6commitEPvm 5purgeEPvm 8decommitEPvm)
+  7reserveEmm 6commitEPvm 8populateEPvm 5purgeEPvm 8decommitEPvm)
 # From outside the release is tried; of the debug build, which checks the order of locks, the programs.
 OUTSIDE_SUITES_release := $(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp))
 OUTSIDE_SUITES_debug := programs

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "preload/base/message.h"
 #include "preload/base/quantity.h"
@@ -109,6 +110,24 @@ bool parse_CLASSES(const char* value) {
   }
   std::sort(parsed.class_sizes, parsed.class_sizes + count);
   parsed.class_count = count;
+  return true;
+}
+
+bool parse_RESERVE(const char* value) {
+  parsed.reserve_count = 0;
+  if (equal(value, "0")) return true;
+  unsigned count = 0;
+  for (;; ++value) {
+    uint64_t bytes = 0, objects = 0;
+    if (count == std::size(parsed.reserve) ||
+        !read_quantity(value, kBytes, 1, 1 << 20, bytes, ":") || *value++ != ':' ||
+        !read_quantity(value, kOnes, 1, uint64_t{1} << 40, objects)) {
+      return false;
+    }
+    parsed.reserve[count++] = {bytes, objects};
+    if (*value == '\0') break;
+  }
+  parsed.reserve_count = count;
   return true;
 }
 

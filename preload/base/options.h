@@ -28,6 +28,12 @@ struct Options {
   const char* next_path;                // nullptr: the next one in the process
   size_t class_sizes[kMaxClasses - 1];  // ascending
   unsigned class_count;                 // 0: the default table
+  struct Reserve {
+    size_t bytes;
+    uint64_t objects;
+  };
+  Reserve reserve[64];
+  unsigned reserve_count;
   uint64_t age_ms;
   Switch background;
   const char* trace_path;  // nullptr: none

@@ -19,11 +19,11 @@ inline constexpr Unit kBytes[] = {{"", 1},         {"K", 1 << 10},   {"KiB", 1 <
                                   {"M", 1 << 20},  {"MiB", 1 << 20}, {"G", 1 << 30},
                                   {"GiB", 1 << 30}};
 
-// A whole number followed by a unit; false when it is anything else or out of range. Moves `text`
-// past what it read.
+// A whole number followed by a unit, up to one of the characters of `ends` or the end of the text;
+// false when it is anything else or out of range. Moves `text` past what it read.
 template <size_t kCount>
 bool read_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
-                   uint64_t& out) {
+                   uint64_t& out, const char* ends = ",") {
   uint64_t n = 0;
   const char* digits = text;
   for (; *text >= '0' && *text <= '9'; ++text) {
@@ -31,7 +31,7 @@ bool read_quantity(const char*& text, const Unit (&units)[kCount], uint64_t leas
     if (n > most) return false;
   }
   if (text == digits) return false;
-  const size_t length = strcspn(text, ",");
+  const size_t length = strcspn(text, ends);
   for (const Unit& unit : units) {
     if (strlen(unit.name) != length || strncmp(unit.name, text, length) != 0) continue;
     text += length;

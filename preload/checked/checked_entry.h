@@ -50,6 +50,9 @@ template <void* (*kSlow)(size_t)>
   release_at(this_site(), p, told.family, told.bytes, told.alignment);
 }
 
+// What the classes are asked for on behalf of a request of so many bytes.
+size_t room_for(size_t bytes);
+
 // Each object of a batch is dressed, or looked at, by itself.
 inline size_t allocate_run(size_t, void**, size_t) { return 0; }
 inline size_t release_run(void* const*, size_t) { return 0; }

@@ -25,6 +25,9 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   }
   out.print("purged     %-12s given back so far; %s waiting to go\n", Bytes(p.purged_bytes).text,
             Bytes(p.waiting_bytes).text);
+  if (p.populated_bytes > 0) {
+    out.print("populated  %-12s in advance, never given back\n", Bytes(p.populated_bytes).text);
+  }
   out.print("metadata   %s\n", Bytes(p.metadata_bytes).text);
   out.print("reserved   %-12s of addresses", Bytes(p.reserved_bytes).text);
   // A file of statistics does not contain it.

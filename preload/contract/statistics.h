@@ -61,6 +61,7 @@ inline void sum_up(Snapshot& s) {
     p.free_bytes += c.free_bytes;
     p.committed_bytes += c.committed_bytes;
     p.purged_bytes += c.purged_bytes;
+    p.populated_bytes += c.populated_bytes;
     p.allocs += c.allocs;
     p.frees += c.frees;
   }

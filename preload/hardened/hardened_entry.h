@@ -130,6 +130,9 @@ template <void* (*kSlow)(size_t)>
   set_freed(this_site(), id, p);
 }
 
+// What the classes are asked for on behalf of a request of so many bytes.
+inline size_t room_for(size_t bytes) { return with_canary(bytes); }
+
 // Each object of a batch is looked at by itself.
 inline size_t allocate_run(size_t, void**, size_t) { return 0; }
 inline size_t release_run(void* const*, size_t) { return 0; }

@@ -16,6 +16,9 @@
 
 namespace pktmalloc {
 
+// What the classes are asked for on behalf of a request of so many bytes.
+inline size_t room_for(size_t bytes) { return bytes; }
+
 // Both return how many of the objects were served, the first ones.
 inline size_t allocate_run(size_t bytes, void** objects, size_t count) {
   Cache& cache = *this_thread.allocates_from;

@@ -20,7 +20,7 @@ using namespace pktmalloc::test;
 
 namespace {
 
-enum Verb { kReserve, kCommit, kPurge, kDecommit, kAnyVerb };
+enum Verb { kReserve, kCommit, kPopulate, kPurge, kDecommit, kAnyVerb };
 
 struct Refusals {
   Verb verb = kAnyVerb;
@@ -42,6 +42,7 @@ Refusals refusals;
 extern "C" {
 void* __real__ZN9pktmalloc6memory7reserveEmm(size_t bytes, size_t alignment);
 bool __real__ZN9pktmalloc6memory6commitEPvm(void* start, size_t bytes);
+bool __real__ZN9pktmalloc6memory8populateEPvm(void* start, size_t bytes);
 bool __real__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes);
 bool __real__ZN9pktmalloc6memory8decommitEPvm(void* start, size_t bytes);
 
@@ -51,6 +52,9 @@ void* __wrap__ZN9pktmalloc6memory7reserveEmm(size_t bytes, size_t alignment) {
 }
 bool __wrap__ZN9pktmalloc6memory6commitEPvm(void* start, size_t bytes) {
   return !refusals.refuse(kCommit) && __real__ZN9pktmalloc6memory6commitEPvm(start, bytes);
+}
+bool __wrap__ZN9pktmalloc6memory8populateEPvm(void* start, size_t bytes) {
+  return !refusals.refuse(kPopulate) && __real__ZN9pktmalloc6memory8populateEPvm(start, bytes);
 }
 bool __wrap__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes) {
   return !refusals.refuse(kPurge) && __real__ZN9pktmalloc6memory5purgeEPvm(start, bytes);
@@ -246,6 +250,25 @@ TEST_CASE("the scenario uses every verb and is refused nothing by itself") {
 TEST_CASE("a refused reservation starts a smaller heap or none") { refuse("reserve", kReserve); }
 
 TEST_CASE("a refused commit loses nothing") { refuse("commit", kCommit); }
+
+TEST_CASE("memory in advance that is refused keeps nothing") {
+  for (const Verb verb : {kPopulate, kCommit}) {
+    for (uint64_t k = 1;; ++k) {
+      CAPTURE(verb, k);
+      const auto heap = std::make_unique<StartedHeap>(small());
+      refusals = {verb, k, ~uint64_t{0}, 0, 0};
+      const bool done = (*heap)->populate(ClassId{1}, 500);
+      const bool refused = refusals.refused > 0;
+      refusals = {};
+      CHECK(done != refused);
+      CHECK((heap->of(ClassId{1}).populated_bytes >= 500 * 592) == done);
+      if (!refused) break;
+      (*heap)->trim(nullptr);
+      CHECK((*heap)->resident_bytes() == 0);
+      CHECK(heap->of(ClassId{1}).populated_bytes == 0);
+    }
+  }
+}
 
 TEST_CASE("a refused purge loses nothing, and what was not given back is not counted so") {
   refuse("purge", kPurge);

@@ -6,6 +6,7 @@
 
 #pragma weak pktmalloc_version
 #pragma weak pktmalloc_trim
+#pragma weak pktmalloc_reserve
 #pragma weak pktmalloc_class_bytes
 #pragma weak pktmalloc_allocate_batch
 #pragma weak pktmalloc_release_batch

@@ -33,6 +33,7 @@ class Amounts:
 
 
 HEADER = "with the header"
+RESERVED = "reserved"
 
 
 def with_header(command):
@@ -67,6 +68,10 @@ def micro(amounts):
     return [Experiment("micro", "micro --benchmark_filter=-w3 --benchmark_format=json", rows)] if amounts.extent else []
 
 
+def reserved(objects):
+    return {RESERVED: Contender("", "../libpktmalloc.so", {"PKTMALLOC_RESERVE": objects})}
+
+
 def w1(amounts):
     """Packets behind shared_ptr. A run has ten rounds of its own, and glibc's take long."""
     count = amounts.pick(300_000, 1_000_000)
@@ -80,6 +85,18 @@ def w1(amounts):
                               for pool in by_hand}
                   | (with_header(f"w1_packets {header} {count}") if header else {}), runs=0.5)
             for variant, name, by_hand, header in rows]
+
+
+def reserve(amounts):
+    """Memory that is there before it is needed, beside the same without."""
+    if not amounts.extent:
+        return []
+    chart = "Packets, the first round and later ones"
+    rows = [Row("reserve, first round", "ms", "first_ms", chart),
+            Row("reserve, later rounds", "ms", "ms", chart),
+            Row("reserve, page faults", "", "minor_faults", "Packets: page faults")]
+    return [Experiment("reserve", "w1_packets new_delete 500000", rows,
+                       contenders=reserved("1500:500000"))]
 
 
 def w2(amounts):
@@ -252,7 +269,8 @@ def w7(amounts):
                  for name, x in percentiles.items()]
                 + [Row(f"W7 {mode}, cold {call} {name}", "ns", figure(name, "cold_"),
                        f"{chart}, cold start", percentiles[name]) for name in cold])
-    return [Experiment("W7", f"w7_tail {arguments}", rows(mode, "malloc") + rows(mode, "free"))
+    return [Experiment("W7", f"w7_tail {arguments}", rows(mode, "malloc") + rows(mode, "free"),
+                       contenders=reserved("64:100000,1500:100000"))
             for arguments, mode in modes.items()]
 
 
@@ -304,7 +322,7 @@ def memory(amounts):
     return experiments
 
 
-WORKLOADS = [floor, micro, w1, w2, w3, w4, w5, burst, w6, w7, checks, mixed, memory]
+WORKLOADS = [floor, micro, w1, reserve, w2, w3, w4, w5, burst, w6, w7, checks, mixed, memory]
 
 
 def experiments_of(suite, scale):

@@ -7,7 +7,8 @@ from charts import Sample, display_order, name_rows, set_scale, short_name
 from results import geometric_mean, group_means
 from theme import DAY, emphasis, new_figure, set_defaults, style_of
 
-TITLES = {"floor": "Floor", "micro": "Single calls", "W1": "W1 packets", "W2": "W2 queue",
+TITLES = {"floor": "Floor", "micro": "Single calls", "W1": "W1 packets",
+          "reserve": "Reserved", "W2": "W2 queue",
           "W3": "W3 rationals", "W4": "W4 exchange", "W5": "W5 ring", "W6": "W6 programs",
           "W7": "W7 latency", "checks": "Heap checks", "mixed": "Mixed sizes",
           "memory": "Memory used"}

@@ -26,6 +26,8 @@ ABOUT = {
     "micro": "Single calls and short sequences of them, in one thread.",
     "W1": "Packets of 1500 bytes behind smart pointers are made, kept, and released; by hand: "
           "a pool.",
+    "reserve": "The same packets, the first round beside the later ones: reserved, their memory is there "
+               "beforehand.",
     "W2": "Producers post closures through a queue to one consumer, which frees them: every free "
           "is another thread's.",
     "W3": "5,000 objects of eight bytes are made, then deleted in order, over and over; by hand: "

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The figures that pktmalloc is to reach, and how far it is from each."""
 from allocators import GLIBC, OWN, is_peer
-from catalogue import HEADER
+from catalogue import HEADER, RESERVED
 from results import group_means
 
 
@@ -61,6 +61,12 @@ class Targets:
         if best:
             self.times(row, best, limit, f"times the better of {' and '.join(others)}")
 
+    def as_soon(self, row, later, limit):
+        """With memory in advance, the first calls against later ones."""
+        if row in self.rows and later in self.rows:
+            first, rest = self.median(row, RESERVED), self.median(later, RESERVED)
+            self.check(row, f"{RESERVED}, times {later}", first / rest if first and rest else None, limit)
+
     def mean_ahead(self, record, workload, limit):
         """Our geometric mean of a workload's times against the best peer's."""
         means = group_means(self.results, record.experiments).get(workload, {})
@@ -92,6 +98,7 @@ def check_targets(record):
     for row in targets.names("W1"):
         targets.times_peer(row, 1)
         targets.contender_times(row, HEADER, targets.pools(row), 1, "times the pool")
+    targets.as_soon("reserve, first round", "reserve, later rounds", 1.1)
     for row in targets.names("W2"):  # the whole time scatters with the scheduler: within the noise
         targets.times_peer(row, 1 if row.endswith("CPU time") else 1.1)
     targets.times("W3 rationals", "class-specific list", 2, "times the class-specific list")
@@ -127,6 +134,9 @@ def check_targets(record):
         # Of a cold start p99.9 is the 40th call.
         if row.endswith(("p99.9", "p99.99")) and "cold" not in row:
             targets.times_peer(row, 1)
+    for row in targets.names("W7"):
+        if "cold" in row and not row.endswith("max"):
+            targets.as_soon(row, row.replace("cold ", ""), 1.1)
     targets.times("mixed sizes", GLIBC, 1, "times glibc's")
     targets.above_glibc("RSS at start", 1, "MiB above glibc")
     targets.above_glibc("RSS of 1000 threads", 20, "MiB above glibc")

@@ -42,6 +42,8 @@ struct Passed {
 };
 constexpr Passed kPassed[] = {
     {"--classes", "PKTMALLOC_CLASSES", "pool just these sizes, such as 64,1536,8KiB"},
+    {"--reserve", "PKTMALLOC_RESERVE",
+     "memory for so many objects of these sizes at start, such as 1536:1000000,64:4000000"},
     {"--age", "PKTMALLOC_AGE", "memory goes back when unneeded for so long (250ms, 1s, 5m)"},
     {"--background", "PKTMALLOC_BACKGROUND", "the background thread: auto, 0 or 1"},
     {"--interval", "PKTMALLOC_STATS_INTERVAL",

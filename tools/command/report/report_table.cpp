@@ -48,6 +48,9 @@ std::string places_table(const Snapshot& s) {
   line("resident", p.resident_bytes, "of the committed pages, in memory");
   line("waiting", p.waiting_bytes, "goes back unless needed, at the most");
   line("purged", p.purged_bytes, "given back so far");
+  if (p.populated_bytes > 0) {
+    line("populated", p.populated_bytes, "put in memory in advance, never given back");
+  }
   text += fmt::format("{:<12}{} allocs, {} frees\n", "calls", count_text(p.allocs),
                       count_text(p.frees));
   text += fmt::format("{:<12}{}\n", "passed on", passed_text(s));

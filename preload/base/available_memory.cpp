@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "preload/base/available_memory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace pktmalloc {
+namespace {
+
+constexpr uint64_t kUnknown = ~uint64_t{0};
+
+struct Text {
+  char text[4096];
+
+  // As much as fits; empty if there is no such file.
+  explicit Text(const char* path) {
+    size_t held = 0;
+    if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
+      for (ssize_t got; (got = read(fd, text + held, sizeof text - 1 - held)) > 0;) {
+        held += static_cast<size_t>(got);
+      }
+      close(fd);
+    }
+    text[held] = '\0';
+  }
+
+  // The number behind the key, which begins a line.
+  uint64_t number(const char* key, uint64_t otherwise) const {
+    for (const char* line = text; line != nullptr; line = strchr(line, '\n')) {
+      line += *line == '\n';
+      if (strncmp(line, key, strlen(key)) != 0) continue;
+      char* end;
+      const char* const digits = line + strlen(key);
+      const uint64_t n = strtoull(digits, &end, 10);
+      return end == digits ? otherwise : n;  // "max" is no number
+    }
+    return otherwise;
+  }
+};
+
+// The names of the files in a group's folder, and where the hierarchy lies.
+struct Version {
+  const char* root;
+  const char* limit;
+  const char* usage;
+  const char* cache;  // in memory.stat
+};
+constexpr Version kVersion1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                               "memory.usage_in_bytes", "total_inactive_file "};
+constexpr Version kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
+
+uint64_t number_in(const Version& version, const char* group, const char* file, const char* key) {
+  char path[PATH_MAX];
+  const int length = snprintf(path, sizeof path, "%s%s/%s", version.root, group, file);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof path) return kUnknown;
+  return Text(path).number(key, kUnknown);
+}
+
+uint64_t left_in(const Version& version, const char* group) {
+  const uint64_t limit = number_in(version, group, version.limit, "");
+  const uint64_t usage = number_in(version, group, version.usage, "");
+  if (limit == kUnknown || usage == kUnknown) return kUnknown;
+  const uint64_t cache = number_in(version, group, "memory.stat", version.cache);
+  const uint64_t used = usage - std::min(usage, cache == kUnknown ? 0 : cache);
+  return limit - std::min(limit, used);
+}
+
+// In the group, which is changed, and in those above. A container may not see its own folder, but
+// then its hierarchy begins there.
+uint64_t left_up_from(const Version& version, char* group) {
+  uint64_t least = left_in(version, group);
+  while (char* slash = strrchr(group, '/')) {
+    *slash = '\0';
+    least = std::min(least, left_in(version, group));
+  }
+  return least;
+}
+
+}  // namespace
+
+uint64_t available_memory() {
+  const uint64_t kib = Text("/proc/meminfo").number("MemAvailable:", kUnknown);
+  uint64_t least = kib == kUnknown ? kUnknown : kib << 10;
+  Text groups("/proc/self/cgroup");
+  char* next = groups.text;
+  while (char* line = strsep(&next, "\n")) {
+    // "number:controllers:group"; version 2 has number 0 and no controllers.
+    char* const controllers = strchr(line, ':');
+    char* const group = controllers != nullptr ? strchr(controllers + 1, ':') : nullptr;
+    if (group == nullptr) continue;
+    *group = '\0';
+    if (controllers[1] == '\0') {
+      least = std::min(least, left_up_from(kVersion2, group + 1));
+    } else if (strcmp(controllers, ":memory") == 0) {
+      least = std::min(least, left_up_from(kVersion1, group + 1));
+    }
+  }
+  return least;
+}
+
+}  // namespace pktmalloc

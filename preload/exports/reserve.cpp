@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "preload/exports/reserve.h"
+
+#include <cerrno>
+
+#include "preload/base/available_memory.h"
+#include "preload/base/export.h"
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/contract/bytes.h"
+#include "preload/contract/pktmalloc.h"
+#include "preload/exports/front.h"
+#include "preload/process/thread.h"
+#include "sizeclass/keep_errno.h"
+
+namespace pktmalloc {
+namespace {
+
+ClassId class_of(size_t bytes) {
+  const bool pools = heap.started() && bytes != 0 && bytes <= heap.classes().largest();
+  return pools ? heap.classes().find(front::room_for(bytes)) : kNoClass;
+}
+
+// Without the magazines, which are less than a tenth more, and without what rounding adds.
+uint64_t bytes_of(ClassId id, uint64_t objects) {
+  const uint64_t each = heap.classes()[id].object_bytes;
+  return objects > ~uint64_t{0} / each ? ~uint64_t{0} : objects * each;
+}
+
+// A system that overcommits would grant more than there is, and end a process later.
+bool populate(ClassId id, uint64_t objects) {
+  return bytes_of(id, objects) < available_memory() && heap.populate(id, objects);
+}
+
+// In every process, before the program's own constructors if the loader lets us choose.
+void load() {
+  for (unsigned i = 0; i < options().reserve_count; ++i) {
+    const auto [bytes, objects] = options().reserve[i];
+    const ClassId id = class_of(bytes);
+    if (id == kNoClass) {
+      message(
+          "PKTMALLOC_RESERVE: objects of %zu bytes are not pooled; nothing is reserved for them",
+          bytes);
+    } else if (const uint64_t there = available_memory(); !populate(id, objects)) {
+      message(
+          "PKTMALLOC_RESERVE: %llu objects of %zu bytes take %s, and the system has %s left to "
+          "give; nothing is reserved for them",
+          static_cast<unsigned long long>(objects), bytes, Bytes(bytes_of(id, objects)).text,
+          Bytes(there).text);
+    }
+  }
+}
+
+}  // namespace
+
+constinit const Part reserve_part{.load = load};
+
+}  // namespace pktmalloc
+
+using namespace pktmalloc;
+
+extern "C" PKTMALLOC_EXPORT int pktmalloc_reserve(size_t bytes, size_t objects) {
+  const KeepErrno keep;
+  cache_of_this_thread();  // the process may not have started
+  if (this_thread.forking) return EAGAIN;
+  const ClassId id = class_of(bytes);
+  if (id == kNoClass) return EINVAL;
+  return populate(id, objects) ? 0 : ENOMEM;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "interface.h"
+
+static int in_handler;
+static void before_fork(void) { in_handler = pktmalloc_reserve(64, 1); }
+
+int main(void) {
+  errno = 7;
+  CHECK(pktmalloc_reserve(0, 1) == EINVAL);
+  CHECK(pktmalloc_reserve((size_t)1 << 20, 1) == EINVAL);
+  CHECK(pktmalloc_reserve(SIZE_MAX, 1) == EINVAL);
+  CHECK(pktmalloc_reserve(64, SIZE_MAX) == ENOMEM);
+  CHECK(pktmalloc_reserve(1500, (size_t)1 << 40) == ENOMEM);
+  CHECK(pktmalloc_reserve(64, 0) == 0);
+  CHECK(errno == 7);
+  struct pktmalloc_statistics s;
+  CHECK(pktmalloc_get_statistics(&s, sizeof s) == sizeof s);
+  CHECK(s.populated_bytes == 0);
+
+  CHECK(pktmalloc_reserve(64, 1000) == 0);
+  CHECK(pthread_atfork(before_fork, NULL, NULL) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    CHECK(pktmalloc_reserve(64, 1000) == 0);
+    _exit(0);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  CHECK(in_handler == 0 || in_handler == EAGAIN);  // before the library's own handler or behind it
+  return 0;
+}
