@@ -116,8 +116,9 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
 // Moves the slab to the set for its number of free objects.
 void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
   const uint64_t all = class_.objects_per_slab;
+  const bool stays = slab < counts_.populated_slabs;
   const auto set_of = [&](uint64_t n) -> SlabSet* {
-    if (n == all) return slab < counts_.populated_slabs ? &populated_ : &empty_;
+    if (n == all) return stays ? &populated_ : &empty_;
     return n == 0 ? nullptr : &partial_;
   };
   SlabSet* before = set_of(r.free);
