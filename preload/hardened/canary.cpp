@@ -29,7 +29,8 @@ struct Filler {
 };
 
 Filler filler(size_t bytes, size_t unused, uint64_t hash) {
-  return {bytes, std::min<size_t>(unused, kMostFiller), std::rotr(hash, bytes % 8 * 8)};
+  return {bytes, std::min<size_t>(unused, kMostFiller),
+          std::rotr(hash, static_cast<int>(bytes % 8 * 8))};
 }
 
 uint64_t word_at(const void* p, size_t offset) {
