@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/controlled.h"
 #include "tests/diagnosis.h"
 #include "tests/heap_profile.h"
 #include "tests/program.h"
@@ -21,48 +22,6 @@
 #include "tests/temporary_folder.h"
 
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-Program tell(const Words& words) {
-  Words all = {build_path("pktmalloc"), "tell"};
-  all.insert(all.end(), words.begin(), words.end());
-  return Program(all);
-}
-
-void check_refused(const Outcome& outcome, const std::string& part) {
-  INFO(outcome);
-  CHECK(outcome.status == 2);
-  CHECK(outcome.out.empty());
-  CHECK(has(outcome.err, part));
-  CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
-}
-
-Running::Environment controlled(Running::Environment more = {}) {
-  more["PKTMALLOC_CONTROL"] = "1";
-  return more;
-}
-
-// That waits, with the library preloaded unless it is linked.
-struct Waiting : Running {
-  explicit Waiting(Running::Environment environment, const std::string& way = "plain")
-      : Running({program_path("tells_itself", way), "waits"},
-                with_library(std::move(environment), way)) {
-    line("ready");
-    id = std::to_string(pid());
-  }
-  static Running::Environment with_library(Running::Environment all, const std::string& way) {
-    if (way == "plain") all["LD_PRELOAD"] = library_path();
-    return all;
-  }
-  std::string id;
-};
-
-const std::string kWays[] = {"plain", "shared", "static"};
 
 // That every user may start.
 const std::string kPython = "/usr/bin/python3";
@@ -171,7 +130,8 @@ TEST_CASE("trim gives free memory back and tells how much") {
 TEST_CASE("what cannot be done is told in one line") {
   const Waiting program(controlled());
   const std::string all =
-      "accepted: stats [FILE], profile [FILE], sizes [FILE], profile start, profile stop, trim";
+      "accepted: stats [FILE], profile [FILE], sizes [FILE], profile start, profile stop, "
+      "trace start [FILE], trace stop, trim";
   for (const Words& words : {Words{"dump"},
                              {"Stats"},
                              {"stats", "start"},

@@ -113,6 +113,7 @@ TEST_CASE("the programs of tests/programs run under the hardened library") {
       "ends_as_told",                                     // the same
       "peaks_of_two_groups_in_turn",                      // the same
       "profiled_while_it_runs",                           // the same
+      "traced_while_it_runs",                             // the same
       "tells_itself",                                     // the same
       "large_blocks_come_from_mimalloc",                  // needs mimalloc
       "large_blocks_do_not_come_from_libc",               // needs another allocator

@@ -151,6 +151,7 @@ const std::set<std::string> kRunElsewhere = {
     "statistics_are_exact",                // statistics_test.cpp
     "malloc_stats_tells_on_stderr",        // statistics_test.cpp
     "profiled_while_it_runs",              // control_test.cpp
+    "traced_while_it_runs",                // trace_order_test.cpp
     "sleeps_undisturbed",                  // control_test.cpp
     "system_calls",                        // security_test.cpp
     "tells_itself",                        // control_test.cpp

@@ -40,7 +40,7 @@ $(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/p
 	$(Q)$(CXX) -pthread $^ $(LINK_$*) -o $@
 -include $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.d) $(TESTS)/obj/main.d $(TESTS)/obj/program.d
 # Those of traces read them as the command does.
-TRACE_SUITES := trace trace_file trace_compression trace_damage replay recording
+TRACE_SUITES := trace trace_file trace_order trace_compression trace_damage replay recording
 $(TRACE_SUITES:%=$(TESTS)/%): \
   $(addprefix $(BUILD)/obj/tools/command/,file_kind.o $(addprefix replay/,trace.o blocks.o plain_file.o))
 $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "preload/observers/observer.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include "preload/process/thread.h"
 
 namespace pktmalloc {
@@ -8,21 +11,45 @@ namespace pktmalloc {
 namespace {
 
 constexpr unsigned kMost = 2;
-const Observer* observers[kMost];
-unsigned count = 0;
+const Observer* observers[kMost];  // they stay
+constinit std::atomic<unsigned> count = 0;
+unsigned wanting = 0;  // of them that need to see calls
 
 template <typename Call>
 void each(Call call) {
-  for (unsigned i = 0; i < count; ++i) call(*observers[i]);
+  const unsigned all = count.load(std::memory_order_acquire);
+  for (unsigned i = 0; i < all; ++i) call(*observers[i]);
+}
+
+void add(const Observer& observer) {
+  const unsigned all = count.load(std::memory_order_relaxed);
+  if (std::find(observers, observers + all, &observer) != observers + all) return;
+  observers[all] = &observer;
+  count.store(all + 1, std::memory_order_release);
+}
+
+void resize_in_place(bool allowed) {
+  for (unsigned i = 0; i < heap.classes().count(); ++i) {
+    const size_t bytes = allowed ? heap.classes()[static_cast<ClassId>(i)].object_bytes : 0;
+    std::atomic_ref(in_place_bytes[i])
+        .store(static_cast<uint32_t>(bytes), std::memory_order_relaxed);
+  }
 }
 
 }  // namespace
 
 void observe(const Observer& observer) {
-  observers[count++] = &observer;
-  observing = true;
-  for (uint32_t& bytes : in_place_bytes) bytes = 0;
+  add(observer);
+  ++wanting;
+  resize_in_place(false);
+  observing.store(true, std::memory_order_release);
   publish(this_thread.cache);
+}
+
+void end_observation() {
+  if (--wanting > 0) return;
+  observing.store(false, std::memory_order_relaxed);
+  resize_in_place(true);
 }
 
 void tell_allocated(void* p, size_t bytes, size_t alignment) {

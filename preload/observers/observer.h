@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Observers: see every call, while an option asks for it (sizes, traces).
+// Observers: see every call, while an option or an order asks for it (sizes, traces).
 //
 // While there is one, every thread's lists are the null cache's, so each malloc, free and realloc
 // reaches the slow path (slow_path.cpp), which tells the observers and works on the thread's real
@@ -30,8 +30,11 @@ struct Observer {
   void (*resized)(void* from, void* p, size_t bytes, bool was_moving) = nullptr;
 };
 
-// At load, before the program has a second thread: from now on `observer` sees all calls.
+// From now on `observer` sees all calls: at load, before the program has a second thread, or while
+// the program runs, if divert_next_calls() follows (threads.h). One thread at a time.
 void observe(const Observer& observer);
+// One of them does not need to see calls any more, and is told some all the same.
+void end_observation();
 
 // For slow_path.cpp, when `observing`.
 void tell_allocated(void* p, size_t bytes, size_t alignment);

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "preload/observers/trace.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <bit>
-#include <cerrno>
 #include <climits>
 #include <cstring>
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
+#include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/contract/trace_format.h"
@@ -30,18 +28,21 @@
 namespace pktmalloc {
 namespace {
 
-constinit std::atomic<bool> active = false;  // no thread begins a record while false
+// No thread begins a record while false. Store: release; load: acquire.
+constinit std::atomic<bool> active = false;
 
-constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all ever made
-constinit std::atomic<bool> recorded = false;           // some of them lie in the recording
-constinit std::atomic<uint32_t> threads = 0;            // threads that got a buffer
+constinit std::atomic<uint32_t> threads = 0;  // threads that got a buffer
 constinit Mutex shared_mutex{lock_rank(OuterRank::kTraceShared)};
 constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
 
 constinit Mutex file_mutex{lock_rank(OuterRank::kTraceFile)};
-constinit TraceFile file;      // guarded by file_mutex
-constinit trace::State end{};  // how the trace will have ended; guarded by file_mutex
-constinit bool ended = false;  // nothing more is written; guarded by file_mutex
+constinit TraceFile file;       // guarded by file_mutex
+constinit trace::State end{};   // how the trace will have ended; guarded by file_mutex
+constinit bool ended = false;   // nothing more is written; guarded by file_mutex
+const char* pattern = nullptr;  // of its name
+// Counts traces: records of an earlier one, which a thread did not write out, are none of this
+// one's. Changed under file_mutex.
+constinit std::atomic<uint32_t> session = 0;
 // Reads as false in the child of any fork, even before our fork handler has run there or if it
 // does not run: other libraries' handlers allocate. Not in that of vfork, which shares our memory.
 constinit bool* same_process = nullptr;
@@ -61,10 +62,14 @@ void stop(trace::State state) {
   end = state;
 }
 
+bool is_of_session(const TraceBuffer& buffer) {
+  return buffer.session.load(std::memory_order_relaxed) == session.load(std::memory_order_relaxed);
+}
+
 // Under file_mutex. Its thread may go on recording meanwhile: new records go behind `used`.
 void write_out(TraceBuffer& buffer) {
   const uint32_t used = buffer.used.load(std::memory_order_acquire);
-  if (used == 0 || ended) return;
+  if (used == 0 || ended || !is_of_session(buffer)) return;
   trace::Block& block = buffer.block;
   block.kind = trace::BlockKind::kRecords;
   block.bytes = used;
@@ -75,55 +80,29 @@ void write_out(TraceBuffer& buffer) {
   }
 }
 
-void* new_memory(size_t bytes) {
-  void* memory = memory::reserve(bytes, memory::page_bytes());
-  if (memory == nullptr || memory::commit(memory, bytes)) return memory;
-  memory::release(memory, bytes);
-  return nullptr;
+void join_session(TraceBuffer& buffer) {
+  buffer.restart();
+  buffer.session.store(session.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-TraceBuffer* new_buffer() {
-  void* memory = add_chunk(recording::ChunkKind::kTrace, 0);
-  if (memory != nullptr) {
-    recorded.store(true, std::memory_order_relaxed);
-  } else {
-    memory = new_memory(trace::kMostBlockBytes);
-  }
-  return static_cast<TraceBuffer*>(memory);  // zeroed
-}
-
-TraceBuffer* take_buffer() {
-  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
-    if (!b->taken.load(std::memory_order_relaxed) &&
-        !b->taken.exchange(true, std::memory_order_acquire)) {
-      return b;
-    }
-  }
-  TraceBuffer* b = new_buffer();
-  if (b == nullptr) return nullptr;
-  b->taken.store(true, std::memory_order_relaxed);
-  b->next = buffers.load(std::memory_order_relaxed);
-  while (!buffers.compare_exchange_weak(b->next, b, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
-  }
-  return b;
+void number_thread() {
+  mine.buffer->block.thread = threads.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 // The child's buffers: those that the parent had, but for those in its recording.
 void begin_buffers_anew() {
   threads.store(0, std::memory_order_relaxed);
-  if (recorded.exchange(false, std::memory_order_relaxed)) {
-    buffers.store(nullptr, std::memory_order_relaxed);
+  if (forget_recorded_buffers()) {
     mine.buffer = nullptr;
     shared = take_buffer();
-    if (shared == nullptr) active.store(false, std::memory_order_relaxed);
-    return;
+    if (shared == nullptr) return active.store(false, std::memory_order_relaxed);
+    return join_session(*shared);
   }
-  for (TraceBuffer* b = buffers.load(std::memory_order_relaxed); b != nullptr; b = b->next) {
+  for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) {
     b->restart();
     b->taken.store(b == shared || b == mine.buffer, std::memory_order_relaxed);
   }
-  if (mine.buffer != nullptr) mine.buffer->block.thread = threads.fetch_add(1) + 1;
+  if (mine.buffer != nullptr) number_thread();
 }
 
 // In the child. Other threads' buffers now belong to nobody, and this thread's earlier records are
@@ -142,7 +121,7 @@ void begin_anew(bool interrupts_a_record) {
   static char name_of_parent[PATH_MAX];  // static, because small threads fork too
   strcpy(name_of_parent, file.path());
   // A handler that forked in the middle of a record returns into it.
-  if (interrupts_a_record || !file.name() || strcmp(name_of_parent, file.path()) == 0) {
+  if (interrupts_a_record || !file.name(pattern) || strcmp(name_of_parent, file.path()) == 0) {
     active.store(false, std::memory_order_relaxed);
   }
 }
@@ -168,13 +147,21 @@ bool attach() {
     stop(trace::State::kStopped);
     return false;
   }
-  mine.buffer->restart();
-  mine.buffer->block.thread = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  join_session(*mine.buffer);
+  number_thread();
   return true;
 }
 
+// The thread's buffer is from an earlier trace.
+void begin_session() {
+  const Undisturbed undisturbed;
+  const Lock lock(file_mutex);
+  join_session(*mine.buffer);
+  number_thread();
+}
+
 void record(const TraceRecord& call) {
-  if (!active.load(std::memory_order_relaxed)) return;
+  if (!active.load(std::memory_order_acquire)) return;
   if (!*same_process) [[unlikely]]
     begin_anew(mine.busy);
   if (mine.busy || (mine.buffer == nullptr && !attach())) {
@@ -186,6 +173,8 @@ void record(const TraceRecord& call) {
     return;
   }
   const Raised busy(mine.busy);
+  if (!is_of_session(*mine.buffer)) [[unlikely]]
+    begin_session();
   if (mine.buffer->full()) flush(*mine.buffer);
   mine.buffer->add(call);
 }
@@ -219,35 +208,27 @@ void on_thread_exit() {
   buffer->taken.store(false, std::memory_order_release);
 }
 
-// Other threads may still run: what they record from now on is lost, like whatever they would do
-// after the process has ended.
 void on_process_exit() {
   if (same_process == nullptr) return;  // no trace was wanted
   if (!*same_process) begin_anew(false);
-  const Undisturbed undisturbed;
-  const Lock shared_lock(shared_mutex);
-  const Lock lock(file_mutex);
-  active.store(false, std::memory_order_relaxed);
-  if (ended) return;
-  for (TraceBuffer* b = buffers.load(std::memory_order_acquire); b != nullptr; b = b->next) {
-    write_out(*b);
-  }
-  // A forked child that recorded nothing leaves no file.
-  if (ended || !file.is_open()) return;
-  trace::Block last{};
-  last.kind = trace::BlockKind::kEnd;
-  last.start_ns = clock_ns();
-  if (!file.append(last)) end = trace::State::kStopped;
-  file.close(end);
-  ended = true;
-  tell_file("calls", file.path(), "replay");
+  if (finish_trace() != nullptr) tell_file("calls", file.path(), "replay");
 }
 
 void look_for_fork() {
-  if (active.load(std::memory_order_relaxed) && process != getpid()) begin_anew(mine.busy);
+  if (same_process != nullptr && process != getpid()) begin_anew(mine.busy);
 }
 
 constexpr Observer kTracer = {on_allocated, on_released, on_zeroed, on_moving, on_resized};
+
+// False: no memory.
+bool make_room() {
+  if (shared == nullptr) shared = take_buffer();
+  if (same_process == nullptr) {
+    same_process = static_cast<bool*>(map_lazily(memory::page_bytes()));
+    if (same_process != nullptr) madvise(same_process, memory::page_bytes(), MADV_WIPEONFORK);
+  }
+  return shared != nullptr && same_process != nullptr;
+}
 
 void load() {
   if (options().trace_path == nullptr) return;
@@ -255,24 +236,58 @@ void load() {
     message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
     return;
   }
-  process = getpid();
-  end = trace::State::kEnded;
-  shared = take_buffer();
-  same_process = static_cast<bool*>(new_memory(memory::page_bytes()));
-  if (shared == nullptr || same_process == nullptr) {
-    message("no trace: there is no memory for its buffers");
-    return;
-  }
-  *same_process = true;
-  madvise(same_process, memory::page_bytes(), MADV_WIPEONFORK);
-  if (!file.name()) return;
-  file.load();
-  if (!file.open(0)) return file.forget();
-  active = true;
-  observe(kTracer);
+  begin_trace(options().trace_path, false);
 }
 
 }  // namespace
+
+bool begin_trace(const char* its_pattern, bool by_order) {
+  if (!make_room()) {
+    message("no trace: there is no memory for its buffers");
+    return false;
+  }
+  pattern = its_pattern;
+  if (!file.name(pattern)) return false;
+  file.load();  // may allocate
+  const Lock shared_lock(shared_mutex);
+  const Lock lock(file_mutex);
+  process = getpid();
+  forked_from = 0;
+  end = trace::State::kEnded;
+  if (!file.open(0)) {
+    file.forget();
+    return false;
+  }
+  if (by_order) file.share();
+  ended = false;
+  session.fetch_add(1, std::memory_order_relaxed);
+  threads.store(0, std::memory_order_relaxed);
+  join_session(*shared);
+  *same_process = true;
+  active.store(true, std::memory_order_release);
+  observe(kTracer);
+  return true;
+}
+
+const trace::State* finish_trace() {
+  const Undisturbed undisturbed;
+  const Lock shared_lock(shared_mutex);
+  const Lock lock(file_mutex);
+  active.store(false, std::memory_order_relaxed);
+  if (ended) return nullptr;
+  for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) write_out(*b);
+  // A forked child that recorded nothing leaves no file.
+  if (ended || !file.is_open()) return nullptr;
+  trace::Block last{};
+  last.kind = trace::BlockKind::kEnd;
+  last.start_ns = clock_ns();
+  if (!file.append(last)) end = trace::State::kStopped;
+  file.close(end);
+  ended = true;
+  return &end;
+}
+
+const char* trace_path() { return file.path(); }
 
 constinit const Part trace_part{
     .load = load,

@@ -27,6 +27,7 @@ struct TraceRecord {
 struct TraceBuffer : trace::OpenBlock {
   TraceBuffer* next;  // of all buffers; constant once it is in the list
   std::atomic<bool> taken;
+  std::atomic<uint32_t> session;  // the trace that the records belong to; its owner changes it
   trace::Position position;
 
   bool full() const {
@@ -72,5 +73,14 @@ struct TraceBuffer : trace::OpenBlock {
   }
 };
 static_assert(sizeof(TraceBuffer) <= trace::kMostBlockBytes);
+
+// All ever made, linked by `next`.
+TraceBuffer* first_buffer();
+
+// One that nobody has; nullptr: no memory.
+TraceBuffer* take_buffer();
+
+// In the child of a fork: if some lie in its parent's recording, forgets all; then true.
+bool forget_recorded_buffers();
 
 }  // namespace pktmalloc

@@ -33,9 +33,9 @@ bool same_file(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-bool TraceFile::name() {
-  if (!name_.name(options().trace_path, 1)) {
-    message("the name of the trace is too long: %s", options().trace_path);
+bool TraceFile::name(const char* pattern) {
+  if (!name_.name(pattern, 1)) {
+    message("the name of the trace is too long: %s", pattern);
     return false;
   }
   framed_ = name_.ends_with(".zst");
@@ -69,12 +69,30 @@ bool TraceFile::open(int forked_from) {
   if (!write(framed_ ? compressor_.store(&header, sizeof header) : plain(&header, sizeof header))) {
     return false;
   }
+  is_open_ = true;
   note_length();
   // Elsewhere nobody can add to it.
-  if (S_ISREG(identity_.st_mode) && is_alone()) {
+  if (is_regular() && is_alone() && options().trace_path != nullptr) {
     record_report(recording::Content::kTrace, options().trace_path, 1);
   }
+  put_away();
   return true;
+}
+
+void TraceFile::share() {
+  is_shared_ = true;
+  put_away();
+}
+
+void TraceFile::put_away() {
+  if (!is_shared_ || descriptor_ < 0) return;
+  ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+bool TraceFile::is_at_hand() const {
+  struct stat now;
+  return descriptor_ >= 0 && fstat(descriptor_, &now) == 0 && same_file(now, identity_);
 }
 
 void TraceFile::note_length() const {
@@ -87,16 +105,16 @@ void TraceFile::note_length() const {
 bool TraceFile::append(trace::Block& block) {
   block.number = blocks_++;
   block.checksum = trace::checksum_of(block, &block + 1);
-  struct stat now;
-  const bool ours = fstat(descriptor_, &now) == 0 && same_file(now, identity_);
-  if (!ours && !reopen()) {
-    message("the trace %s ends early: the program closed its descriptor", path());
+  if (!is_at_hand() && !reopen()) {
+    message("the trace %s ends early: %s", path(),
+            is_shared_ ? "it cannot be opened again" : "the program closed its descriptor");
     return false;
   }
   const size_t bytes = sizeof block + block.bytes;
-  if (!write(framed_ ? compressor_.compress(&block, bytes) : plain(&block, bytes))) return false;
-  note_length();
-  return true;
+  const bool written = write(framed_ ? compressor_.compress(&block, bytes) : plain(&block, bytes));
+  if (written) note_length();
+  put_away();
+  return written;
 }
 
 bool TraceFile::reopen() {
@@ -125,12 +143,11 @@ bool TraceFile::write(const Compressor::Frame& frame) {
 
 void TraceFile::close(trace::State state) {
   settle_report(recording::Content::kTrace);
-  struct stat now;
-  if (descriptor_ < 0 || fstat(descriptor_, &now) != 0 || !same_file(now, identity_)) return;
+  is_open_ = false;
+  if (!is_at_hand() && (!is_shared_ || !reopen())) return;
   // A pipe cannot be written at an offset, so it does without, and so does a file that is not
   // alone.
-  if (S_ISREG(now.st_mode) && is_alone() &&
-      fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
+  if (is_regular() && is_alone() && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
     const size_t header_at = framed_ ? Compressor::kStoredHeadBytes : 0;
     const ssize_t ignored = pwrite(descriptor_, &state, sizeof state,
                                    static_cast<off_t>(header_at + offsetof(trace::Header, state)));
@@ -141,11 +158,9 @@ void TraceFile::close(trace::State state) {
 }
 
 void TraceFile::forget() {
-  struct stat now;
-  if (descriptor_ >= 0 && fstat(descriptor_, &now) == 0 && same_file(now, identity_)) {
-    ::close(descriptor_);
-  }
+  if (is_at_hand()) ::close(descriptor_);
   descriptor_ = -1;
+  is_open_ = false;
   compressor_.restart();
 }
 

@@ -20,15 +20,19 @@ namespace pktmalloc {
 
 class TraceFile {
  public:
-  // Chooses the name, from options().trace_path; false, after a line, when it is too long.
-  bool name();
+  // Chooses the name, from a pattern; false, after a line, when it is too long.
+  bool name(const char* pattern);
   // At load, after name(): prepares what writing the file needs; a line if something is missing.
   void load();
   const char* path() const { return name_.path; }
 
-  bool is_open() const { return descriptor_ >= 0; }
+  bool is_open() const { return is_open_; }
+  bool is_regular() const { return S_ISREG(identity_.st_mode); }
   // Writes the header, with `forked_from`. False after a line.
   bool open(int forked_from);
+  // From now on it has no descriptor but while something is written: so threads with different
+  // tables of descriptors can write. Only of a regular file.
+  void share();
   // Gives the block, followed by its records, its number and checksum. False after a line; then the
   // file ends with the previous block, and says so.
   bool append(trace::Block& block);
@@ -41,12 +45,16 @@ class TraceFile {
   // In the recording: what follows the last whole block is nothing.
   void note_length() const;
   bool reopen();
+  bool is_at_hand() const;
+  void put_away();
   Compressor::Frame plain(const void* bytes, size_t count) { return {nullptr, 0, bytes, count}; }
   bool write(const Compressor::Frame& frame);
 
   ReportPath name_{};
   bool framed_ = false;  // .zst
   Compressor compressor_{};
+  bool is_open_ = false;
+  bool is_shared_ = false;
   int descriptor_ = -1;
   struct stat identity_ {};  // of the file when it was opened
   // The file was empty before the trace: it is not a log that the trace was added to.

@@ -14,6 +14,6 @@ constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
                                           nullptr,
                                           nullptr,
                                           nullptr};
-bool observing = false;
+constinit std::atomic<bool> observing = false;
 
 }  // namespace pktmalloc

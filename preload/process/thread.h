@@ -11,6 +11,8 @@
 // (threads.h).
 #pragma once
 
+#include <atomic>
+
 #include "preload/process/heap.h"
 #include "sizeclass/cache.h"
 
@@ -34,7 +36,7 @@ struct Thread {
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
 
 // Every call of the program must be seen (observer.h): no thread may serve one by itself.
-extern bool observing __attribute__((visibility("hidden")));
+extern std::atomic<bool> observing __attribute__((visibility("hidden")));
 
 // Starts the process if nobody has (process.h), and gives the calling thread a cache; nullptr when
 // it must work on the slabs directly.
@@ -60,7 +62,7 @@ inline Cache* cache_to_release_into() {
 
 inline void publish(Cache* cache) {
   Cache* const none = const_cast<Cache*>(&kNullCache);
-  if (observing) cache = nullptr;
+  if (observing.load(std::memory_order_relaxed)) cache = nullptr;
   Cache* const releasing = this_thread.release_cache;
   this_thread.releases_to = cache == nullptr ? none : releasing != nullptr ? releasing : cache;
   this_thread.allocates_from = cache != nullptr && !cache->visits.watched ? cache : none;

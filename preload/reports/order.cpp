@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "preload/reports/order.h"
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "preload/base/message.h"
+#include "preload/observers/trace.h"
+#include "preload/observers/trace_order.h"
 #include "preload/process/heap.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/threads.h"
@@ -39,6 +43,34 @@ bool stop_profile(const char* /*file*/, Writer& out) {
   return why == nullptr;
 }
 
+bool tell_of_trace(const char* why, const char* done, Writer& out) {
+  if (why != nullptr) {
+    out.print("the trace %s", why);
+  } else {
+    out.print("calls are %s %s", done, trace_path());
+  }
+  return why == nullptr;
+}
+
+// Twice, because a thread may have been inside of the slow path the first time.
+bool order_trace(const char* file, Writer& out) {
+  const char* why;
+  {
+    const Lock no_fork(threads_mutex());
+    why = start_trace(file);
+  }
+  for (int i = 0; why == nullptr && i < 2; ++i) {
+    divert_next_calls();
+    usleep(1000);
+  }
+  return tell_of_trace(why, "recorded in", out);
+}
+
+bool end_trace(const char* /*file*/, Writer& out) {
+  const Lock no_fork(threads_mutex());
+  return tell_of_trace(stop_trace(), "in", out);
+}
+
 struct Order {
   const char* words;
   bool takes_file;
@@ -55,6 +87,8 @@ constexpr Order kOrders[] = {
      [](const char* file, Writer& out) { return report_on_demand(Demand::kSizes, file, out); }},
     {"profile start", false, start_profile},
     {"profile stop", false, stop_profile},
+    {"trace start", true, order_trace},
+    {"trace stop", false, end_trace},
     {"trim", false, trim},
 };
 

@@ -43,7 +43,7 @@ void add_tell(CLI::App& command) {
   tell->add_option(
           "ORDER", options.order,
           "stats, profile or sizes, each with a FILE or where its option says; profile start, "
-          "profile stop; trim")
+          "profile stop; trace start FILE, trace stop; trim")
       ->required()
       ->type_name("TEXT [FILE]");
   tell->footer(
