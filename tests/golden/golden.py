@@ -34,9 +34,10 @@ SIMULATED_COUNTS = ["instructions", "references", "tlb1_misses", "tlb2_misses", 
                     "l2_misses", "llc_misses", "page_faults", "cycles"]
 # Two runs differ by the digits of a time that is printed, two machines by the functions that the C library
 # chooses: 0.1 % of the instructions of a short run, and 20 of its cache misses, most of which are of the start. Two
-# folders differ by where stack and libraries lie: up to 1,600 first-level TLB misses of 3.7 million references. W5 is
+# folders, or two builds, differ by where stack and libraries lie: up to 2,700 first-level TLB misses of 4 million
+# references (2,699 to 5,370 where the heap's code was the same). W5 is
 # not among these runs: five busy pages of it meet in one set, or not, by where the loader puts our library.
-MARGIN, SLACK, TLB_SLACK = 0.03, 40, 2500
+MARGIN, SLACK, TLB_SLACK = 0.03, 40, 3000
 
 
 def output(*command, **more):
