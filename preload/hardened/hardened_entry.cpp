@@ -156,7 +156,13 @@ void* allocate_slow_at(Site site, size_t bytes) {
   if (bytes == 0) {
     if (void* p = take_nothing()) return p;
   }
-  return handed_out(site, pktmalloc::allocate_slow(with_canary(bytes)), bytes, true);
+  const size_t all = with_canary(bytes);
+  // With canaries everything comes here, so first what the thread has itself.
+  void* p = nullptr;
+  if (canaries && all <= ClassTable::kSmallLimit) {
+    p = this_thread.allocates_from->allocate(heap.classes().small(all));
+  }
+  return handed_out(site, p != nullptr ? p : pktmalloc::allocate_slow(all), bytes, true);
 }
 
 void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t bytes) {
