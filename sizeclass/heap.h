@@ -125,7 +125,7 @@ class Heap {
   // Has memory ready for so many objects of the class more than before, and for the magazines that
   // take them: using it for the first time faults no page, and it never goes back. False when the
   // system refuses; then no more is kept than before.
-  bool populate(ClassId id, uint64_t objects);  // populate.cpp
+  bool populate(ClassId id, uint64_t objects);  // populated_slabs.cpp
 
   // Gives back all free memory except what other threads hold. `second`: the calling thread's
   // second cache, if any. Returns the bytes purged.

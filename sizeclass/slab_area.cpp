@@ -123,14 +123,13 @@ void SlabArea::change_free(uint32_t slab, Record& r, uint64_t free) {
   };
   SlabSet* before = set_of(r.free);
   SlabSet* after = set_of(free);
-  const uint64_t before_free = r.free;
-  counts_.free_objects += free - before_free;
+  counts_.free_objects += free - r.free;
   r.free = free;
   if (before == after) return;
   if (before != nullptr) before->erase(slab);
   if (after != nullptr) after->insert(slab);
   if (before == &empty_) empty_low_.record(empty_.count());
-  if (before_free == all || free == all) count_empty();
+  count_empty();
 }
 
 // A slab with a free object, in partial_, populated_ or empty_; kNone when there is none.
@@ -144,7 +143,7 @@ uint32_t SlabArea::slab_to_fill() {
       empty_.insert(slab);
     } else if (reopen_purged_slab(purged_.lowest())) {
       if (growth_ != nullptr) growth_->opened_again(slab_bytes());
-    } else if (open_fresh_slab(fresh_.load(std::memory_order_relaxed))) {
+    } else if (open_fresh_slab()) {
       if (growth_ != nullptr) growth_->opened(slab_bytes());
     } else {
       return SlabSet::kNone;
@@ -165,8 +164,8 @@ bool SlabArea::reopen_purged_slab(uint32_t slab) {
   return true;
 }
 
-// The next one.
-bool SlabArea::open_fresh_slab(uint32_t slab) {
+bool SlabArea::open_fresh_slab() {
+  const uint32_t slab = fresh_.load(std::memory_order_relaxed);
   if (slab == place_.slabs() || !commit_record(slab) || !open_states(slab) || !commit_slab(slab)) {
     return false;
   }

@@ -9,7 +9,7 @@
 // A slab is in at most one set:
 //     partial   0 < free < all                        taken first, lowest address first
 //     populated free == all, in advance; never        then these
-//               purged (populate.cpp)
+//               purged (populated_slabs.cpp)
 //     empty     free == all, memory still resident    then these
 //     kept      free == all, and the system refused   then these
 //               to take the memory, which is locked
@@ -190,7 +190,7 @@ class SlabArea {
   void keep_below(uint32_t slab);
   uint32_t slab_to_fill() UNDER(mutex_);
   bool reopen_purged_slab(uint32_t slab) UNDER(mutex_);
-  bool open_fresh_slab(uint32_t slab) UNDER(mutex_);
+  bool open_fresh_slab() UNDER(mutex_);
   bool commit_slab(uint32_t slab) UNDER(mutex_);
   bool commit_record(uint32_t slab) UNDER(mutex_);
   void change_free(uint32_t slab, Record& r, uint64_t free) UNDER(mutex_);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -35,6 +36,15 @@ Calls calls_in(const std::string& path) {
     ++(call.kind == CallKind::kRelease ? calls.released : calls.allocated)[sizes[call.object]];
   }
   return calls;
+}
+
+// Its mapped, writable memory.
+uint64_t data_kib(const std::string& id) {
+  std::ifstream status("/proc/" + id + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmData:", 0) == 0) return std::stoull(line.substr(7));
+  }
+  return 0;
 }
 
 }  // namespace
@@ -81,6 +91,20 @@ TEST_CASE("a trace that cannot begin or end says why") {
   const Waiting traced(controlled({{"PKTMALLOC_TRACE", folder / "all"}}));
   check_refused(says(traced.id, {"start", path}), "the trace is that of PKTMALLOC_TRACE");
   check_refused(says(traced.id, {"stop"}), "the trace is that of PKTMALLOC_TRACE");
+}
+
+TEST_CASE("each trace by order uses the memory of the one before") {
+  TemporaryFolder folder;
+  const Waiting program(controlled());
+  const auto trace_once = [&](int i) {
+    const std::string path = folder / std::to_string(i) + ".zst";
+    CHECK(tell({program.id, "trace", "start", path}).run().status == 0);
+    CHECK(tell({program.id, "trace", "stop"}).run().status == 0);
+  };
+  trace_once(0);
+  const uint64_t before = data_kib(program.id);
+  for (int i = 1; i <= 10; ++i) trace_once(i);
+  CHECK(data_kib(program.id) < before + 100);
 }
 
 TEST_CASE("programs work while traces of them begin and end again and again") {

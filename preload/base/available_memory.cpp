@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "preload/base/mapping.h"
+
 namespace pktmalloc {
 namespace {
 
@@ -19,28 +21,29 @@ struct Text {
   char text[4096];
 
   // As much as fits; empty if there is no such file.
-  explicit Text(const char* path) {
+  Text& read(const char* path) {
     size_t held = 0;
     if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
-      for (ssize_t got; (got = read(fd, text + held, sizeof text - 1 - held)) > 0;) {
+      for (ssize_t got; (got = ::read(fd, text + held, sizeof text - 1 - held)) > 0;) {
         held += static_cast<size_t>(got);
       }
       close(fd);
     }
     text[held] = '\0';
+    return *this;
   }
 
   // The number behind the key, which begins a line.
-  uint64_t number(const char* key, uint64_t otherwise) const {
+  uint64_t number(const char* key) const {
     for (const char* line = text; line != nullptr; line = strchr(line, '\n')) {
       line += *line == '\n';
       if (strncmp(line, key, strlen(key)) != 0) continue;
       char* end;
       const char* const digits = line + strlen(key);
       const uint64_t n = strtoull(digits, &end, 10);
-      return end == digits ? otherwise : n;  // "max" is no number
+      return end == digits ? kUnknown : n;  // "max" is no number
     }
-    return otherwise;
+    return kUnknown;
   }
 };
 
@@ -55,14 +58,26 @@ constexpr Version kVersion1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                "memory.usage_in_bytes", "total_inactive_file "};
 constexpr Version kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
 
-uint64_t number_in(const Version& version, const char* group, const char* file, const char* key) {
+// What is looked at. Too large for the stack of a small thread.
+struct View {
+  Text groups;
+  Text file;
   char path[PATH_MAX];
-  const int length = snprintf(path, sizeof path, "%s%s/%s", version.root, group, file);
+
+  uint64_t left_anywhere();
+  uint64_t left_up_from(const Version& version, char* group);
+  uint64_t left_in(const Version& version, const char* group);
+  uint64_t number_in(const Version& version, const char* group, const char* name, const char* key);
+};
+
+uint64_t View::number_in(const Version& version, const char* group, const char* name,
+                         const char* key) {
+  const int length = snprintf(path, sizeof path, "%s%s/%s", version.root, group, name);
   if (length < 0 || static_cast<size_t>(length) >= sizeof path) return kUnknown;
-  return Text(path).number(key, kUnknown);
+  return file.read(path).number(key);
 }
 
-uint64_t left_in(const Version& version, const char* group) {
+uint64_t View::left_in(const Version& version, const char* group) {
   const uint64_t limit = number_in(version, group, version.limit, "");
   const uint64_t usage = number_in(version, group, version.usage, "");
   if (limit == kUnknown || usage == kUnknown) return kUnknown;
@@ -73,7 +88,7 @@ uint64_t left_in(const Version& version, const char* group) {
 
 // In the group, which is changed, and in those above. A container may not see its own folder, but
 // then its hierarchy begins there.
-uint64_t left_up_from(const Version& version, char* group) {
+uint64_t View::left_up_from(const Version& version, char* group) {
   uint64_t least = left_in(version, group);
   while (char* slash = strrchr(group, '/')) {
     *slash = '\0';
@@ -82,13 +97,10 @@ uint64_t left_up_from(const Version& version, char* group) {
   return least;
 }
 
-}  // namespace
-
-uint64_t available_memory() {
-  const uint64_t kib = Text("/proc/meminfo").number("MemAvailable:", kUnknown);
+uint64_t View::left_anywhere() {
+  const uint64_t kib = file.read("/proc/meminfo").number("MemAvailable:");
   uint64_t least = kib == kUnknown ? kUnknown : kib << 10;
-  Text groups("/proc/self/cgroup");
-  char* next = groups.text;
+  char* next = groups.read("/proc/self/cgroup").text;
   while (char* line = strsep(&next, "\n")) {
     // "number:controllers:group"; version 2 has number 0 and no controllers.
     char* const controllers = strchr(line, ':');
@@ -102,6 +114,13 @@ uint64_t available_memory() {
     }
   }
   return least;
+}
+
+}  // namespace
+
+uint64_t available_memory() {
+  const Mapped<View> view;
+  return view ? view->left_anywhere() : 0;
 }
 
 }  // namespace pktmalloc

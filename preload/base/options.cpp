@@ -43,6 +43,20 @@ bool parse_word(const char* text, const char* const (&words)[kCount], T& out) {
   return false;
 }
 
+// Items between commas, or none if the text is `none`. `read` reads one, moving `text` past it.
+template <typename T, size_t kMost, typename Read>
+bool parse_list(const char*& text, const char* none, T (&list)[kMost], unsigned& count, Read read) {
+  count = 0;
+  if (equal(text, none)) return true;
+  unsigned got = 0;
+  for (;; ++text) {
+    if (got == kMost || !read(list[got++])) return false;
+    if (*text == '\0') break;
+  }
+  count = got;
+  return true;
+}
+
 // Paths are copied: programs that set their title (redis, postgres) overwrite the environment.
 char stats_path[PATH_MAX];
 char sizes_path[PATH_MAX];
@@ -98,37 +112,19 @@ bool parse_TELL(const char* value) { return parse_number(value, 0, INT_MAX, pars
 bool parse_CHILDREN(const char* value) { return parse_word(value, {"0", "1"}, parsed.children); }
 
 bool parse_CLASSES(const char* value) {
-  parsed.class_count = 0;
-  if (equal(value, "default")) return true;
-  constexpr unsigned kMost = kMaxClasses - 1;
-  unsigned count = 0;
-  for (;; ++value) {
-    uint64_t bytes = 0;
-    if (count == kMost || !read_quantity(value, kBytes, 1, 1 << 20, bytes)) return false;
-    parsed.class_sizes[count++] = bytes;
-    if (*value == '\0') break;
-  }
-  std::sort(parsed.class_sizes, parsed.class_sizes + count);
-  parsed.class_count = count;
-  return true;
+  const bool understood =
+      parse_list(value, "default", parsed.class_sizes, parsed.class_count,
+                 [&](size_t& bytes) { return read_quantity(value, kBytes, 1, 1 << 20, bytes); });
+  std::sort(parsed.class_sizes, parsed.class_sizes + parsed.class_count);
+  return understood;
 }
 
 bool parse_RESERVE(const char* value) {
-  parsed.reserve_count = 0;
-  if (equal(value, "0")) return true;
-  unsigned count = 0;
-  for (;; ++value) {
-    uint64_t bytes = 0, objects = 0;
-    if (count == std::size(parsed.reserve) ||
-        !read_quantity(value, kBytes, 1, 1 << 20, bytes, ":") || *value++ != ':' ||
-        !read_quantity(value, kOnes, 1, uint64_t{1} << 40, objects)) {
-      return false;
-    }
-    parsed.reserve[count++] = {bytes, objects};
-    if (*value == '\0') break;
-  }
-  parsed.reserve_count = count;
-  return true;
+  return parse_list(
+      value, "0", parsed.reserve, parsed.reserve_count, [&](Options::Reserve& reserve) {
+        return read_quantity(value, kBytes, 1, 1 << 20, reserve.bytes, ":") && *value++ == ':' &&
+               read_quantity(value, kOnes, 1, uint64_t{1} << 40, reserve.objects);
+      });
 }
 
 bool parse_NEXT(const char* value) {

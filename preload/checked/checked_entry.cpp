@@ -221,12 +221,11 @@ bool resize_in_place(Header& header, size_t bytes) {
   return true;
 }
 
-constexpr size_t kDress = sizeof(Header) + kLeastBack;
-
 }  // namespace
 
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
+  constexpr size_t kDress = sizeof(Header) + kLeastBack;
   if (bytes - 1 < ClassTable::kSmallLimit - kDress && !guards_class) [[likely]] {
     const ClassId id = heap.classes().small(bytes + kDress);
     if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]] {

@@ -28,8 +28,8 @@ uint64_t bytes_of(ClassId id, uint64_t objects) {
 }
 
 // A system that overcommits would grant more than there is, and end a process later.
-bool populate(ClassId id, uint64_t objects) {
-  return bytes_of(id, objects) < available_memory() && heap.populate(id, objects);
+bool populate(ClassId id, uint64_t objects, uint64_t available) {
+  return bytes_of(id, objects) < available && heap.populate(id, objects);
 }
 
 // In every process, before the program's own constructors if the loader lets us choose.
@@ -41,7 +41,7 @@ void load() {
       message(
           "PKTMALLOC_RESERVE: objects of %zu bytes are not pooled; nothing is reserved for them",
           bytes);
-    } else if (const uint64_t there = available_memory(); !populate(id, objects)) {
+    } else if (const uint64_t there = available_memory(); !populate(id, objects, there)) {
       message(
           "PKTMALLOC_RESERVE: %llu objects of %zu bytes take %s, and the system has %s left to "
           "give; nothing is reserved for them",
@@ -65,5 +65,5 @@ extern "C" PKTMALLOC_EXPORT int pktmalloc_reserve(size_t bytes, size_t objects) 
   if (this_thread.forking) return EAGAIN;
   const ClassId id = class_of(bytes);
   if (id == kNoClass) return EINVAL;
-  return populate(id, objects) ? 0 : ENOMEM;
+  return populate(id, objects, available_memory()) ? 0 : ENOMEM;
 }

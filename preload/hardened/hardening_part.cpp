@@ -34,7 +34,7 @@ void inspect_waiting() {
 }
 
 void load() {
-  if (observing.load(std::memory_order_relaxed)) end_waiting();
+  if (is_observed()) end_waiting();
   start_stacks(kStackBytes);
   load_unwinder();
 }

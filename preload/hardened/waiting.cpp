@@ -26,7 +26,7 @@ void start_waiting() {
 }
 
 void begin_waiting() {
-  if (observing.load(std::memory_order_relaxed)) return;
+  if (is_observed()) return;
   waiting.objects = static_cast<WaitingObjects*>(map_lazily(sizeof(WaitingObjects)));
   waiting.random = random_number();
 }

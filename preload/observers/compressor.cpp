@@ -34,6 +34,10 @@ bool Compressor::find_functions() {
 }
 
 bool Compressor::load(size_t most_bytes) {
+  if (workspace_ != nullptr) {  // of the trace before
+    restart();
+    return context_ != nullptr;
+  }
   if (!find_functions()) return false;
   workspace_bytes_ = (estimate_(kLevel) + 7) / 8 * 8;
   room_ = most_bytes + most_bytes / 128 + 1024;  // more than ZSTD_compressBound

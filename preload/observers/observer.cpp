@@ -28,20 +28,12 @@ void add(const Observer& observer) {
   count.store(all + 1, std::memory_order_release);
 }
 
-void resize_in_place(bool allowed) {
-  for (unsigned i = 0; i < heap.classes().count(); ++i) {
-    const size_t bytes = allowed ? heap.classes()[static_cast<ClassId>(i)].object_bytes : 0;
-    std::atomic_ref(in_place_bytes[i])
-        .store(static_cast<uint32_t>(bytes), std::memory_order_relaxed);
-  }
-}
-
 }  // namespace
 
 void observe(const Observer& observer) {
   add(observer);
   ++wanting;
-  resize_in_place(false);
+  allow_resize_in_place(false);
   observing.store(true, std::memory_order_release);
   publish(this_thread.cache);
 }
@@ -49,7 +41,7 @@ void observe(const Observer& observer) {
 void end_observation() {
   if (--wanting > 0) return;
   observing.store(false, std::memory_order_relaxed);
-  resize_in_place(true);
+  allow_resize_in_place(true);
 }
 
 void tell_allocated(void* p, size_t bytes, size_t alignment) {

@@ -4,20 +4,12 @@
 #include "preload/base/mapping.h"
 #include "preload/base/options.h"
 #include "preload/process/recording.h"
-#include "sizeclass/memory.h"
 
 namespace pktmalloc {
 namespace {
 
 constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all ever made
 constinit std::atomic<bool> recorded = false;           // some of them lie in the recording
-
-void* new_memory(size_t bytes) {
-  void* memory = memory::reserve(bytes, memory::page_bytes());
-  if (memory == nullptr || memory::commit(memory, bytes)) return memory;
-  memory::release(memory, bytes);
-  return nullptr;
-}
 
 TraceBuffer* new_buffer() {
   // A trace by order has no place there.
@@ -26,7 +18,7 @@ TraceBuffer* new_buffer() {
   if (memory != nullptr) {
     recorded.store(true, std::memory_order_relaxed);
   } else {
-    memory = new_memory(trace::kMostBlockBytes);
+    memory = map_lazily(trace::kMostBlockBytes);
   }
   return static_cast<TraceBuffer*>(memory);  // zeroed
 }

@@ -13,6 +13,9 @@ extern constinit Heap heap __attribute__((visibility("hidden")));
 // every call must be seen.
 extern constinit uint32_t in_place_bytes[kMaxClasses] __attribute__((visibility("hidden")));
 
+// Sets them all. Any thread.
+void allow_resize_in_place(bool allowed);
+
 // Would realloc resize an object of the class `owner` in place? Yes if the request fills half of
 // it, or would get the same class again.
 inline bool resizes_in_place(uintptr_t owner, size_t bytes) {

@@ -145,9 +145,7 @@ void start_process() {
     config.sizes_count = options().class_count;
   }
   heap.start(config);
-  for (unsigned i = 0; i < heap.classes().count(); ++i) {
-    in_place_bytes[i] = heap.classes()[static_cast<ClassId>(i)].object_bytes;
-  }
+  allow_resize_in_place(true);
   each_part(&Part::start);
   // From here on our slabs serve what libc allocates. The handlers come before we say that we have
   // started: no thread can use a heap that a fork would not lock.

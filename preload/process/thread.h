@@ -37,6 +37,7 @@ extern constinit thread_local Thread this_thread __attribute__((visibility("hidd
 
 // Every call of the program must be seen (observer.h): no thread may serve one by itself.
 extern std::atomic<bool> observing __attribute__((visibility("hidden")));
+inline bool is_observed() { return observing.load(std::memory_order_relaxed); }
 
 // Starts the process if nobody has (process.h), and gives the calling thread a cache; nullptr when
 // it must work on the slabs directly.
@@ -62,7 +63,7 @@ inline Cache* cache_to_release_into() {
 
 inline void publish(Cache* cache) {
   Cache* const none = const_cast<Cache*>(&kNullCache);
-  if (observing.load(std::memory_order_relaxed)) cache = nullptr;
+  if (is_observed()) cache = nullptr;
   Cache* const releasing = this_thread.release_cache;
   this_thread.releases_to = cache == nullptr ? none : releasing != nullptr ? releasing : cache;
   this_thread.allocates_from = cache != nullptr && !cache->visits.watched ? cache : none;

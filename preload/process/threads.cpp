@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/threads.h"
 
+#include <unistd.h>
+
 #include <atomic>
 
 #include "preload/base/lock_rank.h"
@@ -50,9 +52,7 @@ void forked() {
   load();
 }
 
-}  // namespace
-
-void divert_next_calls() {
+void divert_once() {
   Cache* const none = const_cast<Cache*>(&kNullCache);
   const Lock lock(mutex);
   for (Thread* thread = first; thread != nullptr; thread = thread->next) {
@@ -60,6 +60,15 @@ void divert_next_calls() {
     std::atomic_ref(thread->allocates_from).store(none, std::memory_order_relaxed);
     std::atomic_ref(thread->releases_to).store(none, std::memory_order_relaxed);
   }
+}
+
+}  // namespace
+
+// Twice, because a slow call that was under way the first time sets its thread's pointers again.
+void divert_next_calls() {
+  divert_once();
+  usleep(1000);
+  divert_once();
 }
 
 Mutex& threads_mutex() { return mutex; }

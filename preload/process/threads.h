@@ -9,8 +9,8 @@
 namespace pktmalloc {
 
 // The next allocation and the next release of each thread take the slow path, which sets the
-// thread's pointers anew. A thread that is inside of the slow path just then may do without.
-// Any thread.
+// thread's pointers anew. Waits 1 ms; a thread that spends all of it inside of one slow call may do
+// without. Any thread.
 void divert_next_calls();
 
 // Forks wait for it, with PKTMALLOC_CONTROL.

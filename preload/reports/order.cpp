@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/reports/order.h"
 
-#include <unistd.h>
-
 #include <cstring>
 
 #include "preload/base/message.h"
@@ -52,17 +50,13 @@ bool tell_of_trace(const char* why, const char* done, Writer& out) {
   return why == nullptr;
 }
 
-// Twice, because a thread may have been inside of the slow path the first time.
 bool order_trace(const char* file, Writer& out) {
   const char* why;
   {
     const Lock no_fork(threads_mutex());
     why = start_trace(file);
   }
-  for (int i = 0; why == nullptr && i < 2; ++i) {
-    divert_next_calls();
-    usleep(1000);
-  }
+  if (why == nullptr) divert_next_calls();
   return tell_of_trace(why, "recorded in", out);
 }
 

@@ -60,7 +60,7 @@ inline void* reallocate(void* p, size_t bytes) {
   const uintptr_t owner = heap.quick_owner(p);
   if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
   if (resizes_in_place(owner, bytes)) return p;
-  if (observing.load(std::memory_order_relaxed)) [[unlikely]]
+  if (is_observed()) [[unlikely]]
     return reallocate_pooled(p, bytes);
   const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   void* moved = allocate<allocate_slow>(bytes);

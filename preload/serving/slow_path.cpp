@@ -111,7 +111,7 @@ void* find_object(size_t bytes) {
 void* allocate_slow(size_t bytes) {
   if (void* p = this_thread.allocates_from->advance(heap.classes().find(bytes))) return p;
   void* p = find_object(bytes);
-  if (observing.load(std::memory_order_relaxed)) [[unlikely]]
+  if (is_observed()) [[unlikely]]
     tell_allocated(p, bytes, 0);
   return sampled(this_site(), p, bytes);
 }
@@ -123,7 +123,7 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
     return next_allocator().allocate_zeroed(count, bytes_each);
   });
   if (p != nullptr && !zeroed) memset(p, 0, bytes);
-  if (observing.load(std::memory_order_relaxed)) [[unlikely]]
+  if (is_observed()) [[unlikely]]
     tell_zeroed(p, bytes);
   return sampled(this_site(), p, bytes);
 }
@@ -133,7 +133,7 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
       bytes, alignment, PassReason::kTooAligned,
       [=] { return heap.classes().find_aligned(bytes, alignment); },
       [=] { return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes); });
-  if (observing.load(std::memory_order_relaxed)) [[unlikely]]
+  if (is_observed()) [[unlikely]]
     tell_allocated(p, bytes, alignment);
   return sampled(this_site(), p, bytes);
 }
@@ -173,7 +173,7 @@ void release_told(void* p, Site site) {
 void release_slow(void* p) {
   if (p == nullptr) return;
   const KeepErrno keep;
-  if (observing.load(std::memory_order_relaxed)) [[unlikely]]
+  if (is_observed()) [[unlikely]]
     tell_released(p);
   release_told(p, this_site());
 }
@@ -204,7 +204,7 @@ void* move_observed(void* p, size_t old_bytes, size_t bytes) {
 }
 
 void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
-  if (observing.load(std::memory_order_relaxed)) [[unlikely]]
+  if (is_observed()) [[unlikely]]
     return move_observed(p, old_bytes, bytes);
   void* const moved = allocate_slow(bytes);
   if (moved == nullptr) return nullptr;
@@ -215,7 +215,7 @@ void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
 
 void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool may_be_sample) {
   // Before the call: afterwards another thread may already have p.
-  if (observing.load(std::memory_order_relaxed)) tell_moving(p);
+  if (is_observed()) tell_moving(p);
   void* const moved =
       retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
   if (may_be_sample && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory in advance (sizeclass/populate.cpp).
+// Populated slabs (sizeclass/populated_slabs.cpp).
 #include <catch2/catch.hpp>
 
 #include "sizeclass/memory.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory in advance: slabs that are opened and populated before anybody needs them, and kept.
+// Populated slabs: opened and given their memory before anybody needs them, and kept.
 #include <algorithm>
 
 #include "sizeclass/heap.h"
@@ -22,7 +22,7 @@ uint32_t SlabArea::slabs_for(uint64_t objects) const {
 // The slab at the border of those that are kept.
 bool SlabArea::keep(uint32_t slab) {
   if (slab == fresh_.load(std::memory_order_relaxed)) {
-    if (!open_fresh_slab(slab)) return false;
+    if (!open_fresh_slab()) return false;
   } else if (is_purged(slab) && !reopen_purged_slab(slab)) {
     return false;
   }
