@@ -30,7 +30,8 @@ constexpr bool is_class(unsigned line) { return line < kMaxClasses; }
 
 }  // namespace
 
-void Ageing::start(uint64_t interval_ms) {
+void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
+  limit_ = &limit;
   tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
   due_ms_.store(clock_ms() + tick_ms_, std::memory_order_relaxed);
   growth_.start(interval_ms);
@@ -184,6 +185,11 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
       waiting_.store(waiting, std::memory_order_relaxed);
     }
   }
+  if (why != Visit::kPassing && limit_->is_tight() &&
+      waiting_.load(std::memory_order_relaxed) >= kWatchedBytes && mutex_.try_lock()) {
+    give_all_back(supply);
+    mutex_.unlock();
+  }
   const auto wake = wake_.load(std::memory_order_relaxed);
   if (wake != nullptr) {
     // An idle process may make no further trip: what waits now is reason enough.
@@ -248,6 +254,10 @@ uint64_t Ageing::run(const Supply& supply) {
 
 uint64_t Ageing::trim(const Supply& supply) {
   const Lock lock(mutex_);
+  return give_all_back(supply);
+}
+
+uint64_t Ageing::give_all_back(const Supply& supply) {
   uint64_t bytes = 0;
   for (unsigned i = 0; i < kLines; ++i) {
     // Only what is there now, not what others free meanwhile: that could go on for ever.

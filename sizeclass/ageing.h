@@ -30,6 +30,7 @@
 
 #include "sizeclass/cache.h"
 #include "sizeclass/growth.h"
+#include "sizeclass/memory_limit.h"
 
 namespace pktmalloc {
 
@@ -39,7 +40,8 @@ class Ageing {
 
   constexpr Ageing() = default;
 
-  void start(uint64_t interval_ms);
+  // Above the soft limit nothing waits.
+  void start(uint64_t interval_ms, const MemoryLimit& limit);
 
   // What brings a thread here.
   enum class Visit : uint8_t {
@@ -97,6 +99,7 @@ class Ageing {
 
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
   uint64_t collect(const Supply& supply) UNDER(mutex_);
+  uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
   void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
   bool end_growth_tick(const Supply& supply, uint64_t now, bool with_hook) UNDER(mutex_);
   void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
@@ -112,6 +115,7 @@ class Ageing {
   bool should_watch(Cache::Visits& visits, Visit why) const;
 
   Mutex mutex_{LockRank::kAgeing};
+  const MemoryLimit* limit_ = nullptr;
   uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;
   std::atomic<uint64_t> due_ms_ = 0;
   std::atomic<uint32_t> tick_ = 0;

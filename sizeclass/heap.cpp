@@ -26,7 +26,8 @@ bool Heap::start(const HeapConfig& config) {
   } else {
     classes_.use_default(config.slab_shift);
   }
-  ageing_.start(config.interval_ms);
+  limit_.set(config.limit, config.soft_limit);
+  ageing_.start(config.interval_ms, limit_);
   shuffle_seed_ = config.shuffle_seed;
   for (unsigned shift = config.area_shift; shift >= config.least_area_shift; --shift) {
     if (reserve(config, shift)) return started_ = true;
@@ -88,12 +89,16 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   store_.start(magazines, config.slab_shift, early_at, late_at);
   early_at += MagazineStore::early_bytes(config.slab_shift);
   late_at += MagazineStore::late_bytes(magazines, config.slab_shift);
-  for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).set_growth(ageing_.growth());
+  for (unsigned i = 0; i < kMagazineSizes; ++i) {
+    store_.area(i).set_growth(ageing_.growth());
+    store_.area(i).set_limit(limit_);
+  }
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
     const AreaPlace place = objects.place(i, c.slab_shift, c.alignment());
     areas_[i].start(c, LockRank::kArea + i, place, early_at, late_at);
     areas_[i].set_growth(ageing_.growth());
+    areas_[i].set_limit(limit_);
     if (config.states) areas_[i].set_states(states_);
     early_at += SlabArea::early_bytes(c);
     late_at += SlabArea::late_bytes(c, place.slabs());

@@ -20,6 +20,7 @@
 #include "sizeclass/caches.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/heap_window.h"
+#include "sizeclass/memory_limit.h"
 #include "sizeclass/object_states.h"
 #include "sizeclass/statistics.h"
 
@@ -37,6 +38,8 @@ struct HeapConfig {
   bool states = false;                // keep a state for every object (object_states.h)
   uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
+  uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit
+  uint64_t soft_limit = MemoryLimit::kNone;
   const size_t* sizes = nullptr;  // the user's classes, ascending; nullptr: the default table
   unsigned sizes_count = 0;
 };
@@ -143,6 +146,11 @@ class Heap {
   uint64_t age() { return ageing_.run(supply_); }
   uint64_t waiting_bytes() const { return Ageing::waiting_in_all(supply_); }
   Ageing& ageing() { return ageing_; }
+  MemoryLimit& limit() { return limit_; }
+  // Is a slab of the class more than the limit leaves?
+  bool is_at_limit(ClassId id) const {
+    return id != kNoClass && limit_.left() < areas_[index(id)].slab_bytes();
+  }
 
   // Around fork: takes all locks in rank order and stops exchange through the depots. Other threads
   // may go on inside their own magazines.
@@ -187,6 +195,7 @@ class Heap {
   ObjectStates states_;
   MagazineStore store_;
   Depot depot_;
+  MemoryLimit limit_;
   Ageing ageing_;
   Supply supply_{classes_, areas_, depot_, store_};
 

@@ -61,6 +61,7 @@ void Heap::statistics(HeapStatistics& out) {
   out.waiting_bytes = ageing_.waiting_bytes();
   out.threads_seen = threads_seen_;
   out.threads_alive = threads_alive();
+  out.use(limit_.counts());
 }
 
 HeapWindow Heap::window() const {
@@ -94,6 +95,7 @@ HeapWindow Heap::window() const {
   w.waiting_bytes = address(&ageing_.waiting_count());
   w.threads_seen = address(&threads_seen_);
   w.threads_alive = address(&threads_alive_);
+  w.limit = address(&limit_.counts());
   return w;
 }
 

@@ -39,6 +39,7 @@ struct HeapWindow {
   uint64_t direct_allocs;    // one word a class: objects taken by threads without cache
   uint64_t aged;             // one word a class: objects moved from the depot to slabs
   uint64_t cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;  // a word each
+  uint64_t limit;  // MemoryLimit::Counts
 };
 
 }  // namespace pktmalloc

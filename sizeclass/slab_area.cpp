@@ -154,9 +154,12 @@ uint32_t SlabArea::slab_to_fill() {
 
 // False for kNone, and also when somebody else has its addresses by now.
 bool SlabArea::reopen_purged_slab(uint32_t slab) {
-  if (slab == SlabSet::kNone) return false;
+  if (slab == SlabSet::kNone || !take_slab()) return false;
   const bool usable = !unmaps_purged_ && purges_decommitted_ == 0;
-  if (!usable && !make_usable(start_of(slab), slab_bytes())) return false;
+  if (!usable && !make_usable(start_of(slab), slab_bytes())) {
+    give_slabs(1);
+    return false;
+  }
   purged_.erase(slab);
   counts_.purged_slabs = purged_.count();
   empty_.insert(slab);
@@ -166,7 +169,9 @@ bool SlabArea::reopen_purged_slab(uint32_t slab) {
 
 bool SlabArea::open_fresh_slab() {
   const uint32_t slab = fresh_.load(std::memory_order_relaxed);
-  if (slab == place_.slabs() || !commit_record(slab) || !open_states(slab) || !commit_slab(slab)) {
+  if (slab == place_.slabs() || !take_slab()) return false;
+  if (!commit_record(slab) || !open_states(slab) || !commit_slab(slab)) {
+    give_slabs(1);
     return false;
   }
   fresh_.store(slab + 1, std::memory_order_relaxed);
@@ -236,6 +241,7 @@ uint32_t SlabArea::purge_some(uint32_t most) {
     ++counts_.purges;
     counts_.purged_total_bytes += bytes;
     if (growth_ != nullptr) growth_->purged(bytes);
+    give_slabs(count);
   } else {
     for (uint32_t i = 0; i < count; ++i) kept_.insert(low + i);
     counts_.free_objects += objects;

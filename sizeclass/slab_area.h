@@ -30,6 +30,7 @@
 #include "sizeclass/growth.h"
 #include "sizeclass/low_water.h"
 #include "sizeclass/memory.h"
+#include "sizeclass/memory_limit.h"
 #include "sizeclass/mutex.h"
 #include "sizeclass/object_states.h"
 #include "sizeclass/rounding.h"
@@ -55,6 +56,7 @@ class SlabArea {
 
   // `growth` hears of each slab that is opened, fresh or purged; until then nobody does.
   void set_growth(Growth& growth) { growth_ = &growth; }
+  void set_limit(MemoryLimit& limit) { limit_ = &limit; }
 
   // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many:
   // fewer only when the area is exhausted or the system refuses memory.
@@ -191,6 +193,10 @@ class SlabArea {
   uint32_t slab_to_fill() UNDER(mutex_);
   bool reopen_purged_slab(uint32_t slab) UNDER(mutex_);
   bool open_fresh_slab() UNDER(mutex_);
+  bool take_slab() { return limit_ == nullptr || limit_->take(slab_bytes()); }
+  void give_slabs(uint32_t count) {
+    if (limit_ != nullptr) limit_->give(count * slab_bytes());
+  }
   bool commit_slab(uint32_t slab) UNDER(mutex_);
   bool commit_record(uint32_t slab) UNDER(mutex_);
   void change_free(uint32_t slab, Record& r, uint64_t free) UNDER(mutex_);
@@ -203,6 +209,7 @@ class SlabArea {
   SizeClass class_{};
   size_t record_bytes_ = 0;
   Growth* growth_ = nullptr;
+  MemoryLimit* limit_ = nullptr;  // of all slabs that are open and not purged
   ObjectStates* states_ = nullptr;
   AreaPlace place_;
   char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs

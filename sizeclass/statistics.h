@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "sizeclass/class_id.h"
+#include "sizeclass/memory_limit.h"
 
 namespace pktmalloc {
 
@@ -72,6 +73,14 @@ struct HeapStatistics {
   uint64_t area_bytes;      // of one class
   uint64_t waiting_bytes;   // will go back if nobody needs it
   uint64_t threads_seen, threads_alive;
+  uint64_t limit_bytes, soft_limit_bytes;  // 0: none
+  uint64_t limited_bytes;                  // counted against them
+
+  void use(const MemoryLimit::Counts& counts) {
+    limit_bytes = counts.hard == MemoryLimit::kNone ? 0 : counts.hard;
+    soft_limit_bytes = counts.soft == counts.hard ? 0 : counts.soft;
+    limited_bytes = counts.used.load(std::memory_order_relaxed);
+  }
 };
 
 // Bytes of the area that are usable.

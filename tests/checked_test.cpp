@@ -68,6 +68,8 @@ TEST_CASE("the programs of tests/programs run under the checked library") {
       "no_cxx_runtime_in_c_programs",                     // the unwinder is libgcc_s
       "hello",                                            // prints and returns 7
       "work_under_limits",                                // prints
+      "limit_is_kept",                                    // needs a limit
+      "soft_limit_gives_back_at_once",                    // the same
       "malloc_stats_tells_on_stderr",                     // prints
       "exec_keeps_the_environment",                       // counts bytes of a class
       "exhausted_class_is_served_by_the_next_allocator",  // the same

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,48 @@ TEST_CASE("the installed library serves programs that are linked with it") {
   INFO(removed);
   CHECK(removed.status == 0);
   CHECK(std::filesystem::is_empty(prefix));
+}
+
+TEST_CASE("pkg-config and CMake find the installed library, shared and static") {
+  TemporaryFolder folder;
+  const std::string prefix = folder / "usr", source = folder / "source", built = folder / "built";
+  REQUIRE(make("install", prefix).status == 0);
+  const std::string greeting = std::string("pktmalloc ") + PKTMALLOC_VERSION + "\n";
+  const Outcome by_pkg_config = shell(
+      "gcc tests/examples/example.c -o $PREFIX/example $(pkg-config --cflags --libs "
+      "pktmalloc-static) && $PREFIX/example",
+      prefix);
+  INFO(by_pkg_config);
+  CHECK(by_pkg_config.out == greeting);
+
+  skip_without({"cmake"});
+  std::filesystem::create_directory(source);
+  std::ofstream(source + "/CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.13)\n"
+         "project(example C CXX)\n"
+         "find_package(pktmalloc "
+      << PKTMALLOC_VERSION
+      << " REQUIRED)\n"
+         "find_package(pktmalloc 99 QUIET)\n"
+         "if(pktmalloc_FOUND)\n  message(FATAL_ERROR \"99 is not there yet\")\nendif()\n"
+         "find_package(pktmalloc REQUIRED)\n"
+         "foreach(way pktmalloc static)\n"
+         "  add_executable(${way} ${examples}/example.cpp)\n"
+         "  target_link_libraries(${way} pktmalloc::${way})\n"
+         "  add_executable(plain_${way} ${examples}/../programs/hello.c)\n"
+         "  target_link_libraries(plain_${way} pktmalloc::${way})\n"
+         "endforeach()\n";
+  const Outcome configured =
+      shell("cmake -S " + source + " -B " + built + " -DCMAKE_PREFIX_PATH=$PREFIX -Dexamples=$PWD" +
+                "/tests/examples && cmake --build " + built,
+            prefix);
+  INFO(configured);
+  REQUIRE(configured.status == 0);
+  for (const std::string way : {"pktmalloc", "static"}) {
+    CHECK(Program({built + "/" + way}).run().out == greeting);
+    const Outcome plain = Program({built + "/plain_" + way}).with("PKTMALLOC_VERBOSE", "1").run();
+    CHECK(plain.err.find("pktmalloc: version ") == 0);
+  }
 }
 
 TEST_CASE("the installed command finds the installed library, in lib and in lib/<multiarch>") {

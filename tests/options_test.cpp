@@ -97,6 +97,9 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
       {"PKTMALLOC_RESERVE",
        {"", "1", "64", "64:", ":5", "64:0", "64:5,", "64:5,,64:5", "64;5", "64:5x", "0:5", "2MiB:1",
         "64:-1", "64:5,1500", "64:99999999999999"}},
+      {"PKTMALLOC_LIMIT",
+       {"", "1", "1K", "1023K", "0%", "101%", "90 %", "%", "2GiB,3GiB", "-1", "99999GiB"}},
+      {"PKTMALLOC_SOFT_LIMIT", {"", "none", "0%", "512KiB", "50%%"}},
       {"PKTMALLOC_NEXT", {"", "0", "jemalloc", "libmimalloc.so.2"}},
       {"PKTMALLOC_AGE",
        {"", "0", "1", "s", "3ms", "0s", "61m", "2h", "3601s", "1 s", "1s ", "1s,2s", "-1s", "1.5s",
@@ -193,6 +196,8 @@ TEST_CASE("a good value is taken without a word") {
       {"PKTMALLOC_CHILDREN", "0"},       {"PKTMALLOC_CHILDREN", "1"},
       {"PKTMALLOC_SIZES", "0"},          {"PKTMALLOC_RESERVE", "0"},
       {"PKTMALLOC_RESERVE", "64:5"},     {"PKTMALLOC_RESERVE", "1500:10,64:5,2K:3"},
+      {"PKTMALLOC_LIMIT", "0"},          {"PKTMALLOC_LIMIT", "8MiB"},
+      {"PKTMALLOC_LIMIT", "100%"},       {"PKTMALLOC_SOFT_LIMIT", "1%"},
   };
   for (const auto& [name, value] : good) {
     const Outcome outcome = hello_with(name, value);

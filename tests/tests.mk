@@ -6,7 +6,9 @@ comma := ,
 # g++ 12 warns of <regex> itself, which Catch2 uses, when it compiles for the address sanitizer.
 # The engine's suites inline it as users do, in the release build; the others have nothing to gain from
 # optimisation, which takes half of the time to compile.
-TEST_FLAGS = -std=c++20 -g1 -I. $(VARIANT_FLAGS) $(if $(and $(filter release,$(VARIANT)),$(findstring /,$*)),,-O0) -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
+TEST_LEVEL_engine := $(if $(filter release,$(VARIANT)),,-O0)
+TEST_LEVEL_outside := -O0
+TEST_FLAGS = -std=c++20 -g1 -I. $(VARIANT_FLAGS) $(TEST_LEVEL_$(1)) -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 -Wall -Wextra -Wshadow $(WERROR) -MMD -MP -pthread \
   $(if $(filter asan,$(VARIANT)),-Wno-maybe-uninitialized) -DPKTMALLOC_BUILD='"$(BUILD)"'
 TESTS := $(BUILD)/tests
 
@@ -20,15 +22,23 @@ OUTSIDE_SUITES_debug := programs
 OUTSIDE_SUITES := $(OUTSIDE_SUITES_$(VARIANT))
 SUITES := $(ENGINE_SUITES) $(OUTSIDE_SUITES)
 
+kind = $(if $(findstring /,$*),engine,outside)
 $(TESTS)/obj/%.o: tests/%.cpp
 	@mkdir -p $(@D)
 	$(call say,TEST)
-	$(Q)$(CXX) $(TEST_FLAGS) -c $< -o $@
+	$(Q)$(CXX) $(call TEST_FLAGS,$(kind)) -include $(TESTS)/obj/$(kind).h -c $< -o $@
+
+# Read by -include instead of the header, which is not there: a third of the time to compile.
+$(TESTS)/obj/%.h.gch: tests/libraries.h
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CXX) $(call TEST_FLAGS,$*) -x c++-header $< -o $@
 
 # Names of the objects of one suite.
 suite_objects = $(patsubst tests/%.cpp,$(TESTS)/obj/%.o,$(wildcard tests/$(1)/*_test.cpp))
 
 define ENGINE_SUITE
+$(call suite_objects,$(1)): $(TESTS)/obj/engine.h.gch
 $(TESTS)/$(1): $(call suite_objects,$(1)) $(ENGINE)
 	$$(call say,LINK)
 	$$(Q)$(CXX) $(VARIANT_FLAGS) -pthread $$^ -lCatch2WithMain $(LINK_$(1)) -o $$@
@@ -39,6 +49,7 @@ $(foreach suite,$(ENGINE_SUITES),$(eval $(call ENGINE_SUITE,$(suite))))
 $(OUTSIDE_SUITES:%=$(TESTS)/%): $(TESTS)/%: $(TESTS)/obj/%_test.o $(TESTS)/obj/program.o
 	$(call say,TEST)
 	$(Q)$(CXX) -pthread $^ -lCatch2WithMain $(LINK_$*) -o $@
+$(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.o) $(TESTS)/obj/program.o: $(TESTS)/obj/outside.h.gch
 -include $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.d) $(TESTS)/obj/program.d
 # Those of traces read them as the command does.
 TRACE_SUITES := trace trace_file trace_order trace_compression trace_damage replay recording

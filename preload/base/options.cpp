@@ -127,6 +127,20 @@ bool parse_RESERVE(const char* value) {
       });
 }
 
+bool parse_share(const char* value, MemoryShare& out) {
+  out = {};
+  uint64_t percent = 0;
+  if (parse_quantity(value, kPercents, 1, 100, percent)) {
+    out.percent = static_cast<unsigned>(percent);
+    return true;
+  }
+  return equal(value, "0") || parse_quantity(value, kBytes, 1 << 20, uint64_t{1} << 44, out.bytes);
+}
+
+bool parse_LIMIT(const char* value) { return parse_share(value, parsed.limit); }
+
+bool parse_SOFT_LIMIT(const char* value) { return parse_share(value, parsed.soft_limit); }
+
 bool parse_NEXT(const char* value) {
   parsed.next_path = equal(value, "default")    ? nullptr
                      : equal(value, "mimalloc") ? "libmimalloc.so.2"

@@ -16,6 +16,12 @@ namespace pktmalloc {
 enum class Switch : uint8_t { kOff, kOn, kAuto };
 enum class StackWalk : uint8_t { kUnwind, kFramePointers };
 
+// So many bytes, or a share of what there is; both 0: none.
+struct MemoryShare {
+  uint64_t bytes;
+  unsigned percent;
+};
+
 // The table holds the defaults.
 struct Options {
   const char* stats_path;               // nullptr: none; "": text on stderr
@@ -28,6 +34,7 @@ struct Options {
   const char* next_path;                // nullptr: the next one in the process
   size_t class_sizes[kMaxClasses - 1];  // ascending
   unsigned class_count;                 // 0: the default table
+  MemoryShare limit, soft_limit;
   struct Reserve {
     size_t bytes;
     uint64_t objects;

@@ -14,6 +14,7 @@ struct Unit {
 };
 
 inline constexpr Unit kOnes[] = {{"", 1}};
+inline constexpr Unit kPercents[] = {{"%", 1}};
 inline constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
 inline constexpr Unit kBytes[] = {{"", 1},         {"K", 1 << 10},   {"KiB", 1 << 10},
                                   {"M", 1 << 20},  {"MiB", 1 << 20}, {"G", 1 << 30},

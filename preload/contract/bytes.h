@@ -28,4 +28,14 @@ struct Bytes {
   }
 };
 
+// How far they are from a limit: "12.3 MiB left" or "1.0 GiB above it".
+struct Distance {
+  char text[40];
+  Distance(uint64_t bytes, uint64_t limit) {
+    const bool above = bytes > limit;
+    snprintf(text, sizeof text, "%s %s", Bytes(above ? bytes - limit : limit - bytes).text,
+             above ? "above it" : "left");
+  }
+};
+
 }  // namespace pktmalloc

@@ -4,6 +4,19 @@
 #include "preload/contract/format.h"
 
 namespace pktmalloc {
+namespace {
+
+void write_limits(Writer& out, const ProcessStatistics& p) {
+  const auto write = [&](const char* name, uint64_t limit) {
+    if (limit == 0) return;
+    out.print("%s %-12s %s\n", name, Bytes(limit).text, Distance(p.limited_bytes, limit).text);
+  };
+  write("limit     ", p.limit_bytes);
+  write("soft limit", p.soft_limit_bytes);
+}
+
+}  // namespace
+
 void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   const ProcessStatistics& p = s.process;
   out.print("---- pktmalloc %s: %s, process %d ----\n", origin.version, origin.program, origin.pid);
@@ -28,6 +41,7 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   if (p.populated_bytes > 0) {
     out.print("populated  %-12s in advance, never given back\n", Bytes(p.populated_bytes).text);
   }
+  write_limits(out, p);
   out.print("metadata   %s\n", Bytes(p.metadata_bytes).text);
   out.print("reserved   %-12s of addresses", Bytes(p.reserved_bytes).text);
   // A file of statistics does not contain it.

@@ -65,6 +65,9 @@ struct pktmalloc_statistics {
   uint64_t threads_alive;
   uint64_t forks;
   uint64_t populated_bytes; /* put in memory in advance, see pktmalloc_reserve */
+  uint64_t limit_bytes;     /* PKTMALLOC_LIMIT and PKTMALLOC_SOFT_LIMIT; 0: none */
+  uint64_t soft_limit_bytes;
+  uint64_t limited_bytes; /* counted against them */
 };
 
 /* Fills the first `bytes` bytes of *out, sizeof *out in the caller's eyes. Returns how many the

@@ -70,6 +70,9 @@ inline void sum_up(Snapshot& s) {
   p.waiting_bytes = s.heap.waiting_bytes;
   p.threads_seen = s.heap.threads_seen;
   p.threads_alive = s.heap.threads_alive;
+  p.limit_bytes = s.heap.limit_bytes;
+  p.soft_limit_bytes = s.heap.soft_limit_bytes;
+  p.limited_bytes = s.heap.limited_bytes;
   for (const auto& bands : s.passed) {
     for (const uint64_t n : bands) p.passed += n;
   }

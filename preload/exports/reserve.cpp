@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "preload/exports/reserve.h"
 
+#include <algorithm>
 #include <cerrno>
 
-#include "preload/base/available_memory.h"
 #include "preload/base/export.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/base/system_memory.h"
 #include "preload/contract/bytes.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/exports/front.h"
@@ -27,9 +28,12 @@ uint64_t bytes_of(ClassId id, uint64_t objects) {
   return objects > ~uint64_t{0} / each ? ~uint64_t{0} : objects * each;
 }
 
+// Of the system, or of our own limit.
+uint64_t available() { return std::min(available_memory(), heap.limit().left()); }
+
 // A system that overcommits would grant more than there is, and end a process later.
-bool populate(ClassId id, uint64_t objects, uint64_t available) {
-  return bytes_of(id, objects) < available && heap.populate(id, objects);
+bool populate(ClassId id, uint64_t objects, uint64_t there) {
+  return bytes_of(id, objects) < there && heap.populate(id, objects);
 }
 
 // In every process, before the program's own constructors if the loader lets us choose.
@@ -41,10 +45,10 @@ void load() {
       message(
           "PKTMALLOC_RESERVE: objects of %zu bytes are not pooled; nothing is reserved for them",
           bytes);
-    } else if (const uint64_t there = available_memory(); !populate(id, objects, there)) {
+    } else if (const uint64_t there = available(); !populate(id, objects, there)) {
       message(
-          "PKTMALLOC_RESERVE: %llu objects of %zu bytes take %s, and the system has %s left to "
-          "give; nothing is reserved for them",
+          "PKTMALLOC_RESERVE: %llu objects of %zu bytes take %s, and there is %s left; nothing is "
+          "reserved for them",
           static_cast<unsigned long long>(objects), bytes, Bytes(bytes_of(id, objects)).text,
           Bytes(there).text);
     }
@@ -65,5 +69,5 @@ extern "C" PKTMALLOC_EXPORT int pktmalloc_reserve(size_t bytes, size_t objects) 
   if (this_thread.forking) return EAGAIN;
   const ClassId id = class_of(bytes);
   if (id == kNoClass) return EINVAL;
-  return populate(id, objects, available_memory()) ? 0 : ENOMEM;
+  return populate(id, objects, available()) ? 0 : ENOMEM;
 }

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/process/heap.h"
+#include "preload/process/passed_memory.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/low_water.h"
 
@@ -138,35 +140,70 @@ const NextAllocator::Functions& NextAllocator::owner_of(void* p) const {
   return in_chosen_ == nullptr || in_chosen_(p) ? chosen_ : process_;
 }
 
-void* NextAllocator::allocate(size_t bytes) const {
+// What `call` gets for a request of so many bytes, if the limit allows them.
+template <typename Call>
+void* NextAllocator::within_limit(size_t bytes, const Call& call) const {
   note_call();
-  return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory();
+  if (!heap.limit().is_limited()) [[likely]]
+    return call();
+  if (!take_passed(bytes)) return no_memory();
+  void* const p = call();
+  settle_passed(bytes, p != nullptr ? usable_size(p) : 0);
+  return p;
+}
+
+void* NextAllocator::allocate(size_t bytes) const {
+  return within_limit(
+      bytes, [&] { return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory(); });
 }
 
 void* NextAllocator::allocate_zeroed(size_t count, size_t bytes) const {
-  note_call();
-  return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory();
+  size_t all = 0;
+  if (__builtin_mul_overflow(count, bytes, &all)) return no_memory();
+  return within_limit(
+      all, [&] { return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory(); });
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
-  note_call();
-  void* p = nullptr;
-  if (chosen_.posix_memalign == nullptr || chosen_.posix_memalign(&p, alignment, bytes) != 0) {
-    return no_memory();
-  }
-  return p;
+  return within_limit(bytes, [&] {
+    void* p = nullptr;
+    const bool got =
+        chosen_.posix_memalign != nullptr && chosen_.posix_memalign(&p, alignment, bytes) == 0;
+    return got ? p : no_memory();
+  });
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
   note_call();
   const Functions& owner = owner_of(p);
-  return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory();
+  const auto call = [&] {
+    return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory();
+  };
+  if (!heap.limit().is_limited()) [[likely]]
+    return call();
+  const size_t old_bytes = usable_size(p);
+  if (bytes <= old_bytes) {
+    void* const moved = call();
+    if (moved != nullptr) release_passed(old_bytes - std::min(old_bytes, usable_size(moved)));
+    return moved;
+  }
+  const size_t more = bytes - old_bytes;
+  if (!take_passed(more)) return no_memory();
+  void* const moved = call();
+  settle_passed(more, moved != nullptr ? usable_size(moved) - old_bytes : 0);
+  return moved;
 }
 
 void NextAllocator::release(void* p) const {
   note_call();
   const Functions& owner = owner_of(p);
-  if (owner.free != nullptr) owner.free(p);
+  if (owner.free == nullptr) return;
+  if (!heap.limit().is_limited()) [[likely]]
+    return owner.free(p);
+  const size_t bytes = usable_size(p);
+  owner.free(p);
+  release_passed(bytes);
+  if (should_trim_passed()) trim(0);
 }
 
 size_t NextAllocator::usable_size(void* p) const {
@@ -175,6 +212,7 @@ size_t NextAllocator::usable_size(void* p) const {
 }
 
 bool NextAllocator::trim(size_t pad) const {
+  give_passed();
   return process_.malloc_trim != nullptr && process_.malloc_trim(pad) != 0;
 }
 

@@ -55,6 +55,8 @@ class NextAllocator {
     struct mallinfo2 (*mallinfo2)();
   };
   void find();
+  template <typename Call>
+  void* within_limit(size_t bytes, const Call& call) const;
   bool load_mimalloc(const char* path);
   const Functions& owner_of(void* p) const;
 

@@ -16,6 +16,7 @@
 #include "preload/base/own_thread.h"
 #include "preload/base/random.h"
 #include "preload/process/heap.h"
+#include "preload/process/limits.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/keep_errno.h"
@@ -136,6 +137,9 @@ void start_process() {
   HeapConfig config;
   config.address_limit = address_limit();
   config.interval_ms = options().age_ms;
+  const auto [limit, soft_limit] = limits();
+  config.limit = limit;
+  config.soft_limit = soft_limit;
   if (PKTMALLOC_HARDENED) {
     config.states = true;
     config.shuffle_seed = random_number() | 1;

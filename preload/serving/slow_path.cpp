@@ -2,6 +2,7 @@
 #include "preload/serving/slow_path.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "preload/guard/sample_guard.h"
@@ -45,10 +46,10 @@ void* sampled(Site site, void* p, size_t bytes) {
 // time.
 template <typename Find>
 void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool again,
-                  const Find& find) {
+                  const Find& find, ClassId& id) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
-  const ClassId id = find();
+  id = find();
   if (sampling && sample_due(id, bytes)) [[unlikely]] {
     void* const p = allocate_guarded(bytes, alignment);
     if (p != nullptr || guarded_bytes == 0) {
@@ -66,23 +67,37 @@ void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool aga
     return nullptr;
   }
   void* p = allocate_pooled(id);
-  if (p == nullptr && !again) count_pass(PassReason::kExhausted, bytes);
+  if (p == nullptr && !again && !heap.is_at_limit(id)) count_pass(PassReason::kExhausted, bytes);
   return p;
 }
 
-// Tries once more when the system refuses: by then our free memory no longer counts against the
-// limit. Not for requests larger than everything we ever had, and not in the checked library, which
-// looks into free objects.
+constexpr size_t kMostSlabBytes = size_t{4} << 20;  // of a class of 1 MiB
+
+// Our own limit, or the system refused. False: there is nothing to give back that would help.
+bool make_room(size_t bytes) {
+  const MemoryLimit& limit = heap.limit();
+  if (limit.left() < std::max(bytes, kMostSlabBytes)) {
+    if (bytes > limit.hard()) return false;
+    heap.trim(cache_of_this_thread(), this_thread.release_cache);
+    next_allocator().trim(0);
+    return true;
+  }
+  if (bytes > memory::committed_bytes()) return false;
+  heap.decommit(cache_of_this_thread());
+  return true;
+}
+
+// Tries once more when memory is refused: by then our free memory no longer counts. Not in the
+// checked library, which looks into free objects.
 template <typename Attempt>
 void* retry_if_refused(size_t bytes, const Attempt& attempt) {
   void* p = attempt(false);
-  if (p != nullptr || PKTMALLOC_CHECKED || this_thread.forking ||
-      bytes > memory::committed_bytes()) {
-    return p;
+  if (p == nullptr && !PKTMALLOC_CHECKED && !this_thread.forking && make_room(bytes)) {
+    this_thread.sampled = false;  // a class may serve the second attempt
+    p = attempt(true);
   }
-  heap.decommit(cache_of_this_thread());
-  this_thread.sampled = false;  // a class may serve the second attempt
-  return attempt(true);
+  if (p == nullptr) errno = ENOMEM;
+  return p;
 }
 
 // An object of the class that find() names, or else what next() gives. Functions come by reference:
@@ -91,8 +106,10 @@ template <typename Find, typename Next>
 void* serve(size_t bytes, size_t alignment, PassReason otherwise, const Find& find,
             const Next& next) {
   return retry_if_refused(bytes, [&](bool again) {
-    void* p = try_classes(bytes, alignment, otherwise, again, find);
-    return p != nullptr ? p : next();
+    ClassId id = kNoClass;
+    void* p = try_classes(bytes, alignment, otherwise, again, find, id);
+    // At the limit the next allocator would serve the last objects dearly.
+    return p != nullptr || heap.is_at_limit(id) ? p : next();
   });
 }
 
@@ -219,10 +236,8 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
   void* const moved =
       retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
   if (may_be_sample && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
-  if (observing.load(std::memory_order_relaxed) && moved != nullptr)
-    tell_resized(p, moved, bytes, true);
-  if (observing.load(std::memory_order_relaxed) && moved == nullptr)
-    tell_resized(p, p, old_bytes, true);
+  if (is_observed() && moved != nullptr) tell_resized(p, moved, bytes, true);
+  if (is_observed() && moved == nullptr) tell_resized(p, p, old_bytes, true);
   return sampled(site, moved, bytes);
 }
 

@@ -7,14 +7,22 @@ COMMAND_SOURCES := $(wildcard tools/command/*.cpp tools/command/*/*.cpp)
 COMMAND_OBJECTS := $(COMMAND_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 # The folder below lib where this Debian keeps libraries, such as x86_64-linux-gnu.
 MULTIARCH := $(shell $(CXX) -print-multiarch)
-COMMAND_FLAGS = -std=c++20 -O1 -g -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 \
+COMMAND_FLAGS = -std=c++20 -O1 -g1 -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 \
   -DPKTMALLOC_DEBUG=0 -DPKTMALLOC_MULTIARCH='"$(MULTIARCH)"'
 COMMAND_LIBRARIES := -lfmt -lncursesw -ltinfo -lelf -lzstd
 
-$(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp
+# Read by -include instead of the header, which is not there.
+COMMAND_HEADERS := $(BUILD)/obj/tools/command/libraries.h
+
+$(COMMAND_HEADERS).gch: tools/command/libraries.h
 	@mkdir -p $(@D)
 	$(call say,CXX)
-	$(Q)$(CXX) $(COMMAND_FLAGS) -c $< -o $@
+	$(Q)$(CXX) $(COMMAND_FLAGS) -x c++-header $< -o $@
+
+$(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp $(COMMAND_HEADERS).gch
+	@mkdir -p $(@D)
+	$(call say,CXX)
+	$(Q)$(CXX) $(COMMAND_FLAGS) -include $(COMMAND_HEADERS) -c $< -o $@
 
 # The formats of the statistics are the library's.
 COMMAND_FORMATS := $(patsubst %,$(BUILD)/obj/preload/%.o, \

@@ -4,6 +4,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 INSTALL_LIB := $(DESTDIR)$(PREFIX)/lib
+INSTALL_CMAKE := $(INSTALL_LIB)/cmake/pktmalloc
 INSTALL_INCLUDE := $(DESTDIR)$(PREFIX)/include
 INSTALL_BIN := $(DESTDIR)$(PREFIX)/bin
 INSTALL_MAN := $(DESTDIR)$(PREFIX)/share/man/man1
@@ -15,18 +16,20 @@ INSTALL_FISH := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 STRIP ?= strip --strip-debug
 # Folders that may have come with install. uninstall removes those that are empty, but for the ones
 # that every system has.
-INSTALL_FOLDERS := $(INSTALL_LIB)/pkgconfig $(INSTALL_MAN) $(INSTALL_MAN:/man1=) \
+INSTALL_FOLDERS := $(INSTALL_LIB)/pkgconfig $(INSTALL_CMAKE) $(INSTALL_CMAKE:/pktmalloc=) $(INSTALL_MAN) $(INSTALL_MAN:/man1=) \
   $(INSTALL_COMPLETION) $(INSTALL_COMPLETION:/completions=) $(INSTALL_ZSH) $(INSTALL_ZSH:/site-functions=) \
   $(INSTALL_FISH) $(INSTALL_FISH:/vendor_completions.d=) \
   $(if $(filter /usr /usr/local,$(DESTDIR)$(PREFIX)),,$(INSTALL_LIB) $(INSTALL_INCLUDE) \
   $(INSTALL_BIN) $(DESTDIR)$(PREFIX)/share)
 PUBLIC_HEADERS := $(wildcard preload/contract/pktmalloc*)
+PKG_CONFIG_FILES := pktmalloc.pc pktmalloc-static.pc
+fill_in := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|'
 MAN_PAGES := $(wildcard docs/man/*.1)
 
 .PHONY: install
-install: all  ## install libraries, headers, pkg-config file, command, man pages (PREFIX=, DESTDIR=)
+install: all  ## install libraries, headers, files for pkg-config and CMake, command, man pages (PREFIX=, DESTDIR=)
 	$(if $(SANITIZER),$(error VARIANT=$(VARIANT) has no library to install; use release or debug))
-	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_INCLUDE) $(INSTALL_BIN) $(INSTALL_MAN) \
+	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_CMAKE) $(INSTALL_INCLUDE) $(INSTALL_BIN) $(INSTALL_MAN) \
 	  $(INSTALL_COMPLETION) $(INSTALL_ZSH) $(INSTALL_FISH)
 	install -m 755 $(BUILD)/libpktmalloc.so $(INSTALL_LIB)/libpktmalloc.so.$(VERSION)
 	ln -sf libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/$(SONAME)
@@ -34,8 +37,10 @@ install: all  ## install libraries, headers, pkg-config file, command, man pages
 	install -m 755 $(TWIN_LIBRARIES) $(INSTALL_LIB)
 	install -m 644 $(BUILD)/libpktmalloc.a $(INSTALL_LIB)/libpktmalloc.a
 	install -m 644 $(PUBLIC_HEADERS) $(INSTALL_INCLUDE)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' tools/install/pktmalloc.pc.in \
-	  > $(INSTALL_LIB)/pkgconfig/pktmalloc.pc
+	for name in $(PKG_CONFIG_FILES); do \
+	  $(fill_in) tools/install/$$name.in > $(INSTALL_LIB)/pkgconfig/$$name || exit 1; done
+	install -m 644 tools/install/pktmallocConfig.cmake $(INSTALL_CMAKE)
+	$(fill_in) tools/install/pktmallocConfigVersion.cmake.in > $(INSTALL_CMAKE)/pktmallocConfigVersion.cmake
 	install -m 755 $(COMMAND) $(INSTALL_BIN)/pktmalloc
 	$(STRIP) $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) \
 	  $(INSTALL_LIB)/libpktmalloc.a $(INSTALL_BIN)/pktmalloc
@@ -51,7 +56,7 @@ uninstall:  ## remove what install put there
 	rm -f $(INSTALL_LIB)/libpktmalloc.so $(INSTALL_LIB)/$(SONAME) \
 	  $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/libpktmalloc.a \
 	  $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) \
-	  $(INSTALL_LIB)/pkgconfig/pktmalloc.pc \
+	  $(PKG_CONFIG_FILES:%=$(INSTALL_LIB)/pkgconfig/%) $(INSTALL_CMAKE)/pktmallocConfig*.cmake \
 	  $(PUBLIC_HEADERS:preload/contract/%=$(INSTALL_INCLUDE)/%) \
 	  $(INSTALL_BIN)/pktmalloc $(MAN_PAGES:docs/man/%=$(INSTALL_MAN)/%) \
 	  $(INSTALL_COMPLETION)/pktmalloc $(INSTALL_ZSH)/_pktmalloc $(INSTALL_FISH)/pktmalloc.fish

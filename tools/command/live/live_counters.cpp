@@ -21,6 +21,7 @@ struct Counters {
   AreaStatistics magazine_areas[kMagazineSizes];
   uint64_t direct_allocs[kMaxClasses], aged[kMaxClasses];
   uint64_t first_cache, cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;
+  MemoryLimit::Counts limit;
 };
 
 void copy_counters(const HeapWindow& w, const RemoteMemory& memory, Counters& to) {
@@ -34,6 +35,7 @@ void copy_counters(const HeapWindow& w, const RemoteMemory& memory, Counters& to
   add(w.waiting_bytes, to.waiting_bytes);
   add(w.threads_seen, to.threads_seen);
   add(w.threads_alive, to.threads_alive);
+  add(w.limit, to.limit);
   add(w.direct_allocs, to.direct_allocs, words);
   add(w.aged, to.aged, words);
   for (unsigned i = 0; i < w.classes; ++i) add(w.areas[i], to.areas[i]);
@@ -147,6 +149,7 @@ void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& 
   out.waiting_bytes = counters.waiting_bytes;
   out.threads_seen = counters.threads_seen;
   out.threads_alive = counters.threads_alive;
+  out.use(counters.limit);
 }
 
 }  // namespace

@@ -94,6 +94,14 @@ std::vector<Line> live_totals(const Watch& watch, const Screen& screen) {
   };
   std::vector<Line> all = {{{title(watch, screen.columns), Look::kBold}}};
   for (const std::string& line : lines) all.push_back({{fitting(line, screen.columns)}});
+  const auto add_limit = [&](const char* name, uint64_t limit) {
+    if (limit == 0) return;
+    const std::string line =
+        fmt::format("{:<11}{:<10} {}", name, text(limit), Distance(p.limited_bytes, limit).text);
+    all.push_back({{fitting(line, screen.columns)}});
+  };
+  add_limit("limit", p.limit_bytes);
+  add_limit("soft limit", p.soft_limit_bytes);
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "preload/contract/bytes.h"
 #include "tools/command/report/places.h"
 #include "tools/command/text/quantity.h"
 
@@ -51,6 +52,11 @@ std::string places_table(const Snapshot& s) {
   if (p.populated_bytes > 0) {
     line("populated", p.populated_bytes, "put in memory in advance, never given back");
   }
+  const auto limit = [&](const char* name, uint64_t most) {
+    if (most > 0) line(name, most, Distance(p.limited_bytes, most).text);
+  };
+  limit("limit", p.limit_bytes);
+  limit("soft limit", p.soft_limit_bytes);
   text += fmt::format("{:<12}{} allocs, {} frees\n", "calls", count_text(p.allocs),
                       count_text(p.frees));
   text += fmt::format("{:<12}{}\n", "passed on", passed_text(s));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/base/available_memory.h"
+#include "preload/base/system_memory.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -64,9 +64,14 @@ struct View {
   Text file;
   char path[PATH_MAX];
 
-  uint64_t left_anywhere();
-  uint64_t left_up_from(const Version& version, char* group);
-  uint64_t left_in(const Version& version, const char* group);
+  // Each asks in bytes; kUnknown: the group has no limit.
+  using Ask = uint64_t (View::*)(const Version& version, const char* group);
+  uint64_t left(const Version& version, const char* group);
+  uint64_t limit(const Version& version, const char* group);
+
+  // Of the machine, by /proc/meminfo, and of all groups.
+  uint64_t least(const char* of_machine, Ask ask);
+  uint64_t least_up_from(const Version& version, char* group, Ask ask);
   uint64_t number_in(const Version& version, const char* group, const char* name, const char* key);
 };
 
@@ -77,8 +82,12 @@ uint64_t View::number_in(const Version& version, const char* group, const char* 
   return file.read(path).number(key);
 }
 
-uint64_t View::left_in(const Version& version, const char* group) {
-  const uint64_t limit = number_in(version, group, version.limit, "");
+uint64_t View::limit(const Version& version, const char* group) {
+  return number_in(version, group, version.limit, "");
+}
+
+uint64_t View::left(const Version& version, const char* group) {
+  const uint64_t limit = this->limit(version, group);
   const uint64_t usage = number_in(version, group, version.usage, "");
   if (limit == kUnknown || usage == kUnknown) return kUnknown;
   const uint64_t cache = number_in(version, group, "memory.stat", version.cache);
@@ -88,17 +97,17 @@ uint64_t View::left_in(const Version& version, const char* group) {
 
 // In the group, which is changed, and in those above. A container may not see its own folder, but
 // then its hierarchy begins there.
-uint64_t View::left_up_from(const Version& version, char* group) {
-  uint64_t least = left_in(version, group);
+uint64_t View::least_up_from(const Version& version, char* group, Ask ask) {
+  uint64_t least = (this->*ask)(version, group);
   while (char* slash = strrchr(group, '/')) {
     *slash = '\0';
-    least = std::min(least, left_in(version, group));
+    least = std::min(least, (this->*ask)(version, group));
   }
   return least;
 }
 
-uint64_t View::left_anywhere() {
-  const uint64_t kib = file.read("/proc/meminfo").number("MemAvailable:");
+uint64_t View::least(const char* of_machine, Ask ask) {
+  const uint64_t kib = file.read("/proc/meminfo").number(of_machine);
   uint64_t least = kib == kUnknown ? kUnknown : kib << 10;
   char* next = groups.read("/proc/self/cgroup").text;
   while (char* line = strsep(&next, "\n")) {
@@ -108,9 +117,9 @@ uint64_t View::left_anywhere() {
     if (group == nullptr) continue;
     *group = '\0';
     if (controllers[1] == '\0') {
-      least = std::min(least, left_up_from(kVersion2, group + 1));
+      least = std::min(least, least_up_from(kVersion2, group + 1, ask));
     } else if (strcmp(controllers, ":memory") == 0) {
-      least = std::min(least, left_up_from(kVersion1, group + 1));
+      least = std::min(least, least_up_from(kVersion1, group + 1, ask));
     }
   }
   return least;
@@ -120,7 +129,12 @@ uint64_t View::left_anywhere() {
 
 uint64_t available_memory() {
   const Mapped<View> view;
-  return view ? view->left_anywhere() : 0;
+  return view ? view->least("MemAvailable:", &View::left) : 0;
+}
+
+uint64_t total_memory() {
+  const Mapped<View> view;
+  return view ? view->least("MemTotal:", &View::limit) : kUnknown;
 }
 
 }  // namespace pktmalloc

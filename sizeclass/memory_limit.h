@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// MemoryLimit: how much memory may be in use, and how much is. Whoever takes memory from the system
+// asks first, and says when it went back.
+//
+// Above the hard limit nothing is granted: who is refused gives back what lies free and asks again.
+// Above the soft limit free memory is to go back at once. Without a limit nothing is counted. The
+// count is an upper bound: an open slab counts as a whole, whether or not its pages were touched.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace pktmalloc {
+
+class MemoryLimit {
+ public:
+  static constexpr uint64_t kNone = ~uint64_t{0};
+
+  // Bytes. Where they lie, for a reader outside the process (heap_window.h).
+  struct Counts {
+    uint64_t hard = kNone;
+    uint64_t soft = kNone;
+    std::atomic<uint64_t> used = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+  // Before anything is taken, and before there is a second thread.
+  void set(uint64_t hard, uint64_t soft) {
+    counts_.hard = hard;
+    counts_.soft = std::min(soft, hard);
+  }
+
+  bool is_limited() const { return counts_.soft != kNone; }
+  uint64_t hard() const { return counts_.hard; }
+
+  // The rest is for any thread.
+
+  // False: nothing is taken.
+  bool take(uint64_t bytes) {
+    if (!is_limited()) return true;
+    uint64_t before = used();
+    do {
+      if (bytes > left(before)) return false;
+    } while (
+        !counts_.used.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+    return true;
+  }
+  // What is in use already.
+  void add(uint64_t bytes) {
+    if (is_limited()) counts_.used.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  // Never falls below zero.
+  void give(uint64_t bytes) {
+    if (!is_limited()) return;
+    uint64_t before = used();
+    while (!counts_.used.compare_exchange_weak(before, before - std::min(before, bytes),
+                                               std::memory_order_relaxed)) {
+    }
+  }
+
+  uint64_t used() const { return counts_.used.load(std::memory_order_relaxed); }
+  uint64_t left() const { return left(used()); }
+  bool is_tight() const { return is_limited() && used() > counts_.soft; }
+
+ private:
+  uint64_t left(uint64_t used) const { return counts_.hard - std::min(counts_.hard, used); }
+
+  Counts counts_;
+};
+
+}  // namespace pktmalloc
