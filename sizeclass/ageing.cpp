@@ -15,8 +15,9 @@ constexpr uint32_t kHoverIntervals = 3;
 // A thread that trips now and then would hover anew each time, even while all that waits belongs to
 // others. So it hovers at most a quarter of the time.
 constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
-// A watched call costs about 8 ns more: 1 % of a millisecond pays for 1250.
-constexpr Budget::Income kTokens{.per_ms = 1250, .most = 1'000'000};
+// A watched call costs about 70 ns more where threads outnumber processors (docs/decisions.md): 1 %
+// of a millisecond pays for 150. Saved up for 0.8 s.
+constexpr Budget::Income kTokens{.per_ms = 150, .most = 120'000};
 constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class this long
 constexpr size_t kPurgeBytes = size_t{4} << 20;    // in one system call: about 0.3 ms
 
