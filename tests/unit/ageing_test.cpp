@@ -238,6 +238,35 @@ TEST_CASE("a thread that hovers inside its loaded magazine gives the peak back")
       [&] { return !cache->visits.watched; }));
 }
 
+// Its calls as malloc and free make them: the slow path only when it is watched or a list ends.
+TEST_CASE("a busy thread is watched for few calls a millisecond, while much waits") {
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed_ms = [&] {
+    return static_cast<uint64_t>((std::chrono::steady_clock::now() - start) /
+                                 std::chrono::milliseconds(1));
+  };
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  peak(heap, cache, id, 32 * kMiB);
+  std::vector<void*> objects(2000);
+  uint64_t watched = 0;
+  while (elapsed_ms() < 100) {
+    for (void*& object : objects) {
+      const bool seen = cache->visits.watched;
+      watched += seen;
+      object = seen ? nullptr : cache->allocate(id);
+      if (object == nullptr) object = heap->allocate(cache, id);
+    }
+    for (void* object : objects) {
+      if (!cache->release(id, object)) heap->release(cache, id, object);
+    }
+  }
+  INFO(watched << " calls in " << elapsed_ms() << " ms");
+  CHECK(watched > 100);
+  CHECK(watched < 200 * (elapsed_ms() + 10));
+}
+
 TEST_CASE("a thread is not watched while little waits") {
   StartedHeap heap(roomy(kInterval));
   Cache* cache = heap->attach();
