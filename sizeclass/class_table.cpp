@@ -113,7 +113,7 @@ size_t SizeClass::alignment() const {
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
   if (wanted > kMediumLimit || bytes > kMediumLimit) return kNoClass;
   // A suitable class is a multiple of the alignment, so none is below the rounded size.
-  const size_t least = round_up(std::max<size_t>(bytes, 1), wanted);
+  const size_t least = (std::max<size_t>(bytes, 1) + wanted - 1) & -wanted;
   const ClassId first = find(least);
   if (first == kNoClass) return kNoClass;
   for (unsigned i = index(first); i < count_; ++i) {

@@ -13,6 +13,7 @@
 #include "preload/base/export.h"
 #include "preload/exports/front.h"
 #include "sizeclass/memory.h"
+#include "sizeclass/rounding.h"
 
 namespace {
 
@@ -74,7 +75,7 @@ PKTMALLOC_EXPORT void* reallocarray(void* p, size_t count, size_t bytes_each) {
 }
 
 PKTMALLOC_EXPORT int posix_memalign(void** out, size_t alignment, size_t bytes) {
-  if (!std::has_single_bit(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int saved_errno = errno;
   void* p = aligned(alignment, bytes);
   errno = saved_errno;
@@ -84,7 +85,7 @@ PKTMALLOC_EXPORT int posix_memalign(void** out, size_t alignment, size_t bytes) 
 }
 
 PKTMALLOC_EXPORT void* aligned_alloc(size_t alignment, size_t bytes) {
-  if (!std::has_single_bit(alignment)) return invalid();
+  if (!is_power_of_two(alignment)) return invalid();
   return aligned(alignment, bytes);
 }
 

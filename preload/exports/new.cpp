@@ -7,7 +7,6 @@
 // returns null. So the library needs no C++ runtime, and any runtime's exceptions fit.
 #include <new>
 
-#include <bit>
 #include <cstdint>
 #include <cstdlib>
 
@@ -15,6 +14,7 @@
 #include "preload/base/message.h"
 #include "preload/exports/front.h"
 #include "preload/process/next_allocator.h"
+#include "sizeclass/rounding.h"
 
 namespace {
 
@@ -54,7 +54,7 @@ template <typename Form, typename... Nothrow>
 template <typename Form>
 void* aligned(size_t bytes, std::align_val_t alignment) {
   const size_t a = static_cast<size_t>(alignment);
-  return std::has_single_bit(a) ? front::allocate_aligned(a, bytes, Form::kFamily) : nullptr;
+  return is_power_of_two(a) ? front::allocate_aligned(a, bytes, Form::kFamily) : nullptr;
 }
 
 // libstdc++ rounds the size up to the alignment and ignores overflow, so it would accept a tiny

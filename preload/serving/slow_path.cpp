@@ -146,6 +146,11 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
 }
 
 void* allocate_aligned(size_t alignment, size_t bytes) {
+  // As malloc does: the rest costs three times as much.
+  Cache& cache = *this_thread.allocates_from;
+  const ClassId id = heap.classes().find_aligned(bytes, alignment);
+  if (void* p = cache.allocate(id)) return p;
+  if (void* p = cache.advance(id)) return p;
   void* p = serve(
       bytes, alignment, PassReason::kTooAligned,
       [=] { return heap.classes().find_aligned(bytes, alignment); },
