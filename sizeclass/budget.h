@@ -13,6 +13,8 @@ namespace pktmalloc {
 
 class Budget {
  public:
+  constexpr explicit Budget(int64_t left = 0) : left_(left) {}
+
   struct Income {
     int64_t per_ms;
     int64_t most;  // that can be saved
@@ -32,7 +34,7 @@ class Budget {
   bool any() const { return left_ > 0; }
 
  private:
-  int64_t left_ = 0;
+  int64_t left_;
 };
 
 }  // namespace pktmalloc

@@ -158,7 +158,8 @@ class alignas(64) Cache {
     uint64_t last_ms = 0;                    // when this thread last came by
     uint32_t hover_since = 0U - (1U << 30);  // tick at which it began to hover; first, long ago
     uint32_t calls = 0;                      // watched calls since the latest trip
-    Budget tokens;                           // watched calls it can still pay for
+    // Watched calls it can still pay for; at first as many as show that it hovers, and some.
+    Budget tokens{6000};
     bool watched = false;  // every allocation of this thread must reach the slow path
   } visits;
   Cache* next = nullptr;       // in the list of all caches
