@@ -3,7 +3,6 @@
 // soft_limit_gives_back_at_once.c look from inside.
 #include <catch2/catch.hpp>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 

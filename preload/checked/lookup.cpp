@@ -3,6 +3,7 @@
 
 #include "preload/checked/guard.h"
 #include "preload/checked/large_objects.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc::checked {
 
@@ -59,7 +60,7 @@ Header* find_overwritten(void* p) {
   const ClassId id = static_cast<ClassId>(owner);
   const uintptr_t raw = heap.object_at(id, p);
   const size_t front = reinterpret_cast<uintptr_t>(p) - raw;
-  if (raw == 0 || front < sizeof(Header) || !std::has_single_bit(front)) return nullptr;
+  if (raw == 0 || front < sizeof(Header) || !is_power_of_two(front)) return nullptr;
   Header* header = header_of(p);
   const bool usual =
       front == sizeof(Header) && first_other(header, 0, sizeof *header) < sizeof *header;

@@ -140,32 +140,37 @@ const NextAllocator::Functions& NextAllocator::owner_of(void* p) const {
   return in_chosen_ == nullptr || in_chosen_(p) ? chosen_ : process_;
 }
 
-// What `call` gets for a request of so many bytes, if the limit allows them.
+// What `call` gets for a request of so many bytes, if the limit allows them. `old`: the object
+// whose place it takes, or nullptr.
 template <typename Call>
-void* NextAllocator::within_limit(size_t bytes, const Call& call) const {
+void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) const {
   note_call();
   if (!heap.limit().is_limited()) [[likely]]
     return call();
-  if (!take_passed(bytes)) return no_memory();
+  const size_t old_bytes = old != nullptr ? usable_size(old) : 0;
+  const size_t most = std::max(bytes, old_bytes);
+  if (!take_passed(most - old_bytes)) return no_memory();
   void* const p = call();
-  settle_passed(bytes, p != nullptr ? usable_size(p) : 0);
+  settle_passed(most, p != nullptr ? usable_size(p) : old_bytes);
   return p;
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
-  return within_limit(
-      bytes, [&] { return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory(); });
+  return within_limit(bytes, nullptr, [&] {
+    return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory();
+  });
 }
 
 void* NextAllocator::allocate_zeroed(size_t count, size_t bytes) const {
   size_t all = 0;
   if (__builtin_mul_overflow(count, bytes, &all)) return no_memory();
-  return within_limit(
-      all, [&] { return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory(); });
+  return within_limit(all, nullptr, [&] {
+    return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory();
+  });
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
-  return within_limit(bytes, [&] {
+  return within_limit(bytes, nullptr, [&] {
     void* p = nullptr;
     const bool got =
         chosen_.posix_memalign != nullptr && chosen_.posix_memalign(&p, alignment, bytes) == 0;
@@ -174,24 +179,9 @@ void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
-  note_call();
   const Functions& owner = owner_of(p);
-  const auto call = [&] {
-    return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory();
-  };
-  if (!heap.limit().is_limited()) [[likely]]
-    return call();
-  const size_t old_bytes = usable_size(p);
-  if (bytes <= old_bytes) {
-    void* const moved = call();
-    if (moved != nullptr) release_passed(old_bytes - std::min(old_bytes, usable_size(moved)));
-    return moved;
-  }
-  const size_t more = bytes - old_bytes;
-  if (!take_passed(more)) return no_memory();
-  void* const moved = call();
-  settle_passed(more, moved != nullptr ? usable_size(moved) - old_bytes : 0);
-  return moved;
+  return within_limit(
+      bytes, p, [&] { return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory(); });
 }
 
 void NextAllocator::release(void* p) const {

@@ -56,7 +56,7 @@ class NextAllocator {
   };
   void find();
   template <typename Call>
-  void* within_limit(size_t bytes, const Call& call) const;
+  void* within_limit(size_t bytes, void* old, const Call& call) const;
   bool load_mimalloc(const char* path);
   const Functions& owner_of(void* p) const;
 

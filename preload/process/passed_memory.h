@@ -13,7 +13,8 @@ namespace pktmalloc {
 // Before a request. False: the limit would be exceeded.
 bool take_passed(size_t bytes);
 
-// After it: it got so many bytes, 0 if it was refused.
+// After it: of `taken` bytes, which are counted, the object has `got`, perhaps more; 0 if it was
+// refused.
 void settle_passed(size_t taken, size_t got);
 
 // After a release.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "preload/serving/inline_path.h"
 
-#include <bit>
 #include <cstddef>
 
 #include "preload/base/export.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/pktmalloc_path.hpp"
 #include "preload/process/thread.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc {
 namespace {
@@ -42,7 +42,7 @@ uint64_t distance_from_thread_pointer(const void* p) {
 
 void start() {
   const size_t bytes = heap.area_bytes() * kMaxClasses;
-  if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started() || !std::has_single_bit(bytes)) {
+  if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started() || !is_power_of_two(bytes)) {
     return;
   }
   path.thread = distance_from_thread_pointer(&this_thread.allocates_from);
