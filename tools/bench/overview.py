@@ -10,7 +10,7 @@ from theme import DAY, emphasis, new_figure, set_defaults, style_of
 TITLES = {"floor": "Floor", "micro": "Single calls", "W1": "W1 packets",
           "reserve": "Reserved", "W2": "W2 queue",
           "W3": "W3 rationals", "W4": "W4 exchange", "W5": "W5 ring", "W6": "W6 programs",
-          "W7": "W7 latency", "checks": "Heap checks", "mixed": "Mixed sizes",
+          "W7": "W7 latency", "burst": "Bursts", "checks": "Heap checks", "mixed": "Mixed sizes",
           "memory": "Memory used"}
 LOSS = 1 / 1.01  # the ratio that results.find_losses begins at
 
