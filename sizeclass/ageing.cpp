@@ -273,7 +273,7 @@ uint64_t Ageing::give_all_back(const Supply& supply) {
     slabs.forget_kept();
     const uint64_t before = slabs.statistics().purged_total_bytes;
     for (uint32_t left = slabs.empty_slabs(), tried = 1; left > 0 && tried > 0; left -= tried) {
-      tried = slabs.purge_some(left);
+      tried = slabs.purge_some(left, true);
     }
     bytes += slabs.statistics().purged_total_bytes - before;
     lines_[i] = Line{};

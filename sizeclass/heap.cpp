@@ -77,6 +77,11 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
     return false;
   }
 
+  if (config.huge_pages == HugePages::kNever) {
+    memory::ask_for_huge_pages(bookkeeping_, bookkeeping, false);
+    if (states > 0)
+      memory::ask_for_huge_pages(reinterpret_cast<void*>(states_.begin()), states, false);
+  }
   bookkeeping_bytes_ = bookkeeping;
   early_committed_bytes_ = early;
   char* early_at = static_cast<char*>(bookkeeping_) + guard;
@@ -92,6 +97,7 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   for (unsigned i = 0; i < kMagazineSizes; ++i) {
     store_.area(i).set_growth(ageing_.growth());
     store_.area(i).set_limit(limit_);
+    store_.area(i).set_huge_pages(config.huge_pages);
   }
   for (unsigned i = 0; i < classes_.count(); ++i) {
     const SizeClass& c = classes_[static_cast<ClassId>(i)];
@@ -99,6 +105,7 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
     areas_[i].start(c, LockRank::kArea + i, place, early_at, late_at);
     areas_[i].set_growth(ageing_.growth());
     areas_[i].set_limit(limit_);
+    areas_[i].set_huge_pages(config.huge_pages);
     if (config.states) areas_[i].set_states(states_);
     early_at += SlabArea::early_bytes(c);
     late_at += SlabArea::late_bytes(c, place.slabs());

@@ -20,6 +20,7 @@
 #include "sizeclass/caches.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/heap_window.h"
+#include "sizeclass/huge_pages.h"
 #include "sizeclass/memory_limit.h"
 #include "sizeclass/object_states.h"
 #include "sizeclass/statistics.h"
@@ -40,6 +41,7 @@ struct HeapConfig {
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
   uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit
   uint64_t soft_limit = MemoryLimit::kNone;
+  HugePages huge_pages = HugePages::kAuto;
   const size_t* sizes = nullptr;  // the user's classes, ascending; nullptr: the default table
   unsigned sizes_count = 0;
 };
@@ -129,6 +131,10 @@ class Heap {
   // take them: using it for the first time faults no page, and it never goes back. False when the
   // system refuses; then no more is kept than before.
   bool populate(ClassId id, uint64_t objects);  // populated_slabs.cpp
+
+  // Before populate() of as many objects: puts huge pages of the system's pool under them, as far
+  // as it has them. Returns their bytes. They never go back.
+  uint64_t commit_from_pool(ClassId id, uint64_t objects);  // huge_slabs.cpp
 
   // Gives back all free memory except what other threads hold. `second`: the calling thread's
   // second cache, if any. Returns the bytes purged.

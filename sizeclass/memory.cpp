@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/memory.h"
 
+#include <linux/mman.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 
@@ -76,6 +78,26 @@ bool populate(void* start, size_t bytes) {
     __atomic_fetch_add(begin + at, 0, __ATOMIC_RELAXED);
   }
   return true;
+}
+
+size_t huge_page_bytes() { return page_bytes() * (page_bytes() / sizeof(uint64_t)); }
+
+void ask_for_huge_pages(void* start, size_t bytes, bool wanted) {
+  const KeepErrno keep;  // a kernel may know none
+  static_cast<void>(madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
+}
+
+bool take_from_pool(void* start, size_t bytes) {
+  const KeepErrno keep;
+  const int size = std::countr_zero(huge_page_bytes()) << MAP_HUGE_SHIFT;
+  constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  if (mmap(start, bytes, PROT_READ | PROT_WRITE, kPlain | MAP_HUGETLB | size, -1, 0) == start) {
+    return true;
+  }
+  // The pages that were there may be gone. Linux refuses new ones only for want of a mapping, and
+  // these took none.
+  static_cast<void>(mmap(start, bytes, PROT_READ | PROT_WRITE, kPlain, -1, 0));
+  return false;
 }
 
 size_t committed_bytes() { return committed.load(std::memory_order_relaxed); }

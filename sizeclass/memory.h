@@ -32,6 +32,18 @@ bool commit(void* start, size_t bytes);
 // False when the system refuses memory.
 bool populate(void* start, size_t bytes);
 
+// Bytes of a huge page: what a whole page of page table entries maps.
+size_t huge_page_bytes();
+
+// Whether the system shall put huge pages behind these pages, as far as whole ones fit. It may do
+// as it likes all the same.
+void ask_for_huge_pages(void* start, size_t bytes, bool wanted);
+
+// Puts huge pages of the system's pool (hugetlbfs) in place of committed pages that nobody uses.
+// `start` and `bytes` are multiples of huge_page_bytes(). False when the pool has not as many, or
+// the system has no pool; then the pages are as after commit().
+bool take_from_pool(void* start, size_t bytes);
+
 // Bytes made usable by commit() since start; never falls.
 size_t committed_bytes();
 

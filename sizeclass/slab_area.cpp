@@ -152,21 +152,6 @@ uint32_t SlabArea::slab_to_fill() {
   return empty_.lowest();
 }
 
-// False for kNone, and also when somebody else has its addresses by now.
-bool SlabArea::reopen_purged_slab(uint32_t slab) {
-  if (slab == SlabSet::kNone || !take_slab()) return false;
-  const bool usable = !unmaps_purged_ && purges_decommitted_ == 0;
-  if (!usable && !make_usable(start_of(slab), slab_bytes())) {
-    give_slabs(1);
-    return false;
-  }
-  purged_.erase(slab);
-  counts_.purged_slabs = purged_.count();
-  empty_.insert(slab);
-  counts_.free_objects += class_.objects_per_slab;
-  return true;
-}
-
 bool SlabArea::open_fresh_slab() {
   const uint32_t slab = fresh_.load(std::memory_order_relaxed);
   if (slab == place_.slabs() || !take_slab()) return false;
@@ -199,6 +184,7 @@ bool SlabArea::commit_slab(uint32_t slab) {
     if (make_usable(start_of(slab), bytes)) {
       counts_.committed_bytes += bytes;
       ++counts_.commits;
+      ask_for_huge_pages(slab, slabs);
       return true;
     }
   }
@@ -223,75 +209,6 @@ bool SlabArea::commit_record(uint32_t slab) {
 uint32_t SlabArea::tick() {
   const Lock lock(mutex_);
   return empty_low_.tick(empty_.count());
-}
-
-uint32_t SlabArea::purge_some(uint32_t most) {
-  const Lock lock(mutex_);
-  uint32_t low = empty_.highest();
-  if (low == SlabSet::kNone || most == 0) return 0;
-  const uint32_t begin = place_.piece_begin(low);
-  uint32_t count = 1;
-  for (; count < most && low > begin && empty_.contains(low - 1); ++count) --low;
-  const uint64_t objects = uint64_t{count} * class_.objects_per_slab;
-  for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
-  counts_.free_objects -= objects;
-  empty_low_.remove(count);
-  if (purge_run(low, count)) {
-    const size_t bytes = size_t{count} << class_.slab_shift;
-    ++counts_.purges;
-    counts_.purged_total_bytes += bytes;
-    if (growth_ != nullptr) growth_->purged(bytes);
-    give_slabs(count);
-  } else {
-    for (uint32_t i = 0; i < count; ++i) kept_.insert(low + i);
-    counts_.free_objects += objects;
-  }
-  counts_.purged_slabs = purged_.count();
-  count_empty();
-  return count;
-}
-
-// For slabs in no set. The lock is open meanwhile, unless the addresses go as well: then holds()
-// must know before somebody else can get them.
-bool SlabArea::purge_run(uint32_t low, uint32_t count) {
-  const size_t bytes = size_t{count} << class_.slab_shift;
-  if (unmaps_purged_) {
-    for (uint32_t i = 0; i < count; ++i) purged_.insert(low + i);
-    if (memory::release(start_of(low), bytes)) return true;
-    for (uint32_t i = 0; i < count; ++i) purged_.erase(low + i);
-    return false;
-  }
-  count_empty();
-  mutex_.unlock();
-  const bool gone = memory::purge(start_of(low), bytes);
-  mutex_.lock();
-  for (uint32_t i = 0; i < count && gone; ++i) purged_.insert(low + i);
-  return gone;
-}
-
-void SlabArea::forget_kept() {
-  const Lock lock(mutex_);
-  for (uint32_t slab; (slab = kept_.lowest()) != SlabSet::kNone;) {
-    kept_.erase(slab);
-    empty_.insert(slab);
-  }
-  count_empty();
-}
-
-void SlabArea::decommit_purged() {
-  const Lock lock(mutex_);
-  const uint32_t fresh = fresh_.load(std::memory_order_relaxed);
-  const size_t ahead = counts_.committed_bytes - (size_t{fresh} << class_.slab_shift);
-  const auto give = maps_ ? memory::release : memory::decommit;
-  if (ahead > 0 && give(start_of(fresh), ahead)) counts_.committed_bytes -= ahead;
-  // Nothing was purged since, or the addresses went as well.
-  if (counts_.purges == purges_decommitted_ || unmaps_purged_) return;
-  purges_decommitted_ = counts_.purges;
-  for (uint32_t slab = 0, end; slab < fresh; slab = std::max(end, slab + 1)) {
-    const uint32_t piece_end = std::min(fresh, place_.piece_end(slab));
-    for (end = slab; end < piece_end && purged_.contains(end);) ++end;
-    if (end > slab) memory::decommit(start_of(slab), size_t{end - slab} << class_.slab_shift);
-  }
 }
 
 uint64_t SlabArea::resident_bytes() {

@@ -28,6 +28,7 @@
 #include "sizeclass/area_place.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/growth.h"
+#include "sizeclass/huge_pages.h"
 #include "sizeclass/low_water.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/memory_limit.h"
@@ -57,6 +58,7 @@ class SlabArea {
   // `growth` hears of each slab that is opened, fresh or purged; until then nobody does.
   void set_growth(Growth& growth) { growth_ = &growth; }
   void set_limit(MemoryLimit& limit) { limit_ = &limit; }
+  void set_huge_pages(HugePages use) { huge_pages_ = use; }
 
   // Writes up to `want` free objects to slots[0..], the lowest address last, and returns how many:
   // fewer only when the area is exhausted or the system refuses memory.
@@ -114,14 +116,19 @@ class SlabArea {
   // Takes back the latest populate() of as many objects: their slabs age again.
   void unpopulate(uint64_t objects);
 
+  // Before populate() of as many: commits slabs for them on huge pages of the system's pool, as far
+  // as it has them. Returns their bytes.
+  uint64_t commit_from_pool(uint64_t objects);
+
   // Ends a tick of the low-water mark: how many empty slabs nobody needed, including those of
   // earlier ticks that were not purged.
   uint32_t tick();
 
   // Purges one run of adjacent empty slabs, at most `most`, from the top; returns how many. If the
   // system refuses they are kept instead, and it is not asked again until they have been used: a
-  // program that locks memory wants no system calls.
-  uint32_t purge_some(uint32_t most);
+  // program that locks memory wants no system calls. Kept are also those whose huge page is partly
+  // in use, unless `splits`.
+  uint32_t purge_some(uint32_t most, bool splits = false);
 
   // Kept slabs may be purged after all: for when somebody asks for all memory that can be had.
   void forget_kept();
@@ -186,7 +193,20 @@ class SlabArea {
   bool make_usable(void* start, size_t bytes) UNDER(mutex_) {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
   }
-  bool purge_run(uint32_t low, uint32_t count) UNDER(mutex_);
+  struct Run {
+    uint32_t low, count;  // adjacent slabs
+  };
+  void purge_free_run(Run run) UNDER(mutex_);
+  bool purge_run(Run run) UNDER(mutex_);
+  bool is_unused(uint32_t slab) const UNDER(mutex_) {
+    return empty_.contains(slab) || kept_.contains(slab) || purged_.contains(slab);
+  }
+  struct Unused {
+    uint32_t begin, whole_begin, whole_end;
+  };
+  Unused unused_around(uint32_t slab) const UNDER(mutex_);  // huge_slabs.cpp has these
+  uint32_t keep_partly_used_page(uint32_t most, uint32_t& least) UNDER(mutex_);
+  void ask_for_huge_pages(uint32_t slab, uint32_t count) UNDER(mutex_);
   uint32_t slabs_for(uint64_t objects) const;  // slabs() + 1: more than there are
   bool keep(uint32_t slab) UNDER(mutex_);
   void keep_below(uint32_t slab);
@@ -220,10 +240,12 @@ class SlabArea {
   SlabSet partial_ GUARDED_BY(mutex_), populated_ GUARDED_BY(mutex_), empty_ GUARDED_BY(mutex_),
       kept_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
   LowWater empty_low_ GUARDED_BY(mutex_);
+  uint32_t huge_from_ GUARDED_BY(mutex_) = SlabSet::kNone;  // slabs above may have huge pages
   std::atomic<uint32_t> empty_count_ = 0;       // = empty_.count(), readable without the lock
   AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes from late_sets_
   // Purges up to the latest decommit_purged(); 0: none yet.
   uint64_t purges_decommitted_ GUARDED_BY(mutex_) = 0;
+  HugePages huge_pages_ = HugePages::kAuto;
   bool maps_ = false;           // nothing is reserved; slabs are mapped as needed, not committed
   bool unmaps_purged_ = false;  // and purged slabs are unmapped
 };

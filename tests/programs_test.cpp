@@ -117,6 +117,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"spawned_programs_run", {}},
     {"statistics_allocate_nothing", {}},
     {"storm_of_stacks", {}},
+    {"tells_huge_pages", {}},
     {"thousand_threads_hold_little", {}},
     {"thread_churn_is_bounded", {}},
     {"thread_starts_without_address_space", {}},

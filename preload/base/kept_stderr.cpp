@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "sizeclass/keep_errno.h"
 
@@ -19,7 +20,7 @@ struct stat identity;
 
 bool is_ours(int fd) {
   struct stat now;
-  return fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == identity.st_dev &&
+  return fd >= 0 && status_of(fd, &now) == 0 && now.st_dev == identity.st_dev &&
          now.st_ino == identity.st_ino;
 }
 
@@ -27,7 +28,7 @@ bool is_ours(int fd) {
 
 void keep_stderr() {
   const KeepErrno keep;
-  if (fstat(STDERR_FILENO, &identity) != 0) return;
+  if (status_of(STDERR_FILENO, &identity) != 0) return;
   copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
 }
 

@@ -122,8 +122,12 @@ bool parse_CLASSES(const char* value) {
 bool parse_RESERVE(const char* value) {
   return parse_list(
       value, "0", parsed.reserve, parsed.reserve_count, [&](Options::Reserve& reserve) {
-        return read_quantity(value, kBytes, 1, 1 << 20, reserve.bytes, ":") && *value++ == ':' &&
-               read_quantity(value, kOnes, 1, uint64_t{1} << 40, reserve.objects);
+        const bool understood = read_quantity(value, kBytes, 1, 1 << 20, reserve.bytes, ":") &&
+                                *value++ == ':' &&
+                                read_quantity(value, kOnes, 1, uint64_t{1} << 40, reserve.objects);
+        parsed.reserve_huge = equal(value, ",huge");  // behind the last one
+        if (parsed.reserve_huge) value += strlen(value);
+        return understood;
       });
 }
 
@@ -135,6 +139,10 @@ bool parse_share(const char* value, MemoryShare& out) {
     return true;
   }
   return equal(value, "0") || parse_quantity(value, kBytes, 1 << 20, uint64_t{1} << 44, out.bytes);
+}
+
+bool parse_HUGEPAGES(const char* value) {
+  return parse_word(value, {"auto", "never", "madvise"}, parsed.huge_pages);
 }
 
 bool parse_LIMIT(const char* value) { return parse_share(value, parsed.limit); }

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "sizeclass/class_id.h"
+#include "sizeclass/huge_pages.h"
 
 namespace pktmalloc {
 
@@ -41,6 +42,8 @@ struct Options {
   };
   Reserve reserve[64];
   unsigned reserve_count;
+  bool reserve_huge;
+  HugePages huge_pages;
   uint64_t age_ms;
   Switch background;
   const char* trace_path;  // nullptr: none

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "sizeclass/keep_errno.h"
 
@@ -41,7 +42,8 @@ int create_new(const char* path, int access = O_WRONLY) {
 // Keeps the access rights of the file it replaces, if that has the same owner and group.
 void keep_access(int fd, const struct stat& replaced) {
   struct stat made;
-  if (fstat(fd, &made) == 0 && made.st_uid == replaced.st_uid && made.st_gid == replaced.st_gid) {
+  if (status_of(fd, &made) == 0 && made.st_uid == replaced.st_uid &&
+      made.st_gid == replaced.st_gid) {
     fchmod(fd, replaced.st_mode & 0777);
   }
 }
@@ -50,7 +52,7 @@ void keep_access(int fd, const struct stat& replaced) {
 // no new files; -1 with errno.
 int open_place(const char* path, const char* name, bool& is_new) {
   struct stat found;
-  const bool there = lstat(path, &found) == 0;
+  const bool there = status_of_link(path, &found) == 0;
   is_new = false;
   if (!there || S_ISREG(found.st_mode)) {
     const int fd = create_new(name);
@@ -137,7 +139,7 @@ int ReportPath::open_growing() const {
 
 int ReportPath::open_shared() const {
   struct stat found;
-  if (lstat(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+  if (status_of_link(path, &found) == 0 && !S_ISREG(found.st_mode)) {
     errno = EEXIST;
     return -1;
   }
@@ -150,7 +152,7 @@ const char* ReportPath::why(int error) const {
   if (error == ELOOP) return "it is a symbolic link";
   if (error == ENXIO && !names_descriptor(path)) return "nobody reads it";
   if (error == EAGAIN) return "its reader takes nothing";
-  return strerrordesc_np(error);
+  return error_text(error);
 }
 
 }  // namespace pktmalloc

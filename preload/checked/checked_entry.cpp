@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/checked_entry.h"
 
-#include <sys/single_threaded.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
+#include "preload/base/newer_libc.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
@@ -152,7 +151,7 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
 // Marks it as freed; reports it if somebody else already has.
 inline bool claim(Header& header, StackId now) {
   StackId live = 0;
-  if (__libc_single_threaded != 0) {
+  if (has_one_thread()) {
     live = header.freed_at.load(std::memory_order_relaxed);
     if (live == 0) header.freed_at.store(now, std::memory_order_relaxed);
   } else {

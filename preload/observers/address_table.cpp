@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/observers/address_table.h"
 
-#include <sys/single_threaded.h>
+#include "preload/base/newer_libc.h"
 
 namespace pktmalloc {
 namespace {
@@ -13,7 +13,7 @@ static_assert(kAddressBits - 3 + AddressTable::kIdBits <= 64);
 uint64_t address_of(const void* p) { return reinterpret_cast<uintptr_t>(p) & ~uint64_t{7}; }
 
 // A process with one thread does without: locked instructions were half of the recorder's cost.
-bool has_threads() { return __libc_single_threaded == 0; }
+bool has_threads() { return !has_one_thread(); }
 
 }  // namespace
 

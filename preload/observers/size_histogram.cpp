@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/observers/size_histogram.h"
 
-#include <sys/single_threaded.h>
-
 #include "preload/base/mapping.h"
+#include "preload/base/newer_libc.h"
 #include "preload/contract/sizes.h"
 
 namespace pktmalloc {
@@ -24,7 +23,7 @@ size_t home(size_t bytes, size_t alignment) {
 // live_since().
 template <typename Number>
 Number add_to(std::atomic<Number>& sum, Number n) {
-  if (__libc_single_threaded == 0) return sum.fetch_add(n, kRelease) + n;
+  if (!has_one_thread()) return sum.fetch_add(n, kRelease) + n;
   const Number more = sum.load(kRelaxed) + n;
   sum.store(more, kRelease);
   return more;

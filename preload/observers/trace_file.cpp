@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/contract/quiet_write.h"
 #include "preload/process/recording.h"
@@ -51,7 +52,7 @@ void TraceFile::load() {
 bool TraceFile::open(int forked_from) {
   const int low = name_.open_growing();
   descriptor_ = low < 0 ? low : move_up(low);
-  if (descriptor_ < 0 || fstat(descriptor_, &identity_) != 0) {
+  if (descriptor_ < 0 || status_of(descriptor_, &identity_) != 0) {
     message("cannot write the trace %s: %s", path(), name_.why(errno));
     return false;
   }
@@ -92,7 +93,7 @@ void TraceFile::put_away() {
 
 bool TraceFile::is_at_hand() const {
   struct stat now;
-  return descriptor_ >= 0 && fstat(descriptor_, &now) == 0 && same_file(now, identity_);
+  return descriptor_ >= 0 && status_of(descriptor_, &now) == 0 && same_file(now, identity_);
 }
 
 void TraceFile::note_length() const {
@@ -122,7 +123,7 @@ bool TraceFile::reopen() {
   struct stat now;
   if (descriptor_ < 0) return false;
   descriptor_ = move_up(descriptor_);
-  if (fstat(descriptor_, &now) == 0 && same_file(now, identity_)) return true;
+  if (status_of(descriptor_, &now) == 0 && same_file(now, identity_)) return true;
   ::close(descriptor_);
   descriptor_ = -1;
   return false;

@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstring>
 
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/this_library.h"
 #include "preload/observers/observer.h"
@@ -23,7 +24,7 @@ const char* objection(const char* pattern) {
   if (pattern == nullptr) return "needs a file";
   if (strlen(pattern) >= PATH_MAX) return "has too long a name";
   struct stat found;  // a pattern that names no file is taken for a regular one
-  if (stat(pattern, &found) == 0 && !S_ISREG(found.st_mode)) return "needs a regular file";
+  if (status_of(pattern, &found) == 0 && !S_ISREG(found.st_mode)) return "needs a regular file";
   return nullptr;
 }
 

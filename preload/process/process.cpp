@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/single_threaded.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include "preload/base/environment.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/base/random.h"
@@ -67,7 +67,7 @@ void on_thread_exit(void* cache) {
 // may fork while it interrupts a slow path. Likewise after a misuse: a SIGABRT handler may fork,
 // and the thread may hold a lock of ours for ever.
 void before_fork() AROUND_FORK {
-  if (__libc_single_threaded != 0 || aborting) return;
+  if (has_one_thread() || aborting) return;
   // fork takes the lock on all FILEs after our handlers, and its holders allocate: we take it
   // first.
   if (_IO_list_lock != nullptr) _IO_list_lock();
@@ -140,6 +140,7 @@ void start_process() {
   const auto [limit, soft_limit] = limits();
   config.limit = limit;
   config.soft_limit = soft_limit;
+  config.huge_pages = options().huge_pages;
   if (PKTMALLOC_HARDENED) {
     config.states = true;
     config.shuffle_seed = random_number() | 1;

@@ -12,6 +12,7 @@
 #include "preload/base/kept_stderr.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/report_file.h"
 #include "preload/contract/pktmalloc.h"
@@ -89,8 +90,7 @@ void load() {
   bool* const alive = static_cast<bool*>(map_lazily(page));
   if (alive == nullptr || madvise(alive, page, MADV_WIPEONFORK) != 0 ||
       !file.name(options().recording_path, 1)) {
-    message("no recording: %s; what is not written at the end will be lost",
-            strerrordesc_np(errno));
+    message("no recording: %s; what is not written at the end will be lost", error_text(errno));
     return;
   }
   const uint32_t chunks = most_chunks();

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/contract/control.h"
 #include "preload/reports/order.h"
 
@@ -31,7 +32,7 @@ control::Address own_address() {
   // A child of fork may have no /proc any more, and then has its parent's.
   static uint64_t pid_namespace = 0;
   struct stat found;
-  if (stat("/proc/self/ns/pid", &found) == 0) pid_namespace = found.st_ino;
+  if (status_of("/proc/self/ns/pid", &found) == 0) pid_namespace = found.st_ino;
   return {pid_namespace, getpid()};
 }
 
@@ -108,7 +109,7 @@ bool open_control() {
     }
     return true;
   }
-  message("pktmalloc tell cannot reach this process: %s", strerrordesc_np(errno));
+  message("pktmalloc tell cannot reach this process: %s", error_text(errno));
   if (listener >= 0) close(listener);
   return false;
 }

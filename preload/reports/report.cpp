@@ -11,6 +11,7 @@
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/report_file.h"
 #include "preload/contract/format.h"
@@ -99,7 +100,7 @@ void settle(const Content& content, const char* pattern, bool at_exit) {
 void report_content(const Content& content, const char* pattern, bool at_exit) {
   ReportFile& file = room.file;
   if (!file.name(pattern, reports)) {
-    message("PKTMALLOC_%s=%s: %s", content.option, pattern, strerrordesc_np(ENAMETOOLONG));
+    message("PKTMALLOC_%s=%s: %s", content.option, pattern, error_text(ENAMETOOLONG));
   } else if (file.write(content.what, content.print) && at_exit) {
     const bool is_read = file.ends_with(content.read_ending);
     tell_file(content.told, file.path, is_read ? content.reader : nullptr);
@@ -160,7 +161,7 @@ bool report_to_file(const Content& content, const char* pattern, Writer& out) {
     measure_resident(room.snapshot);
   }
   const bool written = is_named && file.try_write(content.print);
-  const char* const why = is_named ? file.why(errno) : strerrordesc_np(ENAMETOOLONG);
+  const char* const why = is_named ? file.why(errno) : error_text(ENAMETOOLONG);
   if (written) {
     out.print("%s are in ", content.told);
   } else {

@@ -8,6 +8,7 @@
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/process/thread.h"
@@ -50,9 +51,9 @@ void run() {
   this_thread.direct = true;
   // Its own table of descriptors: the program may close any number, or rely on the lowest. Kernels
   // before 5.9 refuse; then it shares the program's.
-  const bool apart = close_range(3, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+  const bool apart = close_descriptors(3, ~0U, CLOSE_RANGE_UNSHARE) == 0;
   // Who reads the program's output waits until all have closed it.
-  if (apart) close_range(STDIN_FILENO, STDOUT_FILENO, 0);
+  if (apart) close_descriptors(STDIN_FILENO, STDOUT_FILENO, 0);
   if (options().control && !apart) {
     message("pktmalloc tell cannot reach this process: it needs Linux 5.9");
   }
@@ -68,7 +69,7 @@ void run() {
     report_meanwhile();
   }
   // The thread counts as ended before its table is gone, and another may want the name.
-  if (controlled) close_range(0, ~0U, 0);
+  if (controlled) close_descriptors(0, ~0U, 0);
 }
 
 void load() {

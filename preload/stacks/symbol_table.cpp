@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/stacks/symbol_table.h"
 
+#include "preload/base/newer_libc.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,7 +22,7 @@ class ElfFile {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return;
     struct stat status;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+    if (status_of(fd, &status) == 0 && S_ISREG(status.st_mode) &&
         static_cast<size_t>(status.st_size) >= sizeof(Elf64_Ehdr)) {
       bytes_ = static_cast<size_t>(status.st_size);
       start_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd, 0));

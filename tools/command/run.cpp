@@ -44,6 +44,7 @@ constexpr Passed kPassed[] = {
     {"--classes", "PKTMALLOC_CLASSES", "pool just these sizes, such as 64,1536,8KiB"},
     {"--reserve", "PKTMALLOC_RESERVE",
      "memory for so many objects of these sizes at start, such as 1536:1000000,64:4000000"},
+    {"--hugepages", "PKTMALLOC_HUGEPAGES", "huge pages for objects: auto, never or madvise"},
     {"--limit", "PKTMALLOC_LIMIT",
      "the most memory for objects, such as 2GiB or 90%; beyond it, ENOMEM"},
     {"--soft-limit", "PKTMALLOC_SOFT_LIMIT", "free memory goes back at once above this"},

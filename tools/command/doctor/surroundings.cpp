@@ -136,9 +136,9 @@ Finding huge_pages() {
     return {Level::kOk, "THP", "Transparent huge pages are not used unasked.", ""};
   }
   return {Level::kOk, "THP",
-          "Transparent huge pages are always on: memory that was committed ahead of use becomes "
-          "resident in steps of 2 MiB, so RSS is higher than need be.",
-          "If RSS matters: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"};
+          "Transparent huge pages are always on: a class that has grown beyond 8 MiB becomes "
+          "resident in steps of 2 MiB.",
+          "If that matters: PKTMALLOC_HUGEPAGES=never"};
 }
 
 Finding seccomp(const Process& process) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What only newer C libraries have, for a library that is to load into older ones (tools/older).
+// Weak references are null there. All functions: any thread, no allocation.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/single_threaded.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#pragma weak __libc_single_threaded
+#pragma weak strerrordesc_np
+
+namespace pktmalloc {
+
+// Before glibc 2.32: the word in which older ones noted it for themselves, in each thread's head.
+inline bool has_one_thread() {
+  if (&__libc_single_threaded != nullptr) return __libc_single_threaded != 0;
+#ifdef __x86_64__
+  int several = 0;
+  asm volatile("movl %%fs:24, %0" : "=r"(several));
+  return several == 0;
+#else
+  return false;
+#endif
+}
+
+// Of an errno, in English, without a lock. Before glibc 2.32 there is no such text.
+inline const char* error_text(int error) {
+  return strerrordesc_np != nullptr ? strerrordesc_np(error) : "the system refuses";
+}
+
+// As close_range(), which glibc 2.34 has.
+inline int close_descriptors(unsigned first, unsigned last, unsigned flags) {
+  return static_cast<int>(syscall(SYS_close_range, first, last, flags));
+}
+
+// As fstat(), stat() and lstat(), which are functions only since glibc 2.33.
+inline int status_of(int descriptor, struct stat* status) {
+  return static_cast<int>(syscall(SYS_newfstatat, descriptor, "", status, AT_EMPTY_PATH));
+}
+inline int status_of(const char* path, struct stat* status, int flags = 0) {
+  return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, flags));
+}
+inline int status_of_link(const char* path, struct stat* status) {
+  return status_of(path, status, AT_SYMLINK_NOFOLLOW);
+}
+
+}  // namespace pktmalloc
