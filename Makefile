@@ -107,6 +107,8 @@ include tools/bench/bench.mk
 include tools/soak/soak.mk
 include tools/deps/deps.mk
 include tools/install/install.mk
+include tools/older/older.mk
+include tools/package/package.mk
 
 .PHONY: library
 library: $(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a  ## build the shared library and the archive alone

@@ -45,13 +45,18 @@ constinit thread_local bool walks_loader = false;
 void OwnThread::allow() {
   if (sched_getaffinity(0, sizeof processors, &processors) != 0) CPU_ZERO(&processors);
   nice_value = getpriority(PRIO_PROCESS, 0);
-  void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (libc == nullptr) return;
-  libc_create.store(reinterpret_cast<Create>(dlsym(libc, "pthread_create")),
-                    std::memory_order_relaxed);
-  least_stack.store(reinterpret_cast<LeastStack>(dlsym(libc, "__pthread_get_minstack")),
-                    std::memory_order_relaxed);
-  dlclose(libc);
+  // Before glibc 2.34 threads have a library of their own.
+  for (const char* name : {"libc.so.6", "libpthread.so.0"}) {
+    void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    void* const create = dlsym(library, "pthread_create");
+    void* const least = dlsym(library, "__pthread_get_minstack");
+    dlclose(library);
+    if (create == nullptr) continue;
+    libc_create.store(reinterpret_cast<Create>(create), std::memory_order_relaxed);
+    least_stack.store(reinterpret_cast<LeastStack>(least), std::memory_order_relaxed);
+    return;
+  }
 }
 
 bool OwnThread::start() {

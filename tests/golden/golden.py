@@ -6,7 +6,7 @@ short runs cost on a simulated core.
   golden.py BUILD NAME            compares BUILD/libpktmalloc.so with tests/golden/NAME.txt
   golden.py BUILD NAME --update   writes the file anew
 
-NAME is symbols, needed, instructions or simulated. Instructions are counted by callgrind, per call,
+NAME is symbols, needed, older, instructions or simulated. Instructions are counted by callgrind, per call,
 for one function at a time, and locked ones of calls that the next allocator serves; all are the same
 on every x86-64 machine with the same compiler. What
 tools/bench/simulated counts includes the start of the program, so it is compared within a margin.
@@ -51,6 +51,14 @@ def symbols(build):
 
 def needed(build):
     return sorted(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", f"{build}/libpktmalloc.so")))
+
+
+def older(build):
+    """Of the libraries for older systems: what they need, and the newest version of libc's functions."""
+    library = f"{build}/older/libpktmalloc.so"
+    versions = set(re.findall(r"\(GLIBC_([\d.]+)\)", output("objdump", "-T", library)))
+    newest = max(versions, key=lambda version: [int(part) for part in version.split(".")])
+    return needed(f"{build}/older") + [f"GLIBC_{newest}"]
 
 
 def callgrind(build, program, count, folder, *options, **variables):
@@ -130,7 +138,7 @@ def is_near(expected, found):
 
 
 def main(build, name, *options):
-    found = {"symbols": symbols, "needed": needed, "instructions": instructions,
+    found = {"symbols": symbols, "needed": needed, "older": older, "instructions": instructions,
              "simulated": simulated}[name](build)
     golden = HERE / f"{name}.txt"
     if "--update" in options:

@@ -25,6 +25,9 @@ BENCH_PACKAGES := libbenchmark-dev libboost-dev libconcurrentqueue-dev \
 # For bench-full alone: DPDK brings two hundred packages along.
 BENCH_FULL_PACKAGES := libdpdk-dev
 
+# To build Debian packages; mmdebstrap to try them in fresh systems.
+PACKAGE_PACKAGES := $(BUILD_PACKAGES) debhelper dpkg-dev lintian mmdebstrap
+
 .PHONY: deps
 deps:  ## install the missing Debian packages (as root or by sudo)
 	@sh tools/deps/install.sh $(DEPS_PACKAGES)
@@ -32,6 +35,10 @@ deps:  ## install the missing Debian packages (as root or by sudo)
 .PHONY: demo-deps
 demo-deps:  ## of these, what the demo needs
 	@sh tools/deps/install.sh $(DEMO_PACKAGES)
+
+.PHONY: package-deps
+package-deps:
+	@sh tools/deps/install.sh $(PACKAGE_PACKAGES)
 
 .PHONY: bench-deps
 bench-deps:  ## the same, and what the benchmarks need besides

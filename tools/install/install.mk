@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-# make install PREFIX=/usr/local DESTDIR=; make uninstall with the same values.
+# make install PREFIX=/usr/local LIBDIR=/usr/local/lib DESTDIR=; make uninstall with the same values.
 
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
-INSTALL_LIB := $(DESTDIR)$(PREFIX)/lib
+INSTALL_LIB := $(DESTDIR)$(LIBDIR)
 INSTALL_CMAKE := $(INSTALL_LIB)/cmake/pktmalloc
 INSTALL_INCLUDE := $(DESTDIR)$(PREFIX)/include
 INSTALL_BIN := $(DESTDIR)$(PREFIX)/bin
@@ -23,7 +24,7 @@ INSTALL_FOLDERS := $(INSTALL_LIB)/pkgconfig $(INSTALL_CMAKE) $(INSTALL_CMAKE:/pk
   $(INSTALL_BIN) $(DESTDIR)$(PREFIX)/share)
 PUBLIC_HEADERS := $(wildcard preload/contract/pktmalloc*)
 PKG_CONFIG_FILES := pktmalloc.pc pktmalloc-static.pc
-fill_in := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|'
+fill_in := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)%=$${prefix}%)|' -e 's|@VERSION@|$(VERSION)|'
 MAN_PAGES := $(wildcard docs/man/*.1)
 
 .PHONY: install

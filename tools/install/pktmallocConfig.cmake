@@ -2,7 +2,13 @@
 # find_package(pktmalloc) gives pktmalloc::pktmalloc, the shared library, and pktmalloc::static, which
 # becomes part of the program. Each takes the place of malloc and its kin in whatever links it.
 get_filename_component(_pktmalloc_lib "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
-get_filename_component(_pktmalloc_include "${_pktmalloc_lib}/../include" ABSOLUTE)
+# Debian has a folder for the processor between.
+foreach(_pktmalloc_prefix ".." "../..")
+  get_filename_component(_pktmalloc_include "${_pktmalloc_lib}/${_pktmalloc_prefix}/include" ABSOLUTE)
+  if(EXISTS "${_pktmalloc_include}/pktmalloc.h")
+    break()
+  endif()
+endforeach()
 
 if(NOT TARGET pktmalloc::pktmalloc)
   # A program that only uses malloc names nothing of ours: the linker must keep the library all the same.
@@ -21,3 +27,4 @@ endif()
 
 unset(_pktmalloc_lib)
 unset(_pktmalloc_include)
+unset(_pktmalloc_prefix)
