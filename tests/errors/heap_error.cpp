@@ -126,7 +126,11 @@ void overflow_zero(char* p) { writes(owns(shown(p)), size, 1, '\0'); }
 void overflow_8(char* p) { writes(owns(shown(p)), size, 8); }
 void overflow_32(char* p) { writes(owns(shown(p)), size, 32); }
 void overflow_jumping(char* p) { writes(owns(shown(p)), objects[chosen + 1] - p, 8); }
-void underflow_1(char* p) { writes(owns(shown(p)), -1, 1); }
+// Whatever a library keeps there, it becomes another byte.
+void underflow_1(char* p) {
+  volatile char* const before = hidden(owns(shown(p))) - 1;
+  *before = static_cast<char>(~*before);
+}
 void underflow_16(char* p) { writes(owns(shown(p)), -16, 16); }
 void read_past_end(char* p) { reads(owns(shown(p)), size); }
 
