@@ -5,12 +5,10 @@
 set -eu
 packages=$1
 release=$2
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
-mmdebstrap --quiet --variant=apt --include=g++,pkg-config,cmake,make,bash-completion "$release" "$root"
-mkdir "$root/packages" "$root/source"
-cp "$packages"/*.deb "$root/packages"
-cp -r tests/examples "$root/source"
-cp tools/package/try_inside.sh "$root"
-unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" sh /try_inside.sh
+mmdebstrap --quiet --variant=apt --include=g++,pkg-config,cmake,make --format=null \
+  --customize-hook='mkdir "$1/packages" "$1/source"' \
+  --customize-hook="cp $packages/*.deb \"\$1/packages\"" \
+  --customize-hook='cp -r tests/examples "$1/source"' \
+  --customize-hook='cp tools/package/try_inside.sh "$1"' \
+  --customize-hook='chroot "$1" sh /try_inside.sh' "$release" -
 echo "$release: the packages were installed, used and removed"

@@ -9,10 +9,10 @@ apt-get install --yes --quiet=2 /packages/*.deb > /dev/null
 
 # The command finds its library, and an unmodified program runs under it.
 pktmalloc --version
-pktmalloc doctor ls > /doctor
+pktmalloc doctor ls > /doctor || { cat /doctor; exit 1; }
 pktmalloc run --stats ls / > /out 2> /statistics
 grep -q bin /out
-grep -q "size class" /statistics
+grep -q "in live objects" /statistics
 pktmalloc run --hardened ls / > /out
 pktmalloc run --checked ls / > /out
 LD_PRELOAD=libpktmalloc.so.0 PKTMALLOC_VERBOSE=1 /bin/true 2>&1 | grep -q "pktmalloc: version"
