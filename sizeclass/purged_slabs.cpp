@@ -16,39 +16,31 @@ uint32_t SlabArea::purge_some(uint32_t most, bool splits) {
   }
   const uint32_t high = empty_.highest();
   least = std::max(least, place_.piece_begin(high));
-  Run run{high, 1};
-  while (run.count < most && run.low > least && empty_.contains(run.low - 1)) {
-    --run.low;
-    ++run.count;
-  }
-  for (uint32_t i = 0; i < run.count; ++i) empty_.erase(run.low + i);
-  empty_low_.remove(run.count);
-  purge_free_run(run);
-  count_empty();
-  return run.count;
-}
-
-// Has just been taken out of its sets.
-void SlabArea::purge_free_run(Run run) {
-  const uint64_t objects = uint64_t{run.count} * class_.objects_per_slab;
+  uint32_t low = high;
+  uint32_t count = 1;
+  for (; count < most && low > least && empty_.contains(low - 1); ++count) --low;
+  const uint64_t objects = uint64_t{count} * class_.objects_per_slab;
+  for (uint32_t i = 0; i < count; ++i) empty_.erase(low + i);
   counts_.free_objects -= objects;
-  if (purge_run(run)) {
-    const size_t bytes = size_t{run.count} << class_.slab_shift;
+  empty_low_.remove(count);
+  if (purge_run(low, count)) {
+    const size_t bytes = size_t{count} << class_.slab_shift;
     ++counts_.purges;
     counts_.purged_total_bytes += bytes;
     if (growth_ != nullptr) growth_->purged(bytes);
-    give_slabs(run.count);
+    give_slabs(count);
   } else {
-    for (uint32_t i = 0; i < run.count; ++i) kept_.insert(run.low + i);
+    for (uint32_t i = 0; i < count; ++i) kept_.insert(low + i);
     counts_.free_objects += objects;
   }
   counts_.purged_slabs = purged_.count();
+  count_empty();
+  return count;
 }
 
 // For slabs in no set. The lock is open meanwhile, unless the addresses go as well: then holds()
 // must know before somebody else can get them.
-bool SlabArea::purge_run(Run run) {
-  const auto [low, count] = run;
+bool SlabArea::purge_run(uint32_t low, uint32_t count) {
   const size_t bytes = size_t{count} << class_.slab_shift;
   if (unmaps_purged_) {
     for (uint32_t i = 0; i < count; ++i) purged_.insert(low + i);

@@ -193,11 +193,7 @@ class SlabArea {
   bool make_usable(void* start, size_t bytes) UNDER(mutex_) {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
   }
-  struct Run {
-    uint32_t low, count;  // adjacent slabs
-  };
-  void purge_free_run(Run run) UNDER(mutex_);
-  bool purge_run(Run run) UNDER(mutex_);
+  bool purge_run(uint32_t low, uint32_t count) UNDER(mutex_);
   bool is_unused(uint32_t slab) const UNDER(mutex_) {
     return empty_.contains(slab) || kept_.contains(slab) || purged_.contains(slab);
   }
