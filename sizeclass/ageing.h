@@ -6,7 +6,6 @@
 // many magazines of each depot are drained into their slabs, and that many empty slabs are purged.
 // Waiting pays: a program that frees a million packets and takes them again 10 ms later must not
 // fault their pages in again.
-// must not fault their pages in again.
 // A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
 // thread, if there is one (run), and malloc_trim (trim). A visit works for at most a fortieth of
 // the time since the thread's previous one, so it hardly disturbs heavy work, and light work does

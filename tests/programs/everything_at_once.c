@@ -11,7 +11,7 @@
 #include "child.h"
 #include "threads.h"
 
-enum { kThreads = 4, kObjects = 12000, kBytes = 1500 };
+enum { kThreads = 4, kObjects = 4000, kBytes = 1500 };
 
 static atomic_int stop;
 
@@ -34,7 +34,7 @@ static void* run(void* seed) {
 int main(void) {
   pthread_t threads[kThreads];
   start_threads(threads, kThreads, run);
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 12; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       use_heap(7, 500, 20);

@@ -7,7 +7,7 @@
 
 #include "child.h"
 
-enum { kForks = 60, kLine = 200000, kLines = 8 };
+enum { kForks = 30, kLine = 200000, kLines = 8 };
 
 static FILE* file_of_one_line(void) {
   FILE* file = tmpfile();
