@@ -3,7 +3,8 @@
 // same time seldom share a cache line.
 //
 // Every thread has a home, a number below kShards. It pushes and pops there; when its home is empty
-// it takes from the part that served it last, then from the others in turn. So a magazine stays
+// it takes from the part that served it last, then from the others, neighbours first: the numbers
+// that differ in the low bits, so that four and two homes are each others'. So a magazine stays
 // near the thread that gave it, a thread that only takes finds the giver at once, and nobody goes
 // without while there is one anywhere. Each part is LIFO. Any thread, no lock; but only one thread
 // at a time may handle idle magazines, which leave part by part.
@@ -24,7 +25,10 @@ class ShardedStack {
   static constexpr unsigned kShards = 8;
 
   void start(uintptr_t magazine_base) {
-    for (auto& shard : shards_) shard.start(magazine_base);
+    for (unsigned n = 0; n < kShards; ++n) {
+      shards_[n].start(magazine_base);
+      shards_[n].last_source.store(static_cast<uint8_t>(n ^ 1), std::memory_order_relaxed);
+    }
   }
 
   void push(Magazine* magazine, unsigned home) {
@@ -39,7 +43,7 @@ class ShardedStack {
     const unsigned last = mine.last_source.load(std::memory_order_relaxed);
     if (Magazine* magazine = shards_[last].pop()) return magazine;
     for (unsigned n = 1; n < kShards; ++n) {
-      const unsigned other = (home + n) % kShards;
+      const unsigned other = home ^ n;
       if (Magazine* magazine = shards_[other].pop()) {
         mine.last_source.store(static_cast<uint8_t>(other), std::memory_order_relaxed);
         return magazine;

@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/program.h"
 #include "tests/temporary_folder.h"
+#include "tools/bench/simulated/coherence.h"
 #include "tools/bench/simulated/core.h"
 #include "tools/bench/simulated/memory_calls.h"
 
@@ -160,6 +162,49 @@ TEST_CASE("calls that give memory back are known in a trace") {
   CHECK(released("SYSCALL[1,1](12) sys_brk ( 0x0 ) --> ").empty());
   CHECK(released("SYSCALL[1,1](12) sys_brk ( 0x50000 ) --> ").empty());
   CHECK(released("SYSCALL[1,1](12) sys_brk ( 0x40000 ) --> ") == Words{0x40000, 0x10000});
+}
+
+TEST_CASE("a line crosses when another processor wrote it, or has it when it is written") {
+  Coherence coherence(4, 2);
+  Crossings lines;
+  const auto now = [&] { return std::pair(lines.near, lines.far); };
+  using Pair = std::pair<std::uint64_t, std::uint64_t>;
+  coherence.reference(7, 0, false, lines);
+  coherence.reference(7, 0, true, lines);
+  CHECK(now() == Pair{0, 0});
+  coherence.reference(7, 1, false, lines);  // from 0, in the same node
+  CHECK(now() == Pair{1, 0});
+  coherence.reference(7, 1, false, lines);
+  coherence.reference(7, 0, false, lines);
+  CHECK(now() == Pair{1, 0});
+  coherence.reference(7, 3, false, lines);  // from 0, in the other node
+  CHECK(now() == Pair{1, 1});
+  coherence.reference(7, 1, true, lines);  // takes it from 0 and 3
+  CHECK(now() == Pair{1, 2});
+  coherence.reference(7, 3, true, lines);
+  coherence.reference(7, 2, true, lines);
+  CHECK(now() == Pair{2, 3});
+  coherence.reference(8, 2, true, lines);
+  CHECK(now() == Pair{2, 3});
+}
+
+TEST_CASE("threads that exchange objects in pairs within a node do so without another node") {
+  const auto play = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), build_path("bench/crossings"));
+    return Program(arguments).run();
+  };
+  const Outcome pairs = play({"pairs", "8", "2"});
+  INFO(pairs);
+  CHECK(pairs.status == 0);
+  CHECK(pairs.out.find("\"program_near\": 0.00") == std::string::npos);
+  for (const std::string what : {"program", "magazines", "heap"})
+    CHECK(pairs.out.find("\"" + what + "_far\": 0.00") != std::string::npos);
+  const Outcome divided = play({"pairs", "2", "2", "3000", "divided"});
+  INFO(divided);
+  CHECK(divided.out.find("\"program_near\": 0.00, \"program_far\": 0.00") == std::string::npos);
+  CHECK(play({"pairs", "8", "2", "3000", "shared"}).status == 2);
+  CHECK(play({"crowd", "8"}).status == 2);
+  CHECK(play({"pairs", "65"}).status == 2);
 }
 
 TEST_CASE("the simulator counts what stands in a trace, and refuses one without references") {

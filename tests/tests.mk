@@ -63,7 +63,7 @@ $(TESTS)/bench_programs: | \
   $(addprefix $(BUILD)/bench/,drift w2_pipeline w6_larson w6_pages w6_sizes)
 # So do those of the simulated core, and its golden figures.
 $(addprefix $(TESTS)/,simulated golden): | \
-  $(addprefix $(BUILD)/bench/,simulator w3_rationals w4_exchange w5_ring w6_larson)
+  $(addprefix $(BUILD)/bench/,crossings simulator w3_rationals w4_exchange w5_ring w6_larson)
 
 # One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)

@@ -2,6 +2,7 @@
 #include "sizeclass/sharded_stack.h"
 
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "tests/unit/magazine_rack.h"
 
@@ -32,6 +33,22 @@ TEST_CASE("whoever finds nothing at home takes from any other") {
     for (unsigned n = 1; n < ShardedStack::kShards; ++n) CHECK(stack.pop(home) != nullptr);
     CHECK(stack.pop(home) == nullptr);
     CHECK(stack.depth() == 0);
+  }
+}
+
+TEST_CASE("of others, the neighbours in pairs and fours are asked first") {
+  for (unsigned home = 0; home < ShardedStack::kShards; ++home) {
+    MagazineRack rack(ShardedStack::kShards);
+    ShardedStack stack;
+    stack.start(rack.base());
+    for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
+      if (n != home) stack.push(rack[n], n);
+    }
+    std::vector<unsigned> order;
+    while (Magazine* magazine = stack.pop(home)) order.push_back(magazine->home);
+    REQUIRE(order.size() == ShardedStack::kShards - 1);
+    CHECK(order[0] / 2 == home / 2);
+    for (unsigned n = 0; n < 3; ++n) CHECK(order[n] / 4 == home / 4);
   }
 }
 

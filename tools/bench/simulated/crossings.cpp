@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Which cache lines cross between processors, and between nodes of them, when the engine serves
+// many.
+//
+//   crossings queue|pairs|exchange|larson THREADS [NODES [OPERATIONS [divided]]]
+//
+//   queue     W2: thread 0 frees what all others allocate, objects of 48 bytes that they write
+//   pairs     W2 in pairs: of threads 0 and 1, 2 and 3, ... one allocates and writes packets of
+//   1500
+//             bytes and the other reads and frees them
+//   exchange  W4 with --touch: each allocates 4000 objects of 64 bytes and frees them, shuffled
+//   larson    W6: each replaces objects of 8 to 1000 bytes in a table of 1000; after 5000
+//             replacements it leaves the table to a thread with another cache, and ends
+//
+// One thread plays them all: each does a little in turn, in an order that a seed gives. Each thread
+// has a processor to itself, and those with numbers next to each other are a node. Divided: threads
+// of different nodes have different homes in the depot. OPERATIONS counts allocations a thread;
+// half as many before warm it up. Prints one line of JSON, lines by 1000 calls of the library:
+// those that came from a processor of the same node (near) or of another (far), for the library's
+// heap, for its magazines and all else, and for the program's objects.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sizeclass/heap.h"
+#include "tools/bench/programs/workload.h"
+#include "tools/bench/simulated/references.h"
+
+namespace {
+
+using namespace pktmalloc;
+using simulated::act;
+using simulated::Part;
+
+Heap heap;
+
+uint64_t calls = 0;
+
+struct Object {
+  char* bytes;
+  size_t size;
+};
+
+// A thread of the play. Its functions announce it.
+class Player {
+ public:
+  // Of so many nodes that homes are divided between.
+  Player(unsigned number, unsigned node, unsigned nodes)
+      : number_(number), node_(node), nodes_(nodes) {
+    come();
+  }
+
+  Object allocate(size_t bytes) {
+    const ClassId id = heap.classes().find(bytes);
+    ++calls;
+    act(Part::kLibrary, number_);
+    void* object = cache_->allocate(id);
+    if (object == nullptr) object = heap.allocate(cache_, id);
+    act(Part::kNobody);
+    if (object == nullptr) std::abort();
+    return {static_cast<char*>(object), bytes};
+  }
+
+  void release(Object object) {
+    const auto id = static_cast<ClassId>(heap.owner(object.bytes));
+    ++calls;
+    act(Part::kLibrary, number_);
+    if (!cache_->release(id, object.bytes)) heap.release(cache_, id, object.bytes);
+    act(Part::kNobody);
+  }
+
+  void write(Object object) {
+    act(Part::kProgram, number_);
+    for (size_t at = 0; at < object.size; at += 64)
+      *const_cast<volatile char*>(object.bytes + at) = 1;
+    act(Part::kNobody);
+  }
+
+  void read(Object object) {
+    act(Part::kProgram, number_);
+    for (size_t at = 0; at < object.size; at += 64)
+      static_cast<void>(*const_cast<volatile char*>(object.bytes + at));
+    act(Part::kNobody);
+  }
+
+  // Another thread begins here, then this one ends.
+  void hand_over() {
+    Cache* const old = cache_;
+    come();
+    act(Part::kLibrary, number_);
+    heap.detach(old);
+    act(Part::kNobody);
+  }
+
+ private:
+  void come() {
+    act(Part::kLibrary, number_);
+    cache_ = heap.attach();
+    act(Part::kNobody);
+    if (cache_ == nullptr) std::abort();
+    if (nodes_ == 1) return;
+    const unsigned homes = std::max(ShardedStack::kShards / nodes_, 1U);
+    cache_->home = static_cast<uint8_t>((node_ * homes + number_ % homes) % ShardedStack::kShards);
+  }
+
+  unsigned number_, node_, nodes_;
+  Cache* cache_ = nullptr;
+};
+
+// One workload; a turn is about one allocation and one release of one thread.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual void turn(unsigned thread) = 0;
+};
+
+class Queues : public Workload {
+ public:
+  Queues(std::vector<Player>& players, size_t bytes, bool pairs)
+      : players_(players), bytes_(bytes), pairs_(pairs), waiting_(players.size()) {}
+
+  void turn(unsigned thread) override {
+    const unsigned consumer = pairs_ ? thread & ~1U : 0;
+    auto& queue = waiting_[consumer];
+    if (thread != consumer) {
+      const Object object = players_[thread].allocate(bytes_);
+      players_[thread].write(object);
+      queue.push_back(object);
+      return;
+    }
+    // As many as came since; a few wait always.
+    for (; queue.size() > kWaiting; queue.pop_front()) {
+      players_[consumer].read(queue.front());
+      players_[consumer].release(queue.front());
+    }
+  }
+
+ private:
+  static constexpr size_t kWaiting = 32;
+  std::vector<Player>& players_;
+  size_t bytes_;
+  bool pairs_;
+  std::vector<std::deque<Object>> waiting_;  // by consumer
+};
+
+class Exchange : public Workload {
+ public:
+  explicit Exchange(std::vector<Player>& players) : players_(players), tables_(players.size()) {
+    workload::Random random(7);
+    std::iota(places_.begin(), places_.end(), 0);
+    for (uint32_t i = kObjects - 1; i > 0; --i) std::swap(places_[i], places_[random.below(i + 1)]);
+    for (Table& table : tables_) table.at = random.below(kObjects);
+  }
+
+  void turn(unsigned thread) override {
+    Table& table = tables_[thread];
+    if (table.at == 2 * kObjects) table.at = 0;
+    if (table.at < kObjects) {
+      Object& object = table.objects[places_[table.at]];
+      object = players_[thread].allocate(64);
+      players_[thread].write(object);
+    } else if (Object& object = table.objects[table.at - kObjects]; object.bytes != nullptr) {
+      players_[thread].release(object);
+    }
+    ++table.at;
+  }
+
+ private:
+  static constexpr uint32_t kObjects = 4000;
+  struct Table {
+    uint32_t at = 0;  // allocations, then releases
+    std::vector<Object> objects = std::vector<Object>(kObjects);
+  };
+  std::vector<Player>& players_;
+  std::vector<uint32_t> places_ = std::vector<uint32_t>(kObjects);
+  std::vector<Table> tables_;
+};
+
+class Larson : public Workload {
+ public:
+  explicit Larson(std::vector<Player>& players) : players_(players), tables_(players.size()) {}
+
+  void turn(unsigned thread) override {
+    Player& player = players_[thread];
+    Table& table = tables_[thread];
+    // Some end earlier the first time, so that they do not all end at once.
+    if (++table.replacements % kOfThread == size_t{thread} * kOfThread / players_.size()) {
+      player.hand_over();
+    }
+    Object& object = table.objects[random_.below(kSlots)];
+    if (object.bytes != nullptr) player.release(object);
+    object = player.allocate(8 + random_.below(993));
+    player.write(object);
+  }
+
+ private:
+  static constexpr uint32_t kSlots = 1000, kOfThread = 5000;
+  struct Table {
+    size_t replacements = 0;
+    std::vector<Object> objects = std::vector<Object>(kSlots);
+  };
+  std::vector<Player>& players_;
+  std::vector<Table> tables_;
+  workload::Random random_{3};
+};
+
+std::unique_ptr<Workload> workload_named(std::string_view name, std::vector<Player>& players) {
+  if (name == "queue") return std::make_unique<Queues>(players, 48, false);
+  if (name == "pairs") return std::make_unique<Queues>(players, 1500, true);
+  if (name == "exchange") return std::make_unique<Exchange>(players);
+  if (name == "larson") return std::make_unique<Larson>(players);
+  return nullptr;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const char* const usage =
+      "crossings queue|pairs|exchange|larson THREADS [NODES [OPERATIONS [divided]]]";
+  const auto threads = static_cast<unsigned>(workload::argument(argc, argv, 2, 2, usage));
+  const auto nodes = static_cast<unsigned>(workload::argument(argc, argv, 3, 1, usage));
+  const size_t operations = workload::argument(argc, argv, 4, 50'000, usage);
+  const bool divided = argc == 6 && std::string_view(argv[5]) == "divided";
+  if (argc < 2 || (argc > 5 && !divided) || threads > simulated::kMostProcessors || nodes > threads)
+    workload::usage(usage);
+
+  simulated::Coherence coherence(threads, nodes);
+  simulated::begin_to_watch(coherence, &heap, sizeof heap);
+  HeapConfig config;
+  config.interval_ms = 3'600'000;  // what ageing does by the clock would come anywhere
+  if (!heap.start(config)) workload::fail("no address space");
+  std::vector<Player> players;
+  for (unsigned n = 0; n < threads; ++n)
+    players.emplace_back(n, divided ? coherence.node_of(n) : 0, divided ? nodes : 1);
+  const auto work = workload_named(argv[1], players);
+  if (work == nullptr) workload::usage(usage);
+  workload::Random random(1);
+  for (size_t n = 0; n < operations * threads * 3 / 2; ++n) {
+    if (n == operations * threads / 2) {
+      simulated::counts() = {};
+      calls = 0;
+    }
+    work->turn(random.below(threads));
+  }
+  const auto& [words, magazines, program] = simulated::counts();
+  const auto each = [](uint64_t lines) {
+    return 1000.0 * static_cast<double>(lines) / static_cast<double>(calls);
+  };
+  std::printf(
+      "{\"calls\": %lu, \"heap_near\": %.2f, \"heap_far\": %.2f, \"magazines_near\": %.2f, "
+      "\"magazines_far\": %.2f, \"program_near\": %.2f, \"program_far\": %.2f}\n",
+      calls, each(words.near), each(words.far), each(magazines.near), each(magazines.far),
+      each(program.near), each(program.far));
+}
