@@ -6,6 +6,7 @@
 
 #include <signal.h>
 
+#include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
@@ -217,4 +218,21 @@ TEST_CASE("an object that inlined code releases twice in a row is found at the c
   CHECK(outcome.err == "pktmalloc: double free of " +
                            outcome.out.substr(0, outcome.out.size() - 1) +
                            ", an object of up to 64 bytes\n");
+}
+
+TEST_CASE("boost's containers take the allocator") {
+  if (!std::filesystem::exists("/usr/include/boost/multi_index_container.hpp")) {
+    skip("boost is not installed");
+  }
+  TemporaryFolder folder;
+  build("tests/header/boost_containers.cpp", folder / "boost", "", "g++ -O1 -std=c++17");
+  for (const std::string library : {"", "libpktmalloc.so", "libpktmalloc-checked.so"}) {
+    Program program({folder / "boost"});
+    if (!library.empty()) program.with("LD_PRELOAD", build_path(library));
+    const Outcome outcome = program.run();
+    INFO(library << ": " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out == "4000 2000 1000 2000 2000 2000 1000 1000 1\n");
+    CHECK(outcome.err.empty());
+  }
 }
