@@ -61,10 +61,20 @@ LIBRARIES := $(if $(SANITIZER),,$(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a
 .PHONY: all
 all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build libraries and command (VARIANT=release|debug; asan, ubsan, tsan: the engine)
 
-$(BUILD)/obj/%.o: %.cpp
-	@mkdir -p $(@D)
-	$(call say,CXX)
-	$(Q)$(CXX) $(LIBRARY_FLAGS) -c $< -o $@
+# $(call library_objects,FOLDER): how the library's objects come into that folder. The headers are
+# compiled first, and read by -include instead of the header, which is not there.
+define library_objects
+$(1)/libraries.h.gch: sizeclass/libraries.h
+	@mkdir -p $$(@D)
+	$$(call say,CXX)
+	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -x c++-header $$< -o $$@
+
+$(1)/%.o: %.cpp $(1)/libraries.h.gch
+	@mkdir -p $$(@D)
+	$$(call say,CXX)
+	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -include $(1)/libraries.h -c $$< -o $$@
+endef
+$(eval $(call library_objects,$(BUILD)/obj))
 
 $(ENGINE): $(ENGINE_OBJECTS)
 	@rm -f $@
@@ -84,10 +94,7 @@ $(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/contract/
 # The same name for the loader: preloaded under a program that was linked with the normal library,
 # it takes that one's place.
 define TWIN
-$(BUILD)/obj-$(1)/%.o: %.cpp
-	@mkdir -p $$(@D)
-	$$(call say,CXX)
-	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -c $$< -o $$@
+$(call library_objects,$(BUILD)/obj-$(1))
 
 $(BUILD)/libpktmalloc-$(1).so: $(ENGINE_OBJECTS) $(call twin_objects,$(1)) preload/contract/exports.map
 	$$(call say,LINK)
