@@ -83,31 +83,38 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want) {
   return got;
 }
 
-bool SlabArea::find(uintptr_t address, Place& place) const {
-  const auto [slab, offset] = place_.find(address);
-  place = {static_cast<uint32_t>(slab), class_.exact_index(static_cast<uint32_t>(offset))};
-  return slab < fresh_.load(std::memory_order_relaxed) && place.object < class_.objects_per_slab;
-}
-
 void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
+  // Copies: to the compiler, each store to a record might change them.
+  const SizeClass c = class_;
+  const AreaPlace place = place_;
+  const uint64_t all = c.objects_per_slab;
   mutex_.lock();
+  const uint32_t fresh = fresh_.load(std::memory_order_relaxed);
+  uint64_t stay = 0;  // objects whose slab stays in its set
   for (uint32_t i = 0; i < count; ++i) {
-    Place place;
-    if (!find(slots[i], place)) [[unlikely]] {
+    const AreaPlace::Slot at = place.find(slots[i]);
+    const uint32_t object = c.exact_index(static_cast<uint32_t>(at.offset));
+    if (at.slab >= fresh || object >= all) [[unlikely]] {
       mutex_.unlock();
-      report_misuse(Misuse::kNotAnObject, slots[i], class_.object_bytes);
+      report_misuse(Misuse::kNotAnObject, slots[i], c.object_bytes);
     }
-    const auto [slab, object] = place;
+    const uint32_t slab = static_cast<uint32_t>(at.slab);
     Record& r = record(slab);
     uint64_t& word = r.bits[object / 64];
     const uint64_t bit = uint64_t{1} << (object % 64);
     if ((word & bit) != 0) [[unlikely]] {
       mutex_.unlock();
-      report_misuse(Misuse::kDoubleFree, slots[i], class_.object_bytes);
+      report_misuse(Misuse::kDoubleFree, slots[i], c.object_bytes);
     }
     word |= bit;
-    change_free(slab, r, r.free + 1);
+    if (r.free == 0 || r.free + 1 == all) {
+      change_free(slab, r, r.free + 1);
+    } else {
+      ++r.free;
+      ++stay;
+    }
   }
+  counts_.free_objects += stay;
   ++counts_.drains;
   counts_.drained += count;
   mutex_.unlock();

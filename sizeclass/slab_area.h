@@ -171,12 +171,6 @@ class SlabArea {
     uint64_t free;
     uint64_t bits[1];  // objects_per_slab bits
   };
-  // Where an object lies; false: the address is no object's.
-  struct Place {
-    uint32_t slab;
-    uint32_t object;
-  };
-  bool find(uintptr_t address, Place& place) const;
   static size_t record_bytes(const SizeClass& size_class);
   static size_t set_bytes(uint32_t slabs) { return round_up(slabs / 8 + 8, 64); }
 

@@ -23,12 +23,15 @@ constexpr unsigned kShards = ShardedStack::kShards;
 // What a class's part of the depot must do.
 class Model {
  public:
+  Model() {
+    for (unsigned n = 0; n < kShards; ++n) shards_[n].last_source = n ^ 1;
+  }
   Magazine* take(unsigned home) {
     unsigned& last = shards_[home].last_source;
     if (Magazine* const magazine = take_from(home)) return magazine;
     if (Magazine* const magazine = take_from(last)) return magazine;
     for (unsigned n = 1; n < kShards; ++n) {
-      const unsigned other = (home + n) % kShards;
+      const unsigned other = home ^ n;  // neighbours first
       if (Magazine* const magazine = take_from(other)) {
         last = other;
         return magazine;
