@@ -18,6 +18,10 @@ TEST_CASE("the exported symbols are those in tests/golden/symbols.txt") {
   CHECK(matches("symbols"));
 }
 
+TEST_CASE("what programs linked with the library rely on is that in tests/golden/interface.txt") {
+  CHECK(matches("interface"));
+}
+
 TEST_CASE("the library needs libc and nothing else") { CHECK(matches("needed")); }
 
 TEST_CASE("the libraries for older systems need no newer libc than before") {

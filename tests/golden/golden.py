@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What must not drift: exported symbols, needed libraries, instructions of the fast paths, and what
+"""What must not drift: exported symbols, the types of our own functions, needed libraries, instructions of the fast paths, and what
 short runs cost on a simulated core.
 
   golden.py BUILD NAME            compares BUILD/libpktmalloc.so with tests/golden/NAME.txt
   golden.py BUILD NAME --update   writes the file anew
 
-NAME is symbols, needed, older, instructions or simulated. Instructions are counted by callgrind, per call,
+NAME is symbols, interface, needed, older, instructions or simulated. Instructions are counted by callgrind, per call,
 for one function at a time, and locked ones of calls that the next allocator serves; all are the same
 on every x86-64 machine with the same compiler. What
 tools/bench/simulated counts includes the start of the program, so it is compared within a margin.
@@ -47,6 +47,19 @@ def output(*command, **more):
 def symbols(build):
     lines = output("nm", "-D", "--defined-only", f"{build}/libpktmalloc.so").splitlines()
     return sorted(line.split()[-1] for line in lines)
+
+
+def interface(build):
+    """The types, sizes and offsets of all that pktmalloc.h declares, and that nothing of it is left out."""
+    declared = set(re.findall(r"\b(pktmalloc_\w+)\(", (HERE.parents[1] / "preload/contract/pktmalloc.h").read_text()))
+    described = set(re.findall(r"&(pktmalloc_\w+)\b", (HERE / "interface.c").read_text()))
+    with tempfile.TemporaryDirectory() as folder:
+        library = str(pathlib.Path(folder) / "interface.so")
+        output("gcc", "-g", "-shared", "-fPIC", "-Ipreload/contract", str(HERE / "interface.c"), "-o", library)
+        types = output("abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-architecture",
+                       "--type-id-style", "hash", library)
+    types = re.sub(r" path='[^']*'", "", types)
+    return [f"not described: {name}" for name in sorted(declared - described)] + types.splitlines()
 
 
 def needed(build):
@@ -138,7 +151,7 @@ def is_near(expected, found):
 
 
 def main(build, name, *options):
-    found = {"symbols": symbols, "needed": needed, "older": older, "instructions": instructions,
+    found = {"symbols": symbols, "interface": interface, "needed": needed, "older": older, "instructions": instructions,
              "simulated": simulated}[name](build)
     golden = HERE / f"{name}.txt"
     if "--update" in options:
