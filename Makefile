@@ -72,7 +72,7 @@ $(1)/libraries.h.gch: sizeclass/libraries.h
 $(1)/%.o: %.cpp $(1)/libraries.h.gch
 	@mkdir -p $$(@D)
 	$$(call say,CXX)
-	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -include $(1)/libraries.h -c $$< -o $$@
+	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -Winvalid-pch -include $(1)/libraries.h -c $$< -o $$@
 endef
 $(eval $(call library_objects,$(BUILD)/obj))
 

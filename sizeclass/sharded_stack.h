@@ -3,8 +3,8 @@
 // same time seldom share a cache line.
 //
 // Every thread has a home, a number below kShards. It pushes and pops there; when its home is empty
-// it takes from the part that served it last, then from the others, neighbours first: the numbers
-// that differ in the low bits, so that four and two homes are each others'. So a magazine stays
+// it takes from the part that served it last, then from the others, neighbours first: home ^ 1,
+// then the rest of its four, then the other four. So a magazine stays
 // near the thread that gave it, a thread that only takes finds the giver at once, and nobody goes
 // without while there is one anywhere. Each part is LIFO. Any thread, no lock; but only one thread
 // at a time may handle idle magazines, which leave part by part.
@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 
 #include "sizeclass/magazine_stack.h"
@@ -23,6 +24,7 @@ class ShardedStack {
   // Two threads that run at once meet in one of eight cases; a program with one thread looks at
   // seven empty parts before it asks the slabs, which costs more anyway.
   static constexpr unsigned kShards = 8;
+  static_assert(std::has_single_bit(kShards), "so home ^ n is a part");
 
   void start(uintptr_t magazine_base) {
     for (unsigned n = 0; n < kShards; ++n) {

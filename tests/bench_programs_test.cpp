@@ -94,3 +94,20 @@ assert 1 < cpu_ms <= figures["ms"] * os.cpu_count() + 10, figures
 )",
                {outcome.out});
 }
+
+// `make demo` compares what programs print without and with the library.
+TEST_CASE("to the demo two runs of its packets are the same, and other packets are not") {
+  const std::string packets = build_path("bench/w1_packets");
+  const Outcome outcome = Program({"python3", "-c",
+                                   "import sys; sys.path.insert(0, 'tools/demo')\n"
+                                   "from demo import run_program\n"
+                                   "def behaviour(count):\n"
+                                   "    return run_program(['" +
+                                       packets +
+                                       "', 'make_shared', count], '').behaviour()\n"
+                                       "assert behaviour('3000') == behaviour('3000')\n"
+                                       "assert behaviour('3000') != behaviour('3001')\n"})
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The simulated core of tools/bench/simulated, part by part, and the program that reads a trace.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -188,22 +189,27 @@ TEST_CASE("a line crosses when another processor wrote it, or has it when it is 
   CHECK(now() == Pair{2, 3});
 }
 
-TEST_CASE("threads that exchange objects in pairs within a node do so without another node") {
+TEST_CASE("which lines come from another node, and that divided homes keep objects in theirs") {
   const auto play = [](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), build_path("bench/crossings"));
     return Program(arguments).run();
   };
-  const Outcome pairs = play({"pairs", "8", "2"});
-  INFO(pairs);
-  CHECK(pairs.status == 0);
-  CHECK(pairs.out.find("\"program_near\": 0.00") == std::string::npos);
-  for (const std::string what : {"program", "magazines", "heap"})
-    CHECK(pairs.out.find("\"" + what + "_far\": 0.00") != std::string::npos);
-  const Outcome divided = play({"pairs", "2", "2", "3000", "divided"});
-  INFO(divided);
-  CHECK(divided.out.find("\"program_near\": 0.00, \"program_far\": 0.00") == std::string::npos);
+  const auto counted = [&](const std::vector<std::string>& arguments) {
+    const Outcome outcome = play(arguments);
+    INFO(outcome);
+    REQUIRE(outcome.status == 0);
+    return nlohmann::json::parse(outcome.out);
+  };
+  const auto pairs = counted({"pairs", "8", "2"});
+  CHECK(pairs["program_near"] > 1000);
+  for (const std::string what : {"program_far", "elsewhere_far", "heap_far"})
+    CHECK(pairs[what] < 0.01);
+  const auto alike = counted({"exchange", "16", "2", "20000"});
+  const auto divided = counted({"exchange", "16", "2", "20000", "divided"});
+  CHECK(divided["program_far"].get<double>() < alike["program_far"].get<double>() / 2);
   CHECK(play({"pairs", "8", "2", "3000", "shared"}).status == 2);
   CHECK(play({"crowd", "8"}).status == 2);
+  CHECK(play({"pairs", "1"}).status == 2);
   CHECK(play({"pairs", "65"}).status == 2);
 }
 

@@ -60,7 +60,7 @@ $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
 $(TESTS)/bench_programs: | \
-  $(addprefix $(BUILD)/bench/,drift w2_pipeline w6_larson w6_pages w6_sizes)
+  $(addprefix $(BUILD)/bench/,drift w1_packets w2_pipeline w6_larson w6_pages w6_sizes)
 # So do those of the simulated core, and its golden figures.
 $(addprefix $(TESTS)/,simulated golden): | \
   $(addprefix $(BUILD)/bench/,crossings simulator w3_rationals w4_exchange w5_ring w6_larson)

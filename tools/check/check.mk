@@ -45,3 +45,9 @@ $(BUILD)/tidy/%.cpp: %.cpp $(wildcard sizeclass/*.h preload/*.h preload/*/*.h) .
 	@mkdir -p $(@D)
 	clang-tidy --quiet $< -- -std=c++20 -Wthread-safety -I. -DPKTMALLOC_DEBUG=1 \
 	  -DPKTMALLOC_CHECKED=$(if $(findstring /checked/,$<),1,0) -DPKTMALLOC_HARDENED=$(if $(findstring /hardened/,$<),1,0) && touch $@
+
+# `make test-fresh COMMANDS=demo` for the shorter one alone.
+COMMANDS ?= demo test
+.PHONY: test-fresh
+test-fresh: package-deps  ## the README's two commands in a fresh Debian 12 (COMMANDS="demo test"); half an hour
+	tools/check/fresh.sh "$(COMMANDS)"

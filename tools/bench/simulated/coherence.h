@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Coherence: which cache lines go from processor to processor. Each has a cache without end, so a
-// line comes only because another one wrote it, or wanted it too.
+// line comes only because another one wrote it, or has it when it is written.
 #pragma once
 
 #include <bit>

@@ -4,20 +4,22 @@
 //
 //   crossings queue|pairs|exchange|larson THREADS [NODES [OPERATIONS [divided]]]
 //
-//   queue     W2: thread 0 frees what all others allocate, objects of 48 bytes that they write
-//   pairs     W2 in pairs: of threads 0 and 1, 2 and 3, ... one allocates and writes packets of
-//   1500
-//             bytes and the other reads and frees them
+//   queue     W2: thread 0 reads and frees what all others allocate and write, 48 bytes each
+//   pairs     W2 in pairs: thread 1 allocates and writes packets of 1500 bytes, thread 0 reads and
+//             frees them; so do 3 and 2, 5 and 4, ...
 //   exchange  W4 with --touch: each allocates 4000 objects of 64 bytes and frees them, shuffled
-//   larson    W6: each replaces objects of 8 to 1000 bytes in a table of 1000; after 5000
-//             replacements it leaves the table to a thread with another cache, and ends
+//   larson    W6: each replaces objects of 8 to 1000 bytes in a table of 1000; after 5000 it leaves
+//             the table to a thread with another cache, and ends
 //
-// One thread plays them all: each does a little in turn, in an order that a seed gives. Each thread
-// has a processor to itself, and those with numbers next to each other are a node. Divided: threads
-// of different nodes have different homes in the depot. OPERATIONS counts allocations a thread;
-// half as many before warm it up. Prints one line of JSON, lines by 1000 calls of the library:
-// those that came from a processor of the same node (near) or of another (far), for the library's
-// heap, for its magazines and all else, and for the program's objects.
+// One thread plays them all: each takes its turn, in an order that a seed gives. A turn is one
+// replacement, one allocation, one free, or the frees of what has come. Each thread has a processor
+// to itself, and those with numbers next to each other are a node. Divided: threads of different
+// nodes have different homes in the depot. OPERATIONS counts turns a thread; half as many before
+// warm it up.
+//
+// Prints one line of JSON, lines per 1000 calls of the library: those that came from a processor of
+// the same node (near) or of another (far), for the words of the library's heap, for what it has
+// elsewhere (magazines, records of slabs, caches), and for the program's objects.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -59,10 +61,11 @@ class Player {
 
   Object allocate(size_t bytes) {
     const ClassId id = heap.classes().find(bytes);
+    Cache* const cache = cache_;
     ++calls;
     act(Part::kLibrary, number_);
-    void* object = cache_->allocate(id);
-    if (object == nullptr) object = heap.allocate(cache_, id);
+    void* object = cache->allocate(id);
+    if (object == nullptr) object = heap.allocate(cache, id);
     act(Part::kNobody);
     if (object == nullptr) std::abort();
     return {static_cast<char*>(object), bytes};
@@ -70,9 +73,10 @@ class Player {
 
   void release(Object object) {
     const auto id = static_cast<ClassId>(heap.owner(object.bytes));
+    Cache* const cache = cache_;
     ++calls;
     act(Part::kLibrary, number_);
-    if (!cache_->release(id, object.bytes)) heap.release(cache_, id, object.bytes);
+    if (!cache->release(id, object.bytes)) heap.release(cache, id, object.bytes);
     act(Part::kNobody);
   }
 
@@ -102,8 +106,9 @@ class Player {
  private:
   void come() {
     act(Part::kLibrary, number_);
-    cache_ = heap.attach();
+    Cache* const cache = heap.attach();
     act(Part::kNobody);
+    cache_ = cache;
     if (cache_ == nullptr) std::abort();
     if (nodes_ == 1) return;
     const unsigned homes = std::max(ShardedStack::kShards / nodes_, 1U);
@@ -114,7 +119,6 @@ class Player {
   Cache* cache_ = nullptr;
 };
 
-// One workload; a turn is about one allocation and one release of one thread.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -228,7 +232,8 @@ int main(int argc, char** argv) {
   const auto nodes = static_cast<unsigned>(workload::argument(argc, argv, 3, 1, usage));
   const size_t operations = workload::argument(argc, argv, 4, 50'000, usage);
   const bool divided = argc == 6 && std::string_view(argv[5]) == "divided";
-  if (argc < 2 || (argc > 5 && !divided) || threads > simulated::kMostProcessors || nodes > threads)
+  if (argc < 2 || (argc > 5 && !divided) || threads < 2 || threads > simulated::kMostProcessors ||
+      nodes > threads)
     workload::usage(usage);
 
   simulated::Coherence coherence(threads, nodes);
@@ -249,13 +254,13 @@ int main(int argc, char** argv) {
     }
     work->turn(random.below(threads));
   }
-  const auto& [words, magazines, program] = simulated::counts();
+  const auto& [words, elsewhere, program] = simulated::counts();
   const auto each = [](uint64_t lines) {
     return 1000.0 * static_cast<double>(lines) / static_cast<double>(calls);
   };
   std::printf(
-      "{\"calls\": %lu, \"heap_near\": %.2f, \"heap_far\": %.2f, \"magazines_near\": %.2f, "
-      "\"magazines_far\": %.2f, \"program_near\": %.2f, \"program_far\": %.2f}\n",
-      calls, each(words.near), each(words.far), each(magazines.near), each(magazines.far),
+      "{\"calls\": %lu, \"heap_near\": %.2f, \"heap_far\": %.2f, \"elsewhere_near\": %.2f, "
+      "\"elsewhere_far\": %.2f, \"program_near\": %.2f, \"program_far\": %.2f}\n",
+      calls, each(words.near), each(words.far), each(elsewhere.near), each(elsewhere.far),
       each(program.near), each(program.far));
 }

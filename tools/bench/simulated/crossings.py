@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two tables in Markdown: how often threads leave their own lists, as the library itself counts it
+"""Three tables in Markdown: how often threads leave their own lists, as the library itself counts it
 in real programs, and which cache lines then go from processor to processor, by simulation."""
 import argparse
 import json
@@ -18,7 +18,7 @@ TRIPS = ("depot_takes", "depot_gives", "fills", "drains")
 PLAYS = ("queue", "pairs", "exchange", "larson")
 NODES = "2"
 OPERATIONS = "50000"
-LINES = [f"{what}_{where}" for what in ("program", "magazines", "heap") for where in ("near", "far")]
+LINES = [f"{what}_{where}" for what in ("program", "elsewhere", "heap") for where in ("near", "far")]
 
 
 def counted(command, build):

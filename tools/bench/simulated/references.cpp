@@ -25,7 +25,7 @@ void refer(const volatile void* place, std::size_t bytes, bool writes) {
   if (part == Part::kNobody || bytes == 0 || stack.holds(address)) return;
   Crossings& crossings = part == Part::kProgram      ? counted.program
                          : heap_words.holds(address) ? counted.heap
-                                                     : counted.magazines;
+                                                     : counted.elsewhere;
   const std::uint64_t last = (address + bytes - 1) >> kLineShift;
   for (std::uint64_t line = address >> kLineShift; line <= last; ++line)
     coherence->reference(line, processor, writes, crossings);
@@ -57,6 +57,18 @@ Counts& counts() { return counted; }
 using simulated::refer;
 
 extern "C" {
+
+// The linker sends the engine's calls here (--wrap): libc announces nothing.
+int __real_pthread_mutex_lock(pthread_mutex_t*);
+int __real_pthread_mutex_unlock(pthread_mutex_t*);
+int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
+  refer(mutex, sizeof *mutex, true);
+  return __real_pthread_mutex_lock(mutex);
+}
+int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
+  refer(mutex, sizeof *mutex, true);
+  return __real_pthread_mutex_unlock(mutex);
+}
 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}

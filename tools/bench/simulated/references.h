@@ -17,7 +17,7 @@ enum class Part : std::uint8_t { kNobody, kLibrary, kProgram };
 
 struct Counts {
   Crossings heap;       // of the library: the heap's own words
-  Crossings magazines;  // of the library: all else, magazines above all
+  Crossings elsewhere;  // of the library: magazines, records of slabs, caches
   Crossings program;    // of the program: its objects
 };
 

@@ -30,11 +30,12 @@ $(BUILD)/announced/%.o: %.cpp
 $(CROSSINGS): tools/bench/simulated/references.cpp $(CROSSINGS_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CXX) $(CROSSINGS_FLAGS) $(filter %.cpp %.o,$^) -o $@
+	$(Q)$(CXX) $(CROSSINGS_FLAGS) $(filter %.cpp %.o,$^) \
+	  -Wl,--wrap=pthread_mutex_lock,--wrap=pthread_mutex_unlock -o $@
 
 -include $(CROSSINGS_OBJECTS:.o=.d)
 
 .PHONY: bench-crossings
-bench-crossings: bench-deps  ## cache lines that go between 2 to 64 simulated processors; a minute
+bench-crossings: bench-deps  ## cache lines that go between 2 to 64 simulated processors; two minutes
 	$(MAKE) --no-print-directory all bench-programs $(CROSSINGS)
 	$(BENCH_PYTHON) tools/bench/simulated/crossings.py --build $(BUILD)
