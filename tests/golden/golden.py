@@ -37,7 +37,9 @@ SIMULATED_COUNTS = ["instructions", "references", "tlb1_misses", "tlb2_misses", 
 # folders, or two builds, differ by where stack and libraries lie: up to 2,700 first-level TLB misses of 4 million
 # references (2,699 to 5,370 where the heap's code was the same). W5 is
 # not among these runs: five busy pages of it meet in one set, or not, by where the loader puts our library.
-MARGIN, SLACK, TLB_SLACK = 0.03, 40, 3000
+# When a package with a library was installed, the loader's cache of libraries grew by 60 bytes: second-level misses of
+# a short run went from 982 to 868, those of the last level from 381 to 458.
+MARGIN, SLACK, MISS_SLACK, TLB_SLACK = 0.03, 40, 200, 3000
 
 
 def output(*command, **more):
@@ -147,7 +149,8 @@ def is_near(expected, found):
     name, _, count = expected.rpartition(" ")
     other_name, _, other_count = found.rpartition(" ")
     least, most = sorted((int(count), int(other_count)))
-    slack = TLB_SLACK if name.endswith("tlb1_misses") else SLACK
+    slack = (TLB_SLACK if name.endswith("tlb1_misses") else
+             MISS_SLACK if name.endswith(("l2_misses", "llc_misses")) else SLACK)
     return name == other_name and most <= least * (1 + MARGIN) + slack
 
 
