@@ -4,10 +4,10 @@
 //
 // Every thread has a home, a number below kShards. It pushes and pops there; when its home is empty
 // it takes from the part that served it last, then from the others, neighbours first: home ^ 1,
-// then the rest of its four, then the other four. So a magazine stays
-// near the thread that gave it, a thread that only takes finds the giver at once, and nobody goes
-// without while there is one anywhere. Each part is LIFO. Any thread, no lock; but only one thread
-// at a time may handle idle magazines, which leave part by part.
+// then the rest of its four, then the other four. So a magazine stays near the thread that gave it,
+// a thread that only takes finds the giver at once, and nobody goes without while there is one
+// anywhere. Each part is LIFO. Any thread, no lock; but only one thread at a time may handle idle
+// magazines, which leave part by part.
 #pragma once
 
 #include <algorithm>

@@ -23,10 +23,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -38,7 +38,7 @@
 namespace {
 
 using namespace pktmalloc;
-using simulated::act;
+using simulated::Acting;
 using simulated::Part;
 
 Heap heap;
@@ -53,20 +53,19 @@ struct Object {
 // A thread of the play. Its functions announce it.
 class Player {
  public:
-  // Of so many nodes that homes are divided between.
-  Player(unsigned number, unsigned node, unsigned nodes)
-      : number_(number), node_(node), nodes_(nodes) {
-    come();
-  }
+  // With this home in the depot, else with that of its cache.
+  Player(unsigned number, std::optional<unsigned> home) : number_(number), home_(home) { come(); }
 
   Object allocate(size_t bytes) {
     const ClassId id = heap.classes().find(bytes);
     Cache* const cache = cache_;
     ++calls;
-    act(Part::kLibrary, number_);
-    void* object = cache->allocate(id);
-    if (object == nullptr) object = heap.allocate(cache, id);
-    act(Part::kNobody);
+    void* object = nullptr;
+    {
+      const Acting acting(Part::kLibrary, number_);
+      object = cache->allocate(id);
+      if (object == nullptr) object = heap.allocate(cache, id);
+    }
     if (object == nullptr) std::abort();
     return {static_cast<char*>(object), bytes};
   }
@@ -75,49 +74,54 @@ class Player {
     const auto id = static_cast<ClassId>(heap.owner(object.bytes));
     Cache* const cache = cache_;
     ++calls;
-    act(Part::kLibrary, number_);
+    const Acting acting(Part::kLibrary, number_);
     if (!cache->release(id, object.bytes)) heap.release(cache, id, object.bytes);
-    act(Part::kNobody);
   }
 
   void write(Object object) {
-    act(Part::kProgram, number_);
-    for (size_t at = 0; at < object.size; at += 64)
-      *const_cast<volatile char*>(object.bytes + at) = 1;
-    act(Part::kNobody);
+    each_line(object, [](volatile char& byte) { byte = 1; });
   }
-
   void read(Object object) {
-    act(Part::kProgram, number_);
-    for (size_t at = 0; at < object.size; at += 64)
-      static_cast<void>(*const_cast<volatile char*>(object.bytes + at));
-    act(Part::kNobody);
+    each_line(object, [](const volatile char& byte) { return byte; });
   }
 
   // Another thread begins here, then this one ends.
   void hand_over() {
     Cache* const old = cache_;
     come();
-    act(Part::kLibrary, number_);
+    const Acting acting(Part::kLibrary, number_);
     heap.detach(old);
-    act(Part::kNobody);
   }
 
  private:
-  void come() {
-    act(Part::kLibrary, number_);
-    Cache* const cache = heap.attach();
-    act(Part::kNobody);
-    cache_ = cache;
-    if (cache_ == nullptr) std::abort();
-    if (nodes_ == 1) return;
-    const unsigned homes = std::max(ShardedStack::kShards / nodes_, 1U);
-    cache_->home = static_cast<uint8_t>((node_ * homes + number_ % homes) % ShardedStack::kShards);
+  template <typename Visit>
+  void each_line(Object object, Visit visit) const {
+    constexpr size_t kLine = size_t{1} << simulated::kLineShift;
+    const Acting acting(Part::kProgram, number_);
+    for (size_t at = 0; at < object.size; at += kLine) visit(object.bytes[at]);
   }
 
-  unsigned number_, node_, nodes_;
+  void come() {
+    Cache* cache = nullptr;
+    {
+      const Acting acting(Part::kLibrary, number_);
+      cache = heap.attach();
+    }
+    if (cache == nullptr) std::abort();
+    cache_ = cache;
+    if (home_) cache_->home = static_cast<uint8_t>(*home_);
+  }
+
+  unsigned number_;
+  std::optional<unsigned> home_;
   Cache* cache_ = nullptr;
 };
+
+// Of the homes that its node has for itself; with more nodes than homes they share.
+unsigned home_of(unsigned thread, unsigned node, unsigned nodes) {
+  const unsigned homes = std::max(ShardedStack::kShards / nodes, 1U);
+  return (node * homes + thread % homes) % ShardedStack::kShards;
+}
 
 class Workload {
  public:
@@ -242,8 +246,10 @@ int main(int argc, char** argv) {
   config.interval_ms = 3'600'000;  // what ageing does by the clock would come anywhere
   if (!heap.start(config)) workload::fail("no address space");
   std::vector<Player> players;
-  for (unsigned n = 0; n < threads; ++n)
-    players.emplace_back(n, divided ? coherence.node_of(n) : 0, divided ? nodes : 1);
+  for (unsigned n = 0; n < threads; ++n) {
+    players.emplace_back(
+        n, divided ? std::optional(home_of(n, coherence.node_of(n), nodes)) : std::nullopt);
+  }
   const auto work = workload_named(argv[1], players);
   if (work == nullptr) workload::usage(usage);
   workload::Random random(1);

@@ -45,10 +45,11 @@ void begin_to_watch(Coherence& whose, const void* heap, std::size_t bytes) {
   stack = {reinterpret_cast<std::uint64_t>(lowest), size};
 }
 
-void act(Part whose, unsigned on) {
+Acting::Acting(Part whose, unsigned on) {
   part = whose;
   processor = on;
 }
+Acting::~Acting() { part = Part::kNobody; }
 
 Counts& counts() { return counted; }
 

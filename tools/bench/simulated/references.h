@@ -23,7 +23,14 @@ struct Counts {
 
 // The heap's words lie in `bytes` from `heap`; the calling thread's stack is not counted.
 void begin_to_watch(Coherence& coherence, const void* heap, std::size_t bytes);
-void act(Part part, unsigned processor = 0);
+// While it lives, references are this processor's; then nobody's.
+class Acting {
+ public:
+  Acting(Part part, unsigned processor);
+  ~Acting();
+  Acting(const Acting&) = delete;
+  Acting& operator=(const Acting&) = delete;
+};
 Counts& counts();
 
 }  // namespace simulated
