@@ -63,7 +63,8 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   const size_t guard = page;
   const size_t front = round_up(early + caches + late + 4 * guard, size_t{1} << config.slab_shift);
   const size_t bookkeeping = front + magazines.bytes() + guard;
-  const size_t states = config.states ? ObjectStates::bytes_for(objects.bytes()) : 0;
+  const size_t states =
+      config.states ? ObjectStates::bytes_for(objects.bytes(), objects.piece_shift) : 0;
   if (objects.bytes() + states + bookkeeping > config.address_limit) return false;
 
   void* const start = memory::reserve(objects.bytes(), std::max(alignment, page));
@@ -71,7 +72,8 @@ bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
   bookkeeping_ = memory::reserve(bookkeeping, std::max(size_t{1} << config.slab_shift, page));
   objects.base = reinterpret_cast<uintptr_t>(start);
   if (bookkeeping_ == nullptr || !memory::commit(static_cast<char*>(bookkeeping_) + guard, early) ||
-      (config.states && !states_.reserve(objects.base, objects.bytes(), objects.piece_shift))) {
+      (config.states &&
+       !states_.reserve(objects.base, objects.bytes(), objects.piece_shift, classes_))) {
     memory::release(start, objects.bytes());
     if (bookkeeping_ != nullptr) memory::release(bookkeeping_, bookkeeping);
     return false;

@@ -74,6 +74,11 @@ class Heap {
     if (distance >= quick_bytes_) return kMaxClasses;
     return (distance >> piece_shift_) % kMaxClasses;
   }
+  // Of a pointer that has a state; of any other it says nothing.
+  ClassId class_by_address(const void* p) const {
+    return static_cast<ClassId>(((reinterpret_cast<uintptr_t>(p) - base_) >> piece_shift_) %
+                                kMaxClasses);
+  }
   static constexpr bool is_class(uintptr_t owner) { return owner < kMaxClasses; }
 
   const ClassTable& classes() const { return classes_; }
@@ -81,8 +86,7 @@ class Heap {
   // Only if there are states. Of the object that begins at p, in the area of class `id`; p must be
   // where slabs have been used, as has_state() says.
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
-    const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-    return states_.entry(address, {address - base_, piece_shift_, classes_[id].granule_shift});
+    return states_.entry(id, reinterpret_cast<uintptr_t>(p));
   }
   bool has_state(const void* p) const {
     return states_.is_open((reinterpret_cast<uintptr_t>(p) - base_) >> piece_shift_);

@@ -70,7 +70,7 @@ void Heap::give_back_addresses() {
 
     if (states_.exist()) {
       Reservation states(reinterpret_cast<void*>(states_.begin()));
-      states_.each_open(classes_, [&](uintptr_t words, size_t bytes) {
+      states_.each_open([&](uintptr_t words, size_t bytes) {
         states.keep(reinterpret_cast<void*>(words), bytes);
       });
       states.end(reinterpret_cast<void*>(states_.end()));

@@ -8,6 +8,12 @@
 // has a word. So one load tells whether an object in use begins at an address. A word of another
 // address, in the middle of an object or never handed out, differs: granules have at most 256 KiB.
 //
+//     region of granules of 16:  | piece 0 | piece 1 | ... | last piece |
+//     region of granules of 32:  | 0 | 1 | ...  |
+//
+// Areas with equal granules share a region, which has room for the words of all addresses: a shift
+// and an addition find a word. What lies between the pieces of those areas is never touched.
+//
 // Whoever hands objects out and takes them back sets the states (preload/hardened). A canary lies
 // behind the object's bytes, and is no concern of the engine's. An area opens
 // the words of a piece with the piece's first slab; those of others may not even be read. (If they
@@ -51,39 +57,35 @@ class ObjectStates {
 
   constexpr ObjectStates() = default;
 
-  // For addresses from `base` on, in pieces of 1 << piece_shift (stripes.h). False when the system
-  // refuses.
-  static size_t bytes_for(size_t bytes) { return bytes / kLeastGranule * sizeof(uint16_t); }
-  bool reserve(uintptr_t base, size_t bytes, unsigned piece_shift);
+  // For addresses from `base` on, in pieces of 1 << piece_shift (stripes.h), `base` a multiple of
+  // all granules. False when the system refuses.
+  static size_t bytes_for(size_t bytes, unsigned piece_shift);
+  bool reserve(uintptr_t base, size_t bytes, unsigned piece_shift, const ClassTable& classes);
   void release();
   bool exist() const { return bytes_ != 0; }
 
   // Opens the piece with this address, the area's next one. `make_usable` is memory::commit or map.
-  bool open(uintptr_t address, unsigned granule_shift, bool (*make_usable)(void*, size_t));
+  bool open(uintptr_t address, bool (*make_usable)(void*, size_t));
   // Pieces are numbered by address; those of area i are i, i + kMaxClasses and so on.
   bool is_open(uintptr_t piece) const {
-    return piece < open_[piece % kMaxClasses].load(std::memory_order_relaxed);
+    return piece < areas_[piece % kMaxClasses].open.load(std::memory_order_relaxed);
   }
 
-  // Where an address lies: its distance from the first one, in pieces of 1 << piece_shift, in an
-  // area with granules of 1 << granule_shift. Callers on the fast path know most of that already.
-  struct Place {
-    uintptr_t distance;
-    unsigned piece_shift, granule_shift;
-  };
-  Entry entry(uintptr_t address, const Place& place) const {
-    return {*reinterpret_cast<std::atomic<uint16_t>*>(word(place)), address};
+  Entry entry(ClassId id, uintptr_t address) const {
+    return {*reinterpret_cast<std::atomic<uint16_t>*>(word(areas_[index(id)], address)), address};
   }
 
   size_t committed_bytes() const { return committed_.load(std::memory_order_relaxed); }
 
   // Calls keep(start, bytes) for the words of all open pieces, in ascending order.
   template <typename Keep>
-  void each_open(const ClassTable& classes, Keep keep) const {
-    for (uintptr_t piece = 0; piece < bytes_ / piece_bytes(); ++piece) {
-      const ClassId id = static_cast<ClassId>(piece % kMaxClasses);
-      if (is_open(piece)) {
-        keep(start_ + piece * piece_bytes(), open_bytes(classes[id].granule_shift));
+  void each_open(Keep keep) const {
+    for (unsigned shift = kLeastShift; shift <= most_shift(piece_shift_); ++shift) {
+      for (uintptr_t piece = 0; piece < pieces_; ++piece) {
+        const Area& area = areas_[piece % kMaxClasses];
+        if (area.shift == shift && is_open(piece)) {
+          keep(word(area, base_ + (piece << piece_shift_)), piece_bytes(area));
+        }
       }
     }
   }
@@ -91,26 +93,33 @@ class ObjectStates {
   uintptr_t end() const { return start_ + bytes_; }
 
  private:
-  static constexpr size_t kLeastGranule = 16;
+  static constexpr unsigned kLeastShift = 4;
 
-  // A piece's words take an eighth of its bytes, if its granules are the least ones.
-  size_t piece_bytes() const { return bytes_for(size_t{1} << piece_shift_); }
-  size_t open_bytes(unsigned granule_shift) const {
-    return round_up((size_t{1} << piece_shift_ >> granule_shift) * sizeof(uint16_t),
-                    memory::page_bytes());
+  struct alignas(32) Area {
+    uintptr_t words = 0;             // of the address 0
+    std::atomic<uint64_t> open = 0;  // pieces below are
+    unsigned shift = 0;              // a granule is 1 << shift bytes
+  };
+
+  // With larger granules the words of a piece would be less than a page.
+  static unsigned most_shift(unsigned piece_shift);
+  static size_t words_bytes(size_t bytes, unsigned shift) {
+    return (bytes >> shift) * sizeof(uint16_t);
   }
-  uintptr_t word(const Place& at) const {
-    const uintptr_t in_piece = at.distance & ((uintptr_t{1} << at.piece_shift) - 1);
-    return start_ + (at.distance - in_piece) / 8 +
-           (in_piece >> at.granule_shift) * sizeof(uint16_t);
+  size_t piece_bytes(const Area& area) const {
+    return words_bytes(size_t{1} << piece_shift_, area.shift);
+  }
+  static uintptr_t word(const Area& area, uintptr_t address) {
+    return area.words + words_bytes(address, area.shift);
   }
 
+  Area areas_[kMaxClasses];
   uintptr_t base_ = 0;
+  uintptr_t pieces_ = 0;
   unsigned piece_shift_ = 0;
   uintptr_t start_ = 0;
   size_t bytes_ = 0;
   std::atomic<size_t> committed_ = 0;
-  std::atomic<uint64_t> open_[kMaxClasses]{};  // by area: pieces below are open
 };
 
 }  // namespace pktmalloc

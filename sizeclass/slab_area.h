@@ -181,8 +181,7 @@ class SlabArea {
   // With the first slab of a piece.
   bool open_states(uint32_t slab) UNDER(mutex_) {
     return states_ == nullptr || slab != place_.piece_begin(slab) ||
-           states_->open(place_.start_of(slab), class_.granule_shift,
-                         maps_ ? memory::map : memory::commit);
+           states_->open(place_.start_of(slab), maps_ ? memory::map : memory::commit);
   }
   bool make_usable(void* start, size_t bytes) UNDER(mutex_) {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);

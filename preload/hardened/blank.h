@@ -32,20 +32,47 @@ inline bool is_head_blank(const void* p) {
   return (head[0] | head[1]) == 0;
 }
 
-// Up to kInspected bytes, a multiple of 16; a loop that must not become a call.
+// What blank_head() left, up to kInspected of `bytes`, a multiple of 16. Most objects have a whole
+// line; the loop must not become a call.
 inline void blank_line(void* p, size_t bytes) {
-  for (size_t at = sizeof(Vector); at < bytes; at += sizeof(Vector)) {
-    *reinterpret_cast<Vector*>(static_cast<char*>(p) + at) = Vector{};
+  auto* const line = static_cast<Vector*>(p);
+  if (bytes >= kInspected) {
+    line[1] = line[2] = line[3] = Vector{};
+    return;
+  }
+  for (size_t i = 1; i < bytes / sizeof(Vector); ++i) {
+    line[i] = Vector{};
     asm volatile("" : : : "memory");
   }
 }
 
-inline bool is_blank(const void* p, size_t bytes) {
-  Vector any{};
-  for (size_t at = 0; at < bytes; at += sizeof(Vector)) {
-    any |= *reinterpret_cast<const Vector*>(static_cast<const char*>(p) + at);
+// Is the word zero? Asks by an instruction that writes it, too. If a page's first touch is a read,
+// the system puts a page of zeros there, and the first write is a second fault, which interrupts
+// the other processors: W4 untouched with two threads took 7,700 faults instead of 5,100, and twice
+// as long.
+inline bool is_zero_for_writing(uint64_t* word) {
+#ifdef __x86_64__
+  bool zero;
+  asm volatile("orq $0, %0" : "+m"(*word), "=@ccz"(zero));
+  return zero;
+#else
+  return *word == 0;
+#endif
+}
+
+// Up to kInspected of `bytes`, a multiple of 16 but not 0.
+inline bool is_blank(void* p, size_t bytes) {
+  auto* const words = static_cast<uint64_t*>(p);
+  const bool head = is_zero_for_writing(words) && words[1] == 0;
+  if (bytes == sizeof(Vector)) return head;
+  const auto* const line = static_cast<const Vector*>(p);
+  Vector any = line[1];
+  if (bytes >= kInspected) {
+    any |= line[2] | line[3];
+  } else {
+    for (size_t i = 2; i < bytes / sizeof(Vector); ++i) any |= line[i];
   }
-  return (any[0] | any[1]) == 0;
+  return head && (any[0] | any[1]) == 0;
 }
 
 }  // namespace pktmalloc::hardened

@@ -77,9 +77,10 @@ void tell_wrong_nothing(Site site, const char* call, const void* p) {
        p);
 }
 
-// As is_live(), but with a canary or without.
+// Does an object in use, with a canary or without, begin at p, which lies in the area of the class?
 bool is_in_use(ClassId id, const void* p) {
-  return is_live(id, p) || (is_start(p) && heap.has_state(p) && has_canary(id, p));
+  return is_start(p) && heap.has_state(p) &&
+         (heap.state_of(id, p).is(ObjectStates::kLive) || has_canary(id, p));
 }
 
 // Does the caller tell that size, or none? As in fits().
@@ -102,6 +103,17 @@ size_t inspect_canary(Site site, const char* found, const void* p, size_t object
          canary.bytes, behind, found);
   }
   return canary.bytes;
+}
+
+// An object that no cache holds any more is in use from now on.
+void set_live(Site site, ClassId id, void* p) {
+  const ObjectStates::Entry entry = heap.state_of(id, p);
+  if (entry.is(ObjectStates::kLive)) tell_handed_out_twice(site, p);
+  entry.set(ObjectStates::kLive);
+}
+
+void inspect(Site site, ClassId id, void* p) {
+  if (!is_untouched(id, p)) tell_written(site, p);
 }
 
 // What the slower functions got: pooled or not.
@@ -133,6 +145,12 @@ void* reallocate_other(Site site, void* p, size_t bytes) {
 }
 
 }  // namespace
+
+void* hand_out_suspicious_at(Site site, ClassId id, void* p) {
+  set_live(site, id, p);
+  inspect(site, id, p);
+  return p;
+}
 
 void tell_handed_out_twice(Site site, void* p) {
   const size_t bytes = class_bytes(heap.owner(p));
@@ -198,7 +216,7 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
   void* const moved = allocate_slow_at(site, bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
-  set_freed(site, id, p);
+  set_freed(site, id, p, heap.state_of(id, p));
   return moved;
 }
 
@@ -234,11 +252,11 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
   } else if (has_canary(id, p)) {
     const size_t asked = inspect_canary(site, "when it was freed", p, class_bytes(owner));
     if (!agrees(told, asked)) return tell_mismatch(site, p, told, asked);
-    set_freed(site, id, p);
+    set_freed(site, id, p, heap.state_of(id, p));
   } else if (!fits(owner, told)) {
     tell_mismatch(site, p, told, class_bytes(owner));
   } else {
-    set_freed(site, id, p);  // addresses were given back
+    set_freed(site, id, p, heap.state_of(id, p));  // addresses were given back
   }
 }
 

@@ -32,27 +32,23 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
 // Of an object that has waited: clears it and gives it back; looks whether it was written to.
 void release_waited_at(Site site, ClassId id, void* p);
 
+// Of an object on its way out that is not as it should be: reports that, and hands it out if the
+// program is to go on.
+void* hand_out_suspicious_at(Site site, ClassId id, void* p);
+
 // They report, and return if the program is to go on. No site: at exit.
 void tell_handed_out_twice(Site site, void* p);
 void tell_written(Site site, void* p);
 
-// An object of class `id`, which no cache holds any more, is in use from now on.
-[[gnu::always_inline]] inline void set_live(Site site, ClassId id, void* p) {
-  const ObjectStates::Entry entry = heap.state_of(id, p);
-  if (entry.is(ObjectStates::kLive)) [[unlikely]]
-    tell_handed_out_twice(site, p);
-  entry.set(ObjectStates::kLive);
-}
-
 // It must begin with zeros.
-[[gnu::always_inline]] inline void inspect(Site site, ClassId id, void* p) {
-  if (!is_blank(p, std::min<size_t>(cleared_bytes[index(id)], kInspected))) [[unlikely]]
-    tell_written(site, p);
+[[gnu::always_inline]] inline bool is_untouched(ClassId id, void* p) {
+  return is_blank(p, cleared_bytes[index(id)]);
 }
 
-// And from now on it is not.
-[[gnu::always_inline]] inline void set_freed(Site site, ClassId id, void* p) {
-  heap.state_of(id, p).set(ObjectStates::kFreed);
+// An object in use is not from now on. `state` is its own.
+[[gnu::always_inline]] inline void set_freed(Site site, ClassId id, void* p,
+                                             ObjectStates::Entry state) {
+  state.set(ObjectStates::kFreed);
   blank_head(p);
   void* const waited = wait(id, p);
   if (waited == nullptr) return;
@@ -79,13 +75,9 @@ inline bool fits(uintptr_t owner, const Told& told) {
                             : classes.find_aligned(told.bytes, told.alignment));
 }
 
+// States do not tell addresses apart in the first 16 bytes of an object.
 inline bool is_start(const void* p) {
   return reinterpret_cast<uintptr_t>(p) % ClassTable::kSmallStep == 0;
-}
-
-// Does an object in use, without a canary, begin at p, which lies in the area of the class?
-[[gnu::always_inline]] inline bool is_live(ClassId id, const void* p) {
-  return heap.has_state(p) && heap.state_of(id, p).is(ObjectStates::kLive) && is_start(p);
 }
 
 template <void* (*kSlow)(size_t)>
@@ -93,8 +85,10 @@ template <void* (*kSlow)(size_t)>
   if (bytes - 1 < fast_bytes) [[likely]] {  // not 0 either
     const ClassId id = heap.classes().small(bytes);
     if (void* p = this_thread.allocates_from->allocate(id)) [[likely]] {
-      set_live(this_site(), id, p);
-      inspect(this_site(), id, p);
+      const ObjectStates::Entry state = heap.state_of(id, p);
+      if (state.is(ObjectStates::kLive) || !is_untouched(id, p)) [[unlikely]]
+        return hand_out_suspicious_at(this_site(), id, p);
+      state.set(ObjectStates::kLive);
       return p;
     }
   }
@@ -121,13 +115,12 @@ template <void* (*kSlow)(size_t)>
 }
 
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
-  const uintptr_t owner = heap.quick_owner(p);
-  if (!Heap::is_class(owner)) [[unlikely]]
+  const ClassId id = heap.class_by_address(p);
+  const ObjectStates::Entry state = heap.state_of(id, p);
+  if (!heap.has_state(p) || !state.is(ObjectStates::kLive) || !is_start(p) ||
+      !fits(index(id), told)) [[unlikely]]
     return release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
-  const ClassId id = static_cast<ClassId>(owner);
-  if (!is_live(id, p) || !fits(owner, told)) [[unlikely]]
-    return release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
-  set_freed(this_site(), id, p);
+  set_freed(this_site(), id, p, state);
 }
 
 // What the classes are asked for on behalf of a request of so many bytes.

@@ -77,20 +77,20 @@ def older(build):
     return needed(f"{build}/older") + [f"GLIBC_{newest}"]
 
 
-def callgrind(build, program, count, folder, *options, **variables):
+def callgrind(build, program, count, folder, *options, library="libpktmalloc.so", **variables):
     """What callgrind wrote of the program's run."""
     out = pathlib.Path(folder) / "callgrind.out"
     output("valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--compress-strings=no",
            "--compress-pos=no", *options, str(program), str(count),
-           env={"LD_PRELOAD": str(pathlib.Path(build).resolve() / "libpktmalloc.so"), "PATH": "/usr/bin:/bin",
+           env={"LD_PRELOAD": str(pathlib.Path(build).resolve() / library), "PATH": "/usr/bin:/bin",
                 **variables})
     return out.read_text()
 
 
-def costs(build, program, count, folder):
+def costs(build, program, count, folder, **library):
     """Instructions that each function executed itself, by name."""
     total, name, skip = {}, None, False
-    for line in callgrind(build, program, count, folder).splitlines():
+    for line in callgrind(build, program, count, folder, **library).splitlines():
         if line.startswith("fn="):
             name = line[3:]
         elif line.startswith("calls="):
@@ -117,13 +117,17 @@ def instructions(build):
         output("g++", "-O1", "-fno-builtin", "-o", str(pairs), str(HERE / "pairs.cpp"))
         output("g++", "-std=c++17", "-O2", "-I.", "-o", str(inlined), str(HERE / "inlined.cpp"))
         few, many = (costs(build, pairs, count, folder) for count in counts)
+        few_hardened, many_hardened = (costs(build, pairs, count, folder, library="libpktmalloc-hardened.so")
+                                       for count in counts)
         few_inlined, many_inlined = (costs(build, inlined, count, folder) for count in counts)
         locked = [locked_when_passed_on(build, pairs, count, folder) for count in counts]
 
     def each(name, more):
         return f"{name} {more // 1000 if more % 1000 == 0 else more / 1000}"
-    lines = [each(function, sum(many.get(name, 0) - few.get(name, 0) for name in names))
-             for function, names in FUNCTIONS.items()]
+    def functions(few, many, where):
+        return [each(where + function, sum(many.get(name, 0) - few.get(name, 0) for name in names))
+                for function, names in FUNCTIONS.items()]
+    lines = functions(few, many, "") + functions(few_hardened, many_hardened, "hardened ")
     lines += [each(what, sum(cost - few_inlined.get(function, 0) for function, cost in many_inlined.items()
                              if function.split("(")[0] in names))
               for what, names in INLINED.items()]
