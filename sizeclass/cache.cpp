@@ -55,10 +55,8 @@ namespace {
 
 constexpr ptrdiff_t kStep = 16;  // objects; docs/decisions.md has the figures
 
-// prefetchw, because it also takes a line from the processor that wrote it last. A processor
-// without the instruction ignores it.
 void fetch(const uintptr_t* slot, ptrdiff_t objects) {
-  for (; objects > 0; --objects, --slot) asm volatile("prefetchw (%0)" : : "r"(*slot));
+  for (; objects > 0; --objects, --slot) machine::prefetch_for_writing(*slot);
 }
 
 }  // namespace

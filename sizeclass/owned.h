@@ -3,12 +3,14 @@
 //
 // One thread at a time is the owner. The others see an old or a new value, which says nothing about
 // any other word. Relaxed atomics mean the same, but g++ then makes an increment three instructions
-// and computes each address separately, and malloc and free would pay for it; so the owner's stores
-// are written out.
+// and computes each address separately, and malloc and free would pay for it; so machine.h has the
+// owner's stores.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
+
+#include "sizeclass/machine.h"
 
 namespace pktmalloc {
 
@@ -28,7 +30,7 @@ class Owned {
     if (std::is_constant_evaluated()) {
       value_ = value;
     } else {
-      asm("mov %1, %0" : "=m"(value_) : "r"(value));
+      machine::store(value_, value);
     }
     return *this;
   }
@@ -36,7 +38,7 @@ class Owned {
   void operator+=(T more) { *this = value_ + more; }
   void operator++() {
     static_assert(std::is_same_v<T, uint64_t>);
-    asm("addq $1, %0" : "+m"(value_));
+    machine::increment(value_);
   }
 
  private:

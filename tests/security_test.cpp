@@ -57,6 +57,7 @@ const std::map<std::string, long> kNumbers = {
     CALL(newfstatat),
     CALL(openat),
     CALL(poll),
+    CALL(ppoll),
     CALL(prctl),
     CALL(prlimit64),
     CALL(pwrite64),
@@ -181,7 +182,7 @@ TEST_CASE("the library makes the system calls that docs/security.md lists, and n
   seen.insert(told.begin(), told.end());
   // Only when a fork meets an exchange, at a full pipe, and when a pinned thread starts one of
   // ours.
-  const Calls seldom = {SYS_clock_nanosleep, SYS_poll, SYS_sched_setaffinity,
+  const Calls seldom = {SYS_clock_nanosleep,    SYS_poll,       SYS_ppoll, SYS_sched_setaffinity,
                         SYS_sched_setscheduler, SYS_setpriority};
   for (const auto& [name, number] : kNumbers) {
     if (seldom.count(number) == 1) continue;

@@ -11,21 +11,16 @@
 
 #include <cstring>
 
+#include "sizeclass/machine.h"
+
 #pragma weak __libc_single_threaded
 #pragma weak strerrordesc_np
 
 namespace pktmalloc {
 
-// Before glibc 2.32: the word in which older ones noted it for themselves, in each thread's head.
 inline bool has_one_thread() {
   if (&__libc_single_threaded != nullptr) return __libc_single_threaded != 0;
-#ifdef __x86_64__
-  int several = 0;
-  asm volatile("movl %%fs:24, %0" : "=r"(several));
-  return several == 0;
-#else
-  return false;
-#endif
+  return machine::old_libc_has_one_thread();
 }
 
 // Of an errno, in English, without a lock. Before glibc 2.32 there is no such text.

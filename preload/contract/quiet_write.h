@@ -58,7 +58,10 @@ inline bool write_all(int fd, const void* bytes, size_t count) {
       if (end == 0) end = now + kPatienceMs;
       if (now >= end) return false;
       pollfd room{fd, POLLOUT, 0};
-      syscall(SYS_poll, &room, size_t{1}, static_cast<int>(end - now));
+      const uint64_t left = end - now;
+      const timespec most{static_cast<time_t>(left / 1000),
+                          static_cast<long>(left % 1000 * 1000000)};
+      syscall(SYS_ppoll, &room, size_t{1}, &most, nullptr, size_t{8});
     }
   }
   return true;

@@ -5,7 +5,7 @@
 //
 // glibc's dlopen looks at its return address: it searches with the RUNPATH, $ORIGIN and namespace
 // of the object there. So ours leaves by a jump, with the caller's return address in place. No
-// compiler promises that, hence the assembly.
+// compiler promises that, hence the assembly (machine.h).
 //
 // The first call looks up the next dlopen, because other libraries' constructors may run before
 // ours. Weak, because a program linked with the archive may have its own dlopen.
@@ -15,10 +15,10 @@
 
 #include <atomic>
 
-#include "preload/base/export.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/reports/open_window.h"
+#include "sizeclass/machine.h"
 
 namespace {
 
@@ -57,16 +57,12 @@ static_assert(RTLD_DEEPBIND == 8, "the number in dlopen");
 
 }  // namespace
 
-extern "C" [[gnu::naked, gnu::weak]] PKTMALLOC_EXPORT void* dlopen(const char*, int) noexcept {
-  asm("push %rdi\n\t"
-      "push %rsi\n\t"
-      "sub $8, %rsp\n\t"  // aligns the stack
-      ".cfi_adjust_cfa_offset 24\n\t"
-      "call pktmalloc_prepare_dlopen\n\t"
-      "add $8, %rsp\n\t"
-      "pop %rsi\n\t"
-      "pop %rdi\n\t"
-      ".cfi_adjust_cfa_offset -24\n\t"
-      "and $~8, %esi\n\t"
-      "jmp *%rax");
-}
+asm(".text\n\t"
+    ".weak dlopen\n\t"
+    ".type dlopen, %function\n\t"
+    ".balign 64\n"
+    "dlopen:\n\t"
+    ".cfi_startproc\n\t"  //
+    PKTMALLOC_JUMP("pktmalloc_prepare_dlopen", "8")
+    ".cfi_endproc\n\t"
+    ".size dlopen, . - dlopen");

@@ -7,8 +7,6 @@ namespace pktmalloc {
 namespace {
 
 constexpr uint64_t kIdMask = (uint64_t{1} << AddressTable::kIdBits) - 1;
-constexpr unsigned kAddressBits = 47;  // of a program's address
-static_assert(kAddressBits - 3 + AddressTable::kIdBits <= 64);
 
 uint64_t address_of(const void* p) { return reinterpret_cast<uintptr_t>(p) & ~uint64_t{7}; }
 
@@ -30,7 +28,7 @@ AddressTable::Shard& AddressTable::shard(uint64_t address) {
 
 bool AddressTable::put(const void* p, uint32_t id, uint32_t& before) {
   const uint64_t address = address_of(p);
-  if (address >> kAddressBits != 0) return false;
+  if (address >> machine::kAddressBits != 0) return false;
   Shard& s = shard(address);
   const Lock lock(s.mutex, has_threads());
   uint64_t former = 0;

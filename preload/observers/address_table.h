@@ -12,12 +12,13 @@
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/word_table.h"
+#include "sizeclass/machine.h"
 
 namespace pktmalloc {
 
 class AddressTable {
  public:
-  static constexpr unsigned kIdBits = 20;
+  static constexpr unsigned kIdBits = 64 + 3 - machine::kAddressBits;
   static constexpr uint32_t kNoId = 0;
 
   constexpr AddressTable() = default;

@@ -27,7 +27,7 @@ namespace pktmalloc {
 
 class SizeHistogram {
  public:
-  static constexpr unsigned kRowBits = 20;
+  static constexpr unsigned kRowBits = 19;
   static constexpr uint32_t kMostRows = (1U << kRowBits) - 1;
   static constexpr uint32_t kNoRow = 0;
 

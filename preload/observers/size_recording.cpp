@@ -19,7 +19,7 @@
 namespace pktmalloc {
 namespace {
 
-static_assert(SizeHistogram::kRowBits == AddressTable::kIdBits);
+static_assert(SizeHistogram::kRowBits <= AddressTable::kIdBits);
 
 constinit AddressTable rows_of;  // the row of each live object
 constinit SizeHistogram histogram;

@@ -2,12 +2,12 @@
 #include "preload/process/fault_signal.h"
 
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "preload/process/process.h"
+#include "sizeclass/machine.h"
 
 // libc's own sigaction; ours would come back here.
 extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
@@ -31,11 +31,10 @@ bool has_handler(const struct sigaction& action) {
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const bool by_access = info->si_code > 0;  // else another process or thread sent it
-  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  constexpr long long kWrite = 2;  // in the page fault's error code
+  const ucontext_t& interrupted = *static_cast<const ucontext_t*>(context);
   if (by_access &&
-      look_at(reinterpret_cast<uintptr_t>(info->si_addr),
-              static_cast<uintptr_t>(registers[REG_RIP]), (registers[REG_ERR] & kWrite) != 0)) {
+      look_at(reinterpret_cast<uintptr_t>(info->si_addr), machine::interrupted_at(interrupted),
+              machine::was_writing(interrupted))) {
     return;
   }
   const struct sigaction action = wanted[current.load(std::memory_order_acquire)];

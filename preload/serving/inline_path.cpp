@@ -7,6 +7,7 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/pktmalloc_path.hpp"
 #include "preload/process/thread.h"
+#include "sizeclass/machine.h"
 #include "sizeclass/rounding.h"
 
 namespace pktmalloc {
@@ -35,9 +36,7 @@ constinit contract::Path path{
 // The library's thread-local variables have the same distance from every thread's pointer, because
 // they are in the static block (initial-exec).
 uint64_t distance_from_thread_pointer(const void* p) {
-  uint64_t pointer;
-  asm("mov %%fs:0, %0" : "=r"(pointer));
-  return reinterpret_cast<uint64_t>(p) - pointer;
+  return reinterpret_cast<uint64_t>(p) - machine::thread_pointer();
 }
 
 void start() {

@@ -9,6 +9,7 @@
 
 #include "preload/stacks/symbols.h"
 #include "sizeclass/keep_errno.h"
+#include "sizeclass/machine.h"
 
 namespace pktmalloc {
 namespace {
@@ -30,9 +31,12 @@ bool foreign(uintptr_t pc) { return !in_this_library(pc); }
 
 WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most) {
   frames[0] = site.pc;
-  // The caller's value of the register lies in front of the return address.
-  FoundFrame frame{site.pc, reinterpret_cast<const uintptr_t*>(site.cfa)[-2]};
-  if (in_this_library(site.pc) && find_frame(site, foreign, frame)) frames[0] = frame.pc;
+  FoundFrame frame{site.pc, 0};
+  if (machine::kCallsPushFrames) frame.frame_pointer = machine::frame_pointer_before(site.cfa);
+  const bool inside = in_this_library(site.pc);
+  if ((inside || !machine::kCallsPushFrames) && find_frame(site, foreign, frame)) {
+    frames[0] = frame.pc;
+  }
   unsigned count = 1;
   uintptr_t below = site.cfa;
   uintptr_t known_page = site.cfa / kPage;

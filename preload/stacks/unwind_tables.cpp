@@ -11,6 +11,7 @@
 
 #include "sizeclass/clock.h"
 #include "sizeclass/keep_errno.h"
+#include "sizeclass/machine.h"
 
 namespace pktmalloc {
 namespace {
@@ -20,7 +21,6 @@ std::atomic<Backtrace> backtrace_of = nullptr;
 _Unwind_Ptr (*ip_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*cfa_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*register_of)(_Unwind_Context*, int) = nullptr;
-constexpr int kFramePointer = 6;  // rbp, in DWARF's numbering
 
 constinit std::atomic<int> unwinding_threads = 0;
 constinit std::atomic<bool> forking = false;
@@ -40,7 +40,8 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
     return _URC_END_OF_STACK;
   }
   const uintptr_t* const word = reinterpret_cast<uintptr_t*>(cfa) - 1;
-  calls.words_known &= calls.count == 0 || (cfa > site.cfa && *word == pc);
+  calls.words_known &=
+      machine::kCallsPushFrames && (calls.count == 0 || (cfa > site.cfa && *word == pc));
   calls.frames[calls.count++] = {pc, reinterpret_cast<uintptr_t>(word) - site.cfa};
   return _URC_NO_REASON;
 }
@@ -154,7 +155,7 @@ bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found) {
     const uintptr_t pc = ip_of(context);
     s.inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
     if (!s.inside || !s.wanted(pc)) return _URC_NO_REASON;
-    s.found = {pc, register_of(context, kFramePointer)};
+    s.found = {pc, register_of(context, machine::kFramePointer)};
     s.done = true;
     return _URC_END_OF_STACK;
   };

@@ -14,12 +14,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUFFIXES = (".h", ".hpp", ".cpp", ".c", ".def")
 # What may be included by path. The class table and the shape of magazines are the engine's; a
-# simulation drives it by its front door.
+# simulation drives it by its front door; what is particular to a processor lies in one file.
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
     "tools": ("tools/", "preload/contract/", "sizeclass/class_table.h", "sizeclass/magazine.h",
-              "sizeclass/heap.h"),
+              "sizeclass/heap.h", "sizeclass/machine.h"),
 }
 # Folders, top to bottom; those of one line do not include each other. "." are the files beside
 # them.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "preload/contract/pktmalloc.hpp"
+#include "sizeclass/machine.h"
 
 namespace pools {
 
@@ -56,7 +57,7 @@ class Spinlock {
  public:
   void lock() {
     while (locked_.exchange(true, std::memory_order_acquire))
-      while (locked_.load(std::memory_order_relaxed)) __builtin_ia32_pause();
+      while (locked_.load(std::memory_order_relaxed)) pktmalloc::machine::pause();
   }
   void unlock() { locked_.store(false, std::memory_order_release); }
 

@@ -29,33 +29,22 @@
 #include <thread>
 
 #include "pin.h"
+#include "sizeclass/machine.h"
 #include "workload.h"
 
 namespace {
+
+namespace machine = pktmalloc::machine;
 
 constexpr std::size_t kSizes[] = {64, 1500};
 constexpr std::size_t kReservedPerSize = 4096;
 constexpr std::size_t kRingSlots = 1024;
 
-// Before the start: what was begun earlier has ended, and the call has not begun.
-std::uint64_t cycles_before() {
-  std::uint32_t low, high;
-  asm volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
-  return std::uint64_t{high} << 32 | low;
-}
-
-// After the end: rdtscp waits for the call, lfence holds back what follows.
-std::uint64_t cycles_after() {
-  std::uint32_t low, high;
-  asm volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high) : : "ecx", "memory");
-  return std::uint64_t{high} << 32 | low;
-}
-
 double calibrate_cycles_per_ns() {
   auto start_time = std::chrono::steady_clock::now();  // CLOCK_MONOTONIC
-  std::uint64_t start = cycles_before();
+  std::uint64_t start = machine::ticks_before();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  std::uint64_t end = cycles_before();
+  std::uint64_t end = machine::ticks_before();
   std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start_time;
   return static_cast<double>(end - start) / elapsed.count();
 }
@@ -151,9 +140,9 @@ Histogram free_cold, free_warm;             // written by the consumer
 
 template <typename Call>
 void measure(std::uint64_t overhead, Histogram& histogram, Call call) {
-  std::uint64_t start = cycles_before();
+  std::uint64_t start = machine::ticks_before();
   call();
-  std::uint64_t cycles = cycles_after() - start;
+  std::uint64_t cycles = machine::ticks_after() - start;
   histogram.record(cycles - std::min(cycles, overhead));
 }
 
@@ -179,12 +168,12 @@ void make_reserve() {
 double produce(const Plan& plan) {
   workload::Random random(1);
   double late_max = 0;
-  std::uint64_t start = cycles_before();
+  std::uint64_t start = machine::ticks_before();
   for (std::size_t i = 0; i < plan.objects; ++i) {
     if (plan.cycles_per_object > 0) {
       double due = static_cast<double>(i) * plan.cycles_per_object;
       double now;
-      while ((now = static_cast<double>(cycles_before() - start)) < due) __builtin_ia32_pause();
+      while ((now = static_cast<double>(machine::ticks_before() - start)) < due) machine::pause();
       late_max = std::max(late_max, now - due);
     }
     std::size_t bytes = kSizes[random.below(std::size(kSizes))];
@@ -194,7 +183,7 @@ double produce(const Plan& plan) {
     auto packet = Ring::Packet{static_cast<unsigned char*>(object), bytes};
     packet.object[0] = static_cast<unsigned char>(i);
     packet.object[bytes - 1] = static_cast<unsigned char>(~i);
-    while (!ring.push(packet)) __builtin_ia32_pause();
+    while (!ring.push(packet)) machine::pause();
     measure(plan.overhead, empty, [] {});
   }
   return late_max;
@@ -205,7 +194,7 @@ std::size_t consume(const Plan& plan) {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < plan.objects; ++i) {
     Ring::Packet packet;
-    while (!ring.pop(packet)) __builtin_ia32_pause();
+    while (!ring.pop(packet)) machine::pause();
     auto first = static_cast<unsigned char>(i), last = static_cast<unsigned char>(~i);
     wrong += packet.object[0] != first || packet.object[packet.bytes - 1] != last;
     Histogram& histogram = i < plan.cold_objects ? free_cold : free_warm;

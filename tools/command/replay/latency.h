@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Latency of single calls, by the time stamp counter, as the benchmark of tail latency takes it.
+// Latency of single calls, in ticks of the processor's clock (machine.h), as the benchmark of tail
+// latency takes it.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +10,6 @@
 #include "tools/command/replay/plan.h"
 
 namespace pktmalloc {
-
-// Before the start: what was begun earlier has ended, and the call has not begun.
-inline uint64_t cycles_before() {
-  uint32_t low, high;
-  asm volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
-  return uint64_t{high} << 32 | low;
-}
-
-// After the end: rdtscp waits for the call, lfence holds back what follows.
-inline uint64_t cycles_after() {
-  uint32_t low, high;
-  asm volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high) : : "ecx", "memory");
-  return uint64_t{high} << 32 | low;
-}
 
 // Log-linear: 64 buckets for each doubling, so a value is told at most 1.6 % too high.
 class Cycles {

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <new>
 
+#include "sizeclass/machine.h"
 #include "tools/command/failure.h"
 #include "tools/command/replay/calls.h"
 #include "tools/command/replay/latency.h"
@@ -68,7 +69,7 @@ template <typename Condition>
 void wait_for(Condition condition) {
   for (unsigned tries = 0; !condition(); ++tries) {
     if (tries < 100) {
-      __builtin_ia32_pause();
+      machine::pause();
     } else if (tries < 1000) {
       sched_yield();
     } else {
@@ -88,9 +89,9 @@ void sleep_until(uint64_t ns) {
 template <bool kTimed, typename Act>
 void timed(const Thread& thread, Cycles* cycles, Act act) {
   if constexpr (kTimed) {
-    const uint64_t start = cycles_before();
+    const uint64_t start = machine::ticks_before();
     act();
-    const uint64_t taken = cycles_after() - start;
+    const uint64_t taken = machine::ticks_after() - start;
     cycles->record(taken - std::min(taken, thread.player->start_cycles_overhead));
   } else {
     act();
@@ -202,16 +203,16 @@ void* run(void* argument) {
 
 double cycles_per_ns() {
   const uint64_t start_ns = now_ns();
-  const uint64_t start = cycles_before();
+  const uint64_t start = machine::ticks_before();
   usleep(20'000);
-  const uint64_t cycles = cycles_before() - start;
+  const uint64_t cycles = machine::ticks_before() - start;
   return static_cast<double>(cycles) / static_cast<double>(now_ns() - start_ns);
 }
 
 uint64_t overhead_of(Cycles& scratch) {
   for (int i = 0; i < 10'000; ++i) {
-    const uint64_t start = cycles_before();
-    scratch.record(cycles_after() - start);
+    const uint64_t start = machine::ticks_before();
+    scratch.record(machine::ticks_after() - start);
   }
   return scratch.percentile(0.5);
 }
