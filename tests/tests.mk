@@ -56,6 +56,9 @@ TRACE_SUITES := trace trace_file trace_order trace_compression trace_damage repl
 $(TRACE_SUITES:%=$(TESTS)/%): \
   $(addprefix $(BUILD)/obj/tools/command/,file_kind.o $(addprefix replay/,trace.o blocks.o plain_file.o))
 $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
+# What it tells of control groups is tried by itself.
+$(TESTS)/exporter: $(addprefix $(BUILD)/obj/tools/command/,exporter/unit.o system/process.o)
+LINK_exporter := -lfmt
 # The tests of the benchmarks run these; tools/bench/bench.mk has the rules.
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
@@ -141,6 +144,11 @@ tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRA
 # ALSO names targets that run, and count, as one test each.
 ALSO ?=
 .PHONY: test
+ifneq ($(ARCH),)
+test: $(CROSS_ROOT)
+	$(MAKE) --no-print-directory $(CROSS_SUITES:%=$(TESTS)/%)
+	tools/cross/run.sh $(CROSS_ROOT) python3 tests/run.py $(CROSS_SUITES:%=$(TESTS)/%)
+else
 test: deps  ## build and run all tests; closes with "N passed, N failed, N skipped" (ALSO=fuzz: that too)
 	$(MAKE) --no-print-directory tests
 	$(MAKE) --no-print-directory tests VARIANT=debug
@@ -151,6 +159,7 @@ test: deps  ## build and run all tests; closes with "N passed, N failed, N skipp
 	  $(ENGINE_SUITES:%=build/debug/tests/%) build/debug/tests/programs \
 	  $(addprefix build/asan/tests/,unit model fault) $(addprefix build/ubsan/tests/,unit model fault) \
 	  build/tsan/tests/unit build/tsan/tests/stress
+endif
 
 THREADS ?= 1000000
 .PHONY: test-threads

@@ -32,6 +32,37 @@ TEST_CASE("recordings are merged, in any order") {
   CHECK(table_of(merged) == Table{112, 256});
 }
 
+TEST_CASE("of several programs each is told what it loses by the common table") {
+  TemporaryFolder folder;
+  // 600 bytes alone, or 800: a table of one class serves the one by 800.
+  folder.write("a.json", recording_of({{600, 0, 2000, 2000}}, "small").dump());
+  folder.write("b.json", recording_of({{800, 0, 2000, 2000}}, "large").dump());
+  folder.write("c.json", recording_of({{600, 0, 1000, 1000}}, "small").dump());
+  const std::vector<std::string> files = {folder / "a.json", folder / "b.json", folder / "c.json"};
+  const auto tuned_with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), files.begin(), files.end());
+    const Outcome outcome = tune(arguments);
+    INFO(outcome);
+    REQUIRE(outcome.status == 0);
+    return outcome.out;
+  };
+  const Json json = Json::parse(tuned_with({"--classes", "1", "--json"}));
+  REQUIRE(json.at("by_program").size() == 2);
+  const Json& large = json.at("by_program")[0];
+  const Json& small = json.at("by_program")[1];
+  CHECK(large.at("program") == "large");
+  CHECK(large.at("tuned_page_bytes") == large.at("own_page_bytes"));
+  CHECK(small.at("program") == "small");
+  CHECK(small.at("recordings") == 2);
+  CHECK(small.at("own_page_bytes") < 3000 * 620);
+  CHECK(small.at("tuned_page_bytes") > 3000 * 800);
+  const std::string text = tuned_with({"--classes", "1"});
+  CHECK(text.find("  small                      2") != std::string::npos);
+  CHECK(text.find("  large                      1") != std::string::npos);
+  const Json alone = tuned({{600, 0, 2000, 2000}});
+  CHECK(alone.at("by_program").size() == 1);
+}
+
 TEST_CASE("of several recordings of one process the last counts, in any order") {
   const auto at = [](uint64_t live, int pid, double started) {
     Json json = recording_of({{100, 0, live, live}});

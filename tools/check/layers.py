@@ -39,6 +39,7 @@ ROOMS = {
     ],
     "tools/command": [
         ". subcommands",
+        "exporter",
         "doctor compare report tune replay profile recovery",
         "live",
         "system page",

@@ -94,6 +94,7 @@ int execute(std::vector<std::string> arguments) {
   pktmalloc::add_profile(command);
   pktmalloc::add_stat(command);
   pktmalloc::add_top(command);
+  pktmalloc::add_exporter(command);
   pktmalloc::add_tune(command);
   pktmalloc::add_tell(command);
   pktmalloc::add_recover(command);

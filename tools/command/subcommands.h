@@ -20,6 +20,7 @@ void add_profile(CLI::App& command);
 void add_stat(CLI::App& command);
 void add_top(CLI::App& command);
 void add_tell(CLI::App& command);
+void add_exporter(CLI::App& command);
 void add_tune(CLI::App& command);
 void add_recover(CLI::App& command);
 

@@ -34,9 +34,25 @@ std::unique_ptr<OutputFile> open_if_named(const std::string& path) {
   return path.empty() ? nullptr : std::make_unique<OutputFile>(path);
 }
 
+uint64_t pages_of(const ClassTable& table, const SizeRecording& recording) {
+  return fit(table, recording).page_bytes;
+}
+
+ProgramFit fit_program(const SizeRecording& recording, const ClassTable& common,
+                       const TuningLimits& limits) {
+  ClassTable standard;
+  standard.use_default();
+  const std::vector<size_t> sizes = tune(recording.sizes, limits);
+  ClassTable own;
+  own.use_list(sizes.data(), static_cast<unsigned>(sizes.size()));
+  return {*recording.programs.begin(), recording.files, pages_of(standard, recording),
+          pages_of(common, recording), pages_of(own, recording)};
+}
+
 Tuning tune_recording(const Options& options) {
   Tuning tuning;
-  tuning.recording = read_sizes(options.files);
+  const std::vector<SizeRecording> programs = read_sizes(options.files);
+  tuning.recording = merge(programs);
   tuning.table = tune(tuning.recording.sizes, options.limits);
   if (tuning.table.empty()) throw Failure("nothing was recorded that a class could serve");
   tuning.least = least_rounding(tuning.recording.sizes, options.limits.largest);
@@ -45,6 +61,9 @@ Tuning tune_recording(const Options& options) {
   tuning.before = fit(table, tuning.recording);
   table.use_list(tuning.table.data(), static_cast<unsigned>(tuning.table.size()));
   tuning.after = fit(table, tuning.recording);
+  for (const SizeRecording& program : programs) {
+    tuning.programs.push_back(fit_program(program, table, options.limits));
+  }
   return tuning;
 }
 

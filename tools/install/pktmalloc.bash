@@ -116,6 +116,7 @@ _pktmalloc() {
       _pktmalloc_offer_processes "$word"
       ;;
     top) _pktmalloc_offer_processes "$word" ;;
+    exporter) ;;
     tell)
       if ((i == COMP_CWORD)); then
         _pktmalloc_offer_processes "$word"

@@ -70,26 +70,38 @@ SizeFile file_from(const std::string& path, const Json& json) {
   return file;
 }
 
-using Processes = std::map<std::string, SizeFile>;
+using SizeKey = std::pair<uint64_t, uint64_t>;  // bytes, alignment
 
-SizeRecording merge(const Processes& processes) {
-  SizeRecording all;
-  std::map<std::pair<uint64_t, uint64_t>, SizeRecord> records;
-  for (const auto& [process, file] : processes) {
-    all.programs.insert(file.program);
-    all.threads += file.threads;
-    all.missing += file.missing;
-    all.files += 1;
-    for (const SizeRecord& record : file.records) {
-      SizeRecord& sum = records[{record.bytes, record.alignment}];
-      sum.bytes = record.bytes;
-      sum.alignment = record.alignment;
-      sum.calls += record.calls;
-      sum.live_at_peak += record.live_at_peak;
-      sum.threads += record.threads;
-    }
+void add(std::map<SizeKey, SizeRecord>& sums, const std::vector<SizeRecord>& records) {
+  for (const SizeRecord& record : records) {
+    SizeRecord& sum = sums[{record.bytes, record.alignment}];
+    sum.bytes = record.bytes;
+    sum.alignment = record.alignment;
+    sum.calls += record.calls;
+    sum.live_at_peak += record.live_at_peak;
+    sum.threads += record.threads;
   }
-  for (const auto& [key, record] : records) all.sizes.push_back(record);
+}
+
+std::vector<SizeRecord> ascending(const std::map<SizeKey, SizeRecord>& sums) {
+  std::vector<SizeRecord> sizes;
+  for (const auto& [key, record] : sums) sizes.push_back(record);
+  return sizes;
+}
+
+// Of the processes of one program.
+SizeRecording sum_up(const std::vector<const SizeFile*>& files, uint64_t earlier) {
+  SizeRecording all;
+  std::map<SizeKey, SizeRecord> sums;
+  for (const SizeFile* file : files) {
+    all.programs.insert(file->program);
+    all.threads += file->threads;
+    all.missing += file->missing;
+    all.files += 1;
+    add(sums, file->records);
+  }
+  all.earlier = earlier;
+  all.sizes = ascending(sums);
   return all;
 }
 
@@ -114,8 +126,9 @@ uint64_t SizeRecording::bytes_at_peak() const {
   return sum_of(sizes, [](const SizeRecord& r) { return r.bytes * r.live_at_peak; });
 }
 
-SizeRecording read_sizes(const std::vector<std::string>& paths) {
-  Processes processes;
+std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths) {
+  std::map<std::string, SizeFile> processes;
+  std::map<std::string, uint64_t> files;  // of each program
   for (const std::string& path : paths) {
     std::ifstream stream(path);
     // A folder can be opened, but not read.
@@ -126,6 +139,7 @@ SizeRecording read_sizes(const std::vector<std::string>& paths) {
     try {
       const Json json = Json::parse(stream);
       SizeFile file = file_from(path, json);
+      ++files[file.program];
       SizeFile& last = processes[process_of(json, path)];
       if (file.age() >= last.age()) last = std::move(file);
     } catch (const Json::exception&) {
@@ -134,8 +148,25 @@ SizeRecording read_sizes(const std::vector<std::string>& paths) {
       throw none();
     }
   }
-  SizeRecording all = merge(processes);
-  all.earlier = paths.size() - all.files;
+  std::map<std::string, std::vector<const SizeFile*>> programs;
+  for (const auto& [process, file] : processes) programs[file.program].push_back(&file);
+  std::vector<SizeRecording> all;
+  for (const auto& [program, of] : programs) all.push_back(sum_up(of, files[program] - of.size()));
+  return all;
+}
+
+SizeRecording merge(const std::vector<SizeRecording>& recordings) {
+  SizeRecording all;
+  std::map<SizeKey, SizeRecord> sums;
+  for (const SizeRecording& recording : recordings) {
+    all.programs.insert(recording.programs.begin(), recording.programs.end());
+    all.files += recording.files;
+    all.earlier += recording.earlier;
+    all.threads += recording.threads;
+    all.missing += recording.missing;
+    add(sums, recording.sizes);
+  }
+  all.sizes = ascending(sums);
   return all;
 }
 

@@ -32,7 +32,11 @@ struct SizeRecording {
   uint64_t bytes_at_peak() const;
 };
 
-// Throws Failure with the path of the first file that cannot be read or is none of sizes.
-SizeRecording read_sizes(const std::vector<std::string>& paths);
+// Of each program one, by name. Throws Failure with the path of the first file that cannot be read
+// or is none of sizes.
+std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths);
+
+// As if all had their peaks at the same moment.
+SizeRecording merge(const std::vector<SizeRecording>& recordings);
 
 }  // namespace pktmalloc

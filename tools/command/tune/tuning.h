@@ -10,12 +10,22 @@
 
 namespace pktmalloc {
 
+// One program's bytes of pages at its peak.
+struct ProgramFit {
+  std::string program;
+  uint64_t files = 0;
+  uint64_t before = 0;  // with the default table
+  uint64_t after = 0;   // with the table that is for all
+  uint64_t own = 0;     // with a table for it alone
+};
+
 struct Tuning {
   SizeRecording recording;
   std::vector<size_t> table;
   TableFit before;  // the default table
   TableFit after;
   uint64_t least = 0;  // bytes lost at the peak, had it a class for every size
+  std::vector<ProgramFit> programs;
 };
 
 std::string tuning_text(const Tuning& tuning);

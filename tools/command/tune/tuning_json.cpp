@@ -28,6 +28,18 @@ Json table_json(const TableFit& fit) {
           {"classes", classes}};
 }
 
+Json programs_json(const std::vector<ProgramFit>& programs) {
+  Json all = Json::array();
+  for (const ProgramFit& p : programs) {
+    all.push_back({{"program", p.program},
+                   {"recordings", p.files},
+                   {"default_page_bytes", p.before},
+                   {"tuned_page_bytes", p.after},
+                   {"own_page_bytes", p.own}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string tuning_json(const Tuning& tuning) {
@@ -44,7 +56,8 @@ std::string tuning_json(const Tuning& tuning) {
                      {"PKTMALLOC_CLASSES", classes_value(tuning)},
                      {"least_rounding_bytes_at_peak", tuning.least},
                      {"default", table_json(tuning.before)},
-                     {"tuned", table_json(tuning.after)}};
+                     {"tuned", table_json(tuning.after)},
+                     {"by_program", programs_json(tuning.programs)}};
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 

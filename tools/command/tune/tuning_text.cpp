@@ -37,6 +37,15 @@ std::string printable(std::string text) {
   return text;
 }
 
+constexpr char kProgramLine[] = "  {:<18.18}{:>10}{:>12}{:>14}{:>14}{:>20}\n";
+
+std::string program_line(const ProgramFit& p) {
+  const uint64_t lost = p.after > p.own ? p.after - p.own : 0;
+  return fmt::format(kProgramLine, printable(p.program), count_text(p.files), bytes(p.before),
+                     bytes(p.after), bytes(p.own),
+                     fmt::format("{} {:>7}", bytes(lost), share_text(lost, p.own)));
+}
+
 }  // namespace
 
 std::string programs_text(const SizeRecording& recording) {
@@ -75,6 +84,11 @@ std::string tuning_text(const Tuning& tuning) {
   text += fmt::format("\n  {:>8}{:>16}{:>15}{:>13}{:>9}{:>13}\n", "class", "requests", "calls",
                       "at the peak", "threads", "rounding");
   for (const ClassFit& c : tuning.after.classes) text += class_line(c);
+  if (tuning.programs.size() > 1) {
+    text += "\n" + fmt::format(kProgramLine, "in pages", "processes", "default", "this table",
+                               "its own", "loses");
+    for (const ProgramFit& p : tuning.programs) text += program_line(p);
+  }
   return text + "\nPKTMALLOC_CLASSES=" + classes_value(tuning) + "\n";
 }
 

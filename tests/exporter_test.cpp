@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc exporter: what it tells of the processes of this machine, and to whom.
+#include <catch2/catch.hpp>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/controlled.h"
+#include "tests/patience.h"
+#include "tests/program.h"
+#include "tests/running.h"
+#include "tests/skip.h"
+#include "tests/temporary_folder.h"
+#include "tools/command/exporter/unit.h"
+
+namespace {
+
+const std::string kCommand = build_path("pktmalloc");
+
+struct Exporter : Running {
+  explicit Exporter(const Words& options = {}, const Running::Environment& environment = {})
+      : Running(words(options), environment) {
+    const std::string url = line("listening at http://");
+    place = url.substr(0, url.find('/'));
+  }
+  static Words words(const Words& options) {
+    Words all = {kCommand, "exporter", "--listen", "127.0.0.1:0"};
+    all.insert(all.end(), options.begin(), options.end());
+    return all;
+  }
+  std::string place;  // 127.0.0.1:41253
+};
+
+// "200 text/plain; ...", then the body. In Python's own words.
+std::string get(const std::string& place, const std::string& path,
+                const std::string& method = "GET") {
+  const Outcome outcome = Program({"python3", "-c",
+                                   "import http.client, sys\n"
+                                   "c = http.client.HTTPConnection(sys.argv[1], timeout=60)\n"
+                                   "c.request(sys.argv[3], sys.argv[2])\n"
+                                   "r = c.getresponse()\n"
+                                   "print(r.status, r.getheader('Content-Type'))\n"
+                                   "sys.stdout.flush(); sys.stdout.buffer.write(r.read())",
+                                   place, path, method})
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  return outcome.out;
+}
+
+// Of a process, by metric's name and its other labels.
+std::map<std::string, uint64_t> metrics_of(const std::string& text, const std::string& pid) {
+  std::map<std::string, uint64_t> all;
+  const std::regex sample(R"re((\w+)\{(?:(size="\d+"),)?pid="(\d+)",[^}]*\} (\d+))re");
+  std::istringstream lines(text);
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (!std::regex_match(line, found, sample) || found[3] != pid) continue;
+    all[found[1].str() + (found[2].matched ? "{" + found[2].str() + "}" : "")] =
+        std::stoull(found[4]);
+  }
+  return all;
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
+  return n;
+}
+
+std::string metrics_once(const Words& options = {}) {
+  Words words = {kCommand, "exporter", "--once"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Outcome outcome = Program(words).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  return outcome.out;
+}
+
+void check_refusal(const Words& options, const std::string& part) {
+  Words words = {kCommand, "exporter"};
+  words.insert(words.end(), options.begin(), options.end());
+  check_refused(Program(words).run(), part);
+}
+
+}  // namespace
+
+TEST_CASE("every process that has the library is told, with the numbers that stat tells") {
+  const Exporter exporter;
+  const Waiting preloaded({}), archive({}, "static");
+  const std::string text = get(exporter.place, "/metrics");
+  CHECK(text.starts_with("200 text/plain; version=0.0.4; charset=utf-8\n"));
+  for (const Waiting* process : {&preloaded, &archive}) {
+    const auto told = metrics_of(text, process->id);
+    const Outcome stat = Program({kCommand, "stat", "--prom", process->id}).run();
+    CHECK(stat.status == 0);
+    std::istringstream lines(stat.out);
+    unsigned compared = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line[0] == '#' || has(line, "resident_bytes") || has(line, "passed_requests")) continue;
+      const size_t end = line.rfind(' ');
+      const std::string name = line.substr(0, end);
+      if (name.starts_with("pktmalloc_class_") && told.count(name) == 0) continue;  // never used
+      INFO(line);
+      CHECK(told.at(name) == std::stoull(line.substr(end)));
+      ++compared;
+    }
+    CHECK(compared > 30);
+    CHECK(told.at("pktmalloc_rss_bytes") > 0);
+    CHECK(told.count("pktmalloc_resident_bytes") == 0);
+  }
+  CHECK(has(text, "pktmalloc_info{pid=\"" + preloaded.id + "\",program=\"tells_itself-p"));
+  CHECK(has(text, "library=\"libpktmalloc.so\"} 1\n"));
+}
+
+TEST_CASE("processes come and go between scrapes") {
+  const Exporter exporter;
+  Waiting process({});
+  const std::string label = "pid=\"" + process.id + "\"";
+  CHECK(has(get(exporter.place, "/metrics"), label));
+  CHECK(has(get(exporter.place, "/"), process.id + " tells_itself-p"));
+  process.end();
+  const auto end = end_of_patience();
+  while (has(get(exporter.place, "/metrics"), label)) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+  }
+}
+
+TEST_CASE("the largest processes and classes are told, and how many are left out") {
+  const Waiting one({}), two({}), three({});
+  const std::string all = metrics_once();
+  const std::string some = metrics_once({"--processes", "1", "--classes", "2"});
+  CHECK(count(all, "\npktmalloc_rss_bytes{") >= 3);
+  CHECK(count(some, "\npktmalloc_rss_bytes{") == 1);
+  CHECK(count(some, "\npktmalloc_class_live{") == 2);
+  CHECK(has(all, "\npktmalloc_exporter_left_out_processes 0\n"));
+  CHECK_FALSE(has(some, "\npktmalloc_exporter_left_out_processes 0\n"));
+  CHECK(count(metrics_once({"--classes", "0"}), "\npktmalloc_class_live{") == 0);
+}
+
+TEST_CASE("a program's name cannot break a line") {
+  const TemporaryFolder folder;
+  const std::string odd = folder / "a\"b\\c";
+  std::filesystem::copy(program_path("tells_itself"), odd);
+  Running process({odd, "waits"}, {{"LD_PRELOAD", library_path()}});
+  process.line("ready");
+  const std::string text = metrics_once();
+  CHECK(has(text, "pktmalloc_rss_bytes{pid=\"" + std::to_string(process.pid()) +
+                      R"(",program="a\"b\\c",unit=)"));
+}
+
+TEST_CASE("a unit is the innermost service, else the scope, else the group") {
+  using pktmalloc::unit_in;
+  CHECK(unit_in("0::/system.slice/redis.service\n") == "redis.service");
+  CHECK(unit_in("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app.service/sub\n") ==
+        "app.service");
+  CHECK(unit_in("0::/user.slice/user-1000.slice/user@1000.service/app.slice/term-1.scope\n") ==
+        "term-1.scope");
+  CHECK(unit_in("0::/user.slice/user-1000.slice/session-3.scope\n") == "session-3.scope");
+  CHECK(unit_in("12:memory:/other\n1:name=systemd:/system.slice/docker-4f1c.scope\n") ==
+        "docker-4f1c.scope");
+  CHECK(unit_in("0::/kubepods/pod1/4f1c\n") == "4f1c");
+  CHECK(unit_in("0::/\n").empty());
+  CHECK(unit_in("").empty());
+}
+
+TEST_CASE("a heap profile is told of a process that has control and a profile") {
+  const TemporaryFolder folder;
+  const Exporter exporter({}, {{"TMPDIR", folder.path()}});
+  const Waiting profiled(controlled({{"PKTMALLOC_PROFILE", folder / "own.heap"}}));
+  const Waiting unprepared({}), unprofiled(controlled());
+  const std::string heap = "/debug/pprof/heap?pid=";
+  const std::string profile = get(exporter.place, heap + profiled.id);
+  CHECK(profile.starts_with("200 application/octet-stream\n"));
+  CHECK(has(profile, "inuse_space"));
+  CHECK(has(profile, "tells_itself-plain"));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  const std::string no_control = get(exporter.place, heap + unprepared.id);
+  CHECK(no_control.starts_with("404 "));
+  CHECK(has(no_control, "pktmalloc run --control"));
+  CHECK(get(exporter.place, heap + unprofiled.id).starts_with("404 "));
+  CHECK(has(get(exporter.place, heap + "999999999"), "there is no process 999999999"));
+  CHECK(get(exporter.place, "/debug/pprof/heap").starts_with("400 "));
+  CHECK(std::filesystem::is_empty(folder.path()));
+  const Exporter without({"--no-profiles"});
+  CHECK(get(without.place, heap + profiled.id).starts_with("403 "));
+  CHECK(get(without.place, "/metrics").starts_with("200 "));
+}
+
+TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but GET and HEAD") {
+  Exporter exporter;
+  CHECK(has(get(exporter.place, "/nowhere"), "404 "));
+  CHECK(has(get(exporter.place, "/nowhere"), "there is no /nowhere; there are /metrics"));
+  CHECK(get(exporter.place, "/metrics", "HEAD").starts_with("200 "));
+  CHECK_FALSE(get(exporter.place, "/metrics", "POST").starts_with("200 "));
+  exporter.send(SIGTERM);
+  int status = -1;
+  CHECK(waitpid(exporter.pid(), &status, 0) == exporter.pid());
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("an address where nobody can listen is refused in one line") {
+  const Exporter exporter;
+  check_refusal({"--listen", exporter.place}, "cannot listen at 127.0.0.1:");
+  for (const char* address : {"9464", "127.0.0.1:", ":9464", "127.0.0.1:99999", "::1:80", "a:b"}) {
+    check_refusal({"--listen", address}, "accepted: HOST:PORT");
+  }
+  check_refusal({"--listen", "192.0.2.1:80"}, "cannot listen at 192.0.2.1:80: ");
+  check_refusal({"--processes", "0"}, "0 is not a number from 1 to 10000");
+}
+
+TEST_CASE("Prometheus scrapes it, and its rules are right") {
+  skip_without({"prometheus", "promtool"});
+  for (const Words& words : {Words{"promtool", "check", "rules", "docs/fleet/alerts.yml"},
+                             Words{"promtool", "test", "rules", "tests/fleet/alerts_test.yml"}}) {
+    const Outcome outcome = Program(words).run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+  }
+  const TemporaryFolder folder;
+  const Exporter exporter;
+  folder.write("prometheus.yml",
+               "global: {scrape_interval: 1s}\n"
+               "scrape_configs: [{job_name: pktmalloc, static_configs: [{targets: ['" +
+                   exporter.place + "']}]}]\n");
+  const std::string place = "127.0.0.1:19464";
+  const Running prometheus({"prometheus", "--config.file=" + folder / "prometheus.yml",
+                            "--storage.tsdb.path=" + folder / "data",
+                            "--web.listen-address=" + place, "--log.level=error"});
+  const Waiting stays({});
+  const auto told = [&](const std::string& id) {
+    const Outcome outcome =
+        Program({"python3", "-c",
+                 "import urllib.request, sys\n"
+                 "print(urllib.request.urlopen(sys.argv[1], timeout=60).read().decode())",
+                 "http://" + place + "/api/v1/query?query=pktmalloc_allocated_bytes%7Bpid%3D%22" +
+                     id + "%22%7D"})
+            .run();
+    return has(outcome.out, "\"pid\":\"" + id + "\"");
+  };
+  const auto await = [&](const std::string& id, bool wanted) {
+    const auto end = end_of_patience();
+    while (told(id) != wanted) REQUIRE(std::chrono::steady_clock::now() < end);
+  };
+  for (int i = 0; i < 3; ++i) {
+    Waiting goes({});
+    await(goes.id, true);
+    const std::string id = goes.id;
+    goes.end();
+    await(id, false);
+  }
+  await(stays.id, true);
+}
