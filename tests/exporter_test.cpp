@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -117,6 +118,7 @@ TEST_CASE("every process that has the library is told, with the numbers that sta
     CHECK(compared > 30);
     CHECK(told.at("pktmalloc_rss_bytes") > 0);
     CHECK(told.count("pktmalloc_resident_bytes") == 0);
+    CHECK(told.at("pktmalloc_trips_total") > 0);
   }
   CHECK(has(text, "pktmalloc_info{pid=\"" + preloaded.id + "\",program=\"tells_itself-p"));
   CHECK(has(text, "library=\"libpktmalloc.so\"} 1\n"));
@@ -196,12 +198,102 @@ TEST_CASE("a heap profile is told of a process that has control and a profile") 
   CHECK(get(without.place, "/metrics").starts_with("200 "));
 }
 
-TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but GET and HEAD") {
+TEST_CASE("a heap profile is read with the rights and the files of its process") {
+  if (geteuid() != 0) skip("only root may become another user");
+  const Exporter exporter;
+  const std::string heap = "/debug/pprof/heap?pid=";
+  const Words with_library = {"env", "LD_PRELOAD=" + library_path(), "PKTMALLOC_CONTROL=1",
+                              "PKTMALLOC_PROFILE=/tmp/%p.heap"};
+  const auto profile_of = [&](Words words) {
+    Running process(std::move(words));
+    process.line("ready");
+    return get(exporter.place, heap + std::to_string(process.pid()));
+  };
+  const auto words = [&](Words before, const Words& command) {
+    before.insert(before.end(), with_library.begin(), with_library.end());
+    before.insert(before.end(), command.begin(), command.end());
+    return before;
+  };
+  const Words waits = {program_path("tells_itself"), "waits"};
+  const Words changes_user = {
+      "perl", "-e", "use POSIX; $| = 1; POSIX::setuid(65534); print qq(ready\\n); sleep 1000"};
+  const Words as_nobody = {"setpriv", "--reuid=65534", "--clear-groups"};
+  CHECK(profile_of(words(as_nobody, waits)).starts_with("200 "));
+  CHECK(profile_of(words({}, changes_user)).starts_with("200 "));
+  CHECK(profile_of(words({"unshare", "--mount", "sh", "-c",
+                          "mount -t tmpfs tmpfs /tmp && exec \"$@\"", "sh"},
+                         waits))
+            .starts_with("200 "));
+}
+
+TEST_CASE("what a process writes for a heap profile cannot lead the exporter astray") {
+  if (geteuid() != 0) skip("only root may become another user");
+  const TemporaryFolder folder;
+  folder.write("secret", "heap profile: 0: 0 [0: 0] @ heapprofile\n");
+  std::filesystem::permissions(folder / "secret", std::filesystem::perms::owner_read);
+  const Exporter exporter;
+  // Takes the name that the library would, and says that it is done.
+  const auto impostor = [&](const std::string& makes) {
+    return Words{
+        "setpriv",
+        "--reuid=65534",
+        "--clear-groups",
+        "/usr/bin/python3",
+        "-c",
+        "import os, socket\n"
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+        "s.bind('\\0pktmalloc/%d/%d' % (os.stat('/proc/self/ns/pid').st_ino, os.getpid()))\n"
+        "s.listen()\n"
+        "print('ready', flush=True)\n"
+        "while True:\n"
+        "  c, _ = s.accept()\n"
+        "  path = c.recv(9999).decode().split(' ')[1]\n"
+        "  " +
+            makes +
+            "\n"
+            "  c.send(b'+done')\n"};
+  };
+  const auto profile_of = [&](const std::string& makes) {
+    Running process(impostor(makes));
+    process.line("ready");
+    return get(exporter.place, "/debug/pprof/heap?pid=" + std::to_string(process.pid()));
+  };
+  const std::string linked = profile_of("os.symlink('" + (folder / "secret") + "', path)");
+  INFO(linked);
+  CHECK(linked.starts_with("404 "));
+  CHECK(has(linked, "ermission denied"));
+  CHECK(profile_of("os.symlink('/dev/zero', path)").starts_with("404 "));
+  CHECK(get(exporter.place, "/metrics").starts_with("200 "));
+}
+
+TEST_CASE("a stopped process keeps nobody else waiting") {
+  const TemporaryFolder folder;
+  const Exporter exporter;
+  const Waiting stopped(controlled({{"PKTMALLOC_PROFILE", folder / "own.heap"}}));
+  stopped.send(SIGSTOP);
+  const std::string heap = "/debug/pprof/heap?pid=" + stopped.id;
+  Running first({"python3", "-c",
+                 "import http.client, sys\n"
+                 "c = http.client.HTTPConnection(sys.argv[1], timeout=600)\n"
+                 "c.request('GET', sys.argv[2]); print('asked', flush=True)\n"
+                 "r = c.getresponse(); print('told', r.status, r.read().decode(), flush=True)",
+                 exporter.place, heap});
+  first.line("asked");
+  const auto end = end_of_patience();
+  while (!get(exporter.place, heap).starts_with("503 ")) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+  }
+  CHECK(get(exporter.place, "/metrics").starts_with("200 "));
+  CHECK(has(first.line("told "), "404 process " + stopped.id + " has told no profile"));
+}
+
+TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but GET") {
   Exporter exporter;
   CHECK(has(get(exporter.place, "/nowhere"), "404 "));
   CHECK(has(get(exporter.place, "/nowhere"), "there is no /nowhere; there are /metrics"));
-  CHECK(get(exporter.place, "/metrics", "HEAD").starts_with("200 "));
-  CHECK_FALSE(get(exporter.place, "/metrics", "POST").starts_with("200 "));
+  for (const char* method : {"HEAD", "POST", "PUT"}) {
+    CHECK_FALSE(get(exporter.place, "/metrics", method).starts_with("200 "));
+  }
   exporter.send(SIGTERM);
   int status = -1;
   CHECK(waitpid(exporter.pid(), &status, 0) == exporter.pid());

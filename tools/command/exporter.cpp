@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc exporter: what all processes of this machine that have the library say, over HTTP.
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include <chrono>
+#include <functional>
 #include <mutex>
 
 #include "tools/command/exporter/fleet.h"
@@ -22,30 +23,33 @@ struct Options {
   FleetLimits limits;
   bool no_profiles = false;
   bool once = false;
+  std::string profiled;
 };
 
 constexpr const char* kEndpoints = "/metrics, /debug/pprof/heap?pid=PID";
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-// Metrics of a moment ago: however many scrape, the processes are read once a second.
-class Metrics {
+// Text of a moment ago: however many ask, the processes are read once a second for each kind, by
+// one thread at a time.
+class Recent {
  public:
-  explicit Metrics(const FleetLimits& limits) : limits_(limits) {}
+  Recent(std::mutex& mutex, std::function<std::string()> read)
+      : mutex_(mutex), read_(std::move(read)) {}
 
   std::string text() {
     const std::scoped_lock lock(mutex_);
     const auto now = std::chrono::steady_clock::now();
-    if (text_.empty() || now - read_ > std::chrono::seconds(1)) {
-      text_ = fleet_metrics(limits_);
-      read_ = std::chrono::steady_clock::now();
+    if (text_.empty() || now - time_ > std::chrono::seconds(1)) {
+      text_ = read_();
+      time_ = std::chrono::steady_clock::now();
     }
     return text_;
   }
 
  private:
-  const FleetLimits limits_;
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point read_;
+  std::mutex& mutex_;
+  const std::function<std::string()> read_;
+  std::chrono::steady_clock::time_point time_;
   std::string text_;
 };
 
@@ -57,14 +61,15 @@ HttpAnswer refused(int status, const std::string& why) {
 }
 
 HttpAnswer profile(const HttpRequest& request) {
+  static std::mutex one_at_a_time;
   const auto pid = request.query.find("pid");
   const pid_t process = pid == request.query.end() ? 0 : process_id(pid->second);
   if (process == 0) return refused(400, "?pid= must tell a process id");
-  try {
-    return {200, "application/octet-stream", live_profile(process)};
-  } catch (const Failure& failure) {
-    return refused(404, failure.what());
-  }
+  const std::unique_lock lock(one_at_a_time, std::try_to_lock);
+  if (!lock) return refused(503, "another profile is being taken");
+  const ProfileAnswer answer = ask_for_profile(process);
+  if (!answer.done) return {404, HttpAnswer().type, answer.text};
+  return {200, "application/octet-stream", answer.text};
 }
 
 std::string front_page() {
@@ -73,15 +78,22 @@ std::string front_page() {
   return text;
 }
 
-void run(const Options& options) {
-  Metrics metrics(options.limits);
-  if (options.once) {
-    fmt::print("{}", metrics.text());
-    return;
-  }
+// Each client and each process that is read takes a descriptor.
+void have_many_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+void serve(const Options& options) {
+  have_many_descriptors();
+  std::mutex reading;
+  Recent metrics(reading, [&] { return fleet_metrics(options.limits); });
+  Recent processes(reading, front_page);
   HttpServer server(options.address, [&](const HttpRequest& request) -> HttpAnswer {
     if (request.path == "/metrics") return {200, kMetricsType, metrics.text()};
-    if (request.path == "/") return {200, HttpAnswer().type, front_page()};
+    if (request.path == "/") return {200, HttpAnswer().type, processes.text()};
     if (request.path != "/debug/pprof/heap") {
       return refused(404, fmt::format("there is no {}; there are {}", request.path, kEndpoints));
     }
@@ -91,6 +103,18 @@ void run(const Options& options) {
   fmt::print("listening at http://{}/metrics\n", server.address());
   flush_standard_output();
   server.serve();
+}
+
+void run(const Options& options) {
+  if (options.once) {
+    fmt::print("{}", fleet_metrics(options.limits));
+  } else if (!options.profiled.empty()) {
+    const pid_t pid = process_id(options.profiled);
+    if (pid == 0) throw Failure("--profile-of {}: that is no process id", options.profiled);
+    print_live_profile(pid);
+  } else {
+    serve(options);
+  }
 }
 
 }  // namespace
@@ -111,8 +135,12 @@ void add_exporter(CLI::App& command) {
       ->check(NumberRange(0U, 63U))
       ->type_name("N")
       ->capture_default_str();
-  exporter->add_flag("--no-profiles", options.no_profiles, "answer /metrics alone");
-  exporter->add_flag("--once", options.once, "print the metrics and end");
+  exporter->add_flag("--no-profiles", options.no_profiles, "tell no heap profiles");
+  auto* const once = exporter->add_flag("--once", options.once, "print the metrics and end");
+  exporter
+      ->add_option("--profile-of", options.profiled, "print this heap profile, for pprof, and end")
+      ->type_name("PID")
+      ->excludes(once);
   exporter->footer(
       "The processes need no preparation; heap profiles need --control and --profile. Example:\n"
       "  pktmalloc exporter &\n"

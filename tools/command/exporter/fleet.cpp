@@ -64,8 +64,8 @@ Fleet read_fleet(const FleetLimits& limits) {
            process->rss_bytes(),
            reading.snapshot,
            {}});
-    } catch (const Failure&) {
-      // It ended since it was found.
+    } catch (const Failure& failure) {
+      if (!process->ended()) refusals.push_back(failure.what());
     }
   }
   fleet.found = fleet.members.size();
@@ -121,6 +121,20 @@ void tell_classes(Text& text, const Fleet& fleet, const std::string& name, const
   }
 }
 
+uint64_t slack_bytes(const ClassStatistics& c) {
+  const uint64_t used = (c.live + c.cached_threads + c.cached_depot) * c.object_bytes;
+  return c.active_bytes - std::min(c.active_bytes, used);
+}
+
+uint64_t trips(const HeapStatistics& heap) {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < heap.classes; ++i) {
+    const ClassStatistics& c = heap.of[i];
+    sum += c.depot_takes + c.depot_gives + c.fills + c.drains;
+  }
+  return sum;
+}
+
 void tell_members(Text& text, const Fleet& fleet) {
   text.begin("pktmalloc_info", "1, for each process: version and kind of its library");
   for (const Member& m : fleet.members) {
@@ -140,9 +154,11 @@ void tell_members(Text& text, const Fleet& fleet) {
   tell_classes(text, fleet, metric_name("class_", #key, #kind), help, \
                [](const ClassStatistics& c) { return c.key; });
 #include "preload/contract/statistics.def"
-  tell_classes(text, fleet, "pktmalloc_class_live_bytes",
-               "bytes of objects in the program's hands, at the size of their class",
-               [](const ClassStatistics& c) { return c.live * c.object_bytes; });
+  tell_classes(text, fleet, "pktmalloc_class_slack_bytes",
+               "bytes that are free in slabs which hold a live or cached object", slack_bytes);
+  tell_process(text, fleet, "pktmalloc_trips_total",
+               "exchanges of magazines with depots and of objects with slabs, of all classes",
+               [](const Member& m) { return trips(m.snapshot.heap); });
   text.begin("pktmalloc_passed_requests_total",
              "requests given to the next allocator, by reason and size");
   for (const Member& m : fleet.members) {

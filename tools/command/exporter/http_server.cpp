@@ -5,6 +5,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
@@ -22,7 +23,7 @@
 namespace pktmalloc {
 namespace {
 
-constexpr int kPatienceSeconds = 10;
+constexpr int kPatienceSeconds = 30;  // more than any answer takes
 constexpr ev_ssize_t kMostRequestBytes = 16384;
 
 struct Name {
@@ -113,6 +114,23 @@ void answer(evhttp_request* request, void* argument) {
   evhttp_send_reply(request, result.status, nullptr, nullptr);
 }
 
+// There are no descriptors left: waits a moment, else this would be called at once again.
+void rest(evconnlistener* listener, void*) {
+  constexpr timeval kMoment{0, 100'000};
+  evconnlistener_disable(listener);
+  const auto resume = [](evutil_socket_t, short, void* rested) {
+    evconnlistener_enable(static_cast<evconnlistener*>(rested));
+  };
+  event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, resume, listener, &kMoment);
+}
+
+sigset_t ends() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
 void stop(evutil_socket_t, short, void* base) {
   event_base_loopbreak(static_cast<event_base*>(base));
 }
@@ -120,6 +138,9 @@ void stop(evutil_socket_t, short, void* base) {
 }  // namespace
 
 HttpServer::HttpServer(const std::string& address, Handler handler) : handler_(std::move(handler)) {
+  const sigset_t set = ends();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signal(SIGPIPE, SIG_IGN);
   const Name name = parse(address);
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;
@@ -147,13 +168,17 @@ void HttpServer::serve_on_this_thread() const {
   const std::unique_ptr<event_base, decltype(&event_base_free)> base(event_base_new(),
                                                                      event_base_free);
   const std::unique_ptr<evhttp, decltype(&evhttp_free)> http(evhttp_new(base.get()), evhttp_free);
-  evhttp_set_allowed_methods(http.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+  evhttp_set_allowed_methods(http.get(), EVHTTP_REQ_GET);
   evhttp_set_max_headers_size(http.get(), kMostRequestBytes);
   evhttp_set_max_body_size(http.get(), kMostRequestBytes);
   evhttp_set_timeout(http.get(), kPatienceSeconds);
   evhttp_set_gencb(http.get(), answer, const_cast<Handler*>(&handler_));
-  // Closes the socket at the end, so each has its own.
-  evhttp_accept_socket(http.get(), fcntl(socket_, F_DUPFD_CLOEXEC, 0));
+  // The listener closes its socket at the end, so each thread has its own. `http` owns it.
+  evconnlistener* const listener = evconnlistener_new(base.get(), nullptr, nullptr,
+                                                      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,
+                                                      0, fcntl(socket_, F_DUPFD_CLOEXEC, 0));
+  if (listener == nullptr || evhttp_bind_listener(http.get(), listener) == nullptr) return;
+  evconnlistener_set_error_cb(listener, rest);
   const std::unique_ptr<event, decltype(&event_free)> ended(
       event_new(base.get(), end_[0], EV_READ, stop, base.get()), event_free);
   event_add(ended.get(), nullptr);
@@ -161,16 +186,14 @@ void HttpServer::serve_on_this_thread() const {
 }
 
 void HttpServer::serve() {
-  sigset_t ends;
-  sigemptyset(&ends);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // on the threads, too
-  signal(SIGPIPE, SIG_IGN);
   if (pipe2(end_, O_CLOEXEC) != 0) throw Failure("there is no pipe: {}", strerror(errno));
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) threads.emplace_back([this] { serve_on_this_thread(); });
+  const sigset_t set = ends();
   int signal = 0;
-  sigwait(&ends, &signal);
+  sigwait(&set, &signal);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);  // a second one does not wait for a slow answer
   close(end_[1]);
   end_[1] = -1;
   for (std::thread& thread : threads) thread.join();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// HttpServer: answers GET and HEAD, a few at a time, until SIGINT, SIGTERM or SIGHUP. By libevent.
+// HttpServer: answers GET, a few at a time, until SIGINT, SIGTERM or SIGHUP. By libevent.
 //
-// Bounded: kThreads requests at once, the others wait; ten seconds for a client to send or take its
-// share; a connection an answer.
+// Bounded: kThreads requests at once, the others wait; a client may be silent for thirty seconds; a
+// connection an answer. Where there are no more descriptors, new connections wait.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,8 @@ class HttpServer {
   // Several threads call it. Whatever it throws is told to the client, with status 500.
   using Handler = std::function<HttpAnswer(const HttpRequest&)>;
 
-  // Throws Failure if it cannot listen there. "127.0.0.1:9464", "[::1]:9464", "localhost:0", where
+  // Blocks those signals in this thread and its later ones, for good. Throws Failure if it cannot
+  // listen there. "127.0.0.1:9464", "[::1]:9464", "localhost:0", where
   // 0 is any free port.
   HttpServer(const std::string& address, Handler handler);
   ~HttpServer();

@@ -2,9 +2,7 @@
 #include "tools/command/exporter/unit.h"
 
 #include <fstream>
-#include <iterator>
 #include <sstream>
-#include <string_view>
 
 namespace pktmalloc {
 namespace {
@@ -46,7 +44,9 @@ std::string unit_in(const std::string& groups) {
 
 std::string unit_of(const Process& process) {
   std::ifstream file(process.file("cgroup"));
-  return unit_in(std::string(std::istreambuf_iterator<char>(file), {}));
+  std::string groups;
+  for (std::string line; std::getline(file, line);) groups += line + "\n";
+  return unit_in(groups);
 }
 
 }  // namespace pktmalloc

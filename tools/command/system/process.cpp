@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/system/process.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "tools/command/failure.h"
 
@@ -83,6 +85,19 @@ pid_t Process::innermost_pid() const {
   return pid_;
 }
 
+Process::User Process::user() const {
+  std::ifstream status(file("status"));
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+  for (std::string line; std::getline(status, line);) {
+    unsigned effective = 0;
+    if (sscanf(line.c_str(), "Uid: %*u %u", &effective) == 1) uid = effective;
+    if (sscanf(line.c_str(), "Gid: %*u %u", &effective) == 1) gid = effective;
+  }
+  if (!uid || !gid) fail(pid_, ESRCH);
+  return {*uid, *gid};
+}
+
 std::vector<pid_t> readable_processes() {
   std::vector<pid_t> pids;
   std::error_code ignored;
@@ -91,7 +106,9 @@ std::vector<pid_t> readable_processes() {
     pid_t pid = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (error != std::errc{} || end != name.data() + name.size()) continue;
-    if (access((entry.path() / "mem").c_str(), R_OK) == 0) pids.push_back(pid);
+    // AT_EACCESS: a capability may be what lets us.
+    const std::string memory = entry.path() / "mem";
+    if (faccessat(AT_FDCWD, memory.c_str(), R_OK, AT_EACCESS) == 0) pids.push_back(pid);
   }
   return pids;
 }

@@ -30,6 +30,12 @@ class Process {
   uint64_t name_space(const std::string& kind) const;
   // Its id in its own PID namespace.
   pid_t innermost_pid() const;
+  // Whose rights it has: the effective ones.
+  struct User {
+    uid_t uid;
+    gid_t gid;
+  };
+  User user() const;
   // A file of /proc/PID.
   std::string file(const std::string& name) const;
 

@@ -85,6 +85,7 @@ void add(std::map<SizeKey, SizeRecord>& sums, const std::vector<SizeRecord>& rec
 
 std::vector<SizeRecord> ascending(const std::map<SizeKey, SizeRecord>& sums) {
   std::vector<SizeRecord> sizes;
+  sizes.reserve(sums.size());
   for (const auto& [key, record] : sums) sizes.push_back(record);
   return sizes;
 }
@@ -128,7 +129,7 @@ uint64_t SizeRecording::bytes_at_peak() const {
 
 std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths) {
   std::map<std::string, SizeFile> processes;
-  std::map<std::string, uint64_t> files;  // of each program
+  std::map<std::string, uint64_t> files;  // of each process
   for (const std::string& path : paths) {
     std::ifstream stream(path);
     // A folder can be opened, but not read.
@@ -139,8 +140,9 @@ std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths) {
     try {
       const Json json = Json::parse(stream);
       SizeFile file = file_from(path, json);
-      ++files[file.program];
-      SizeFile& last = processes[process_of(json, path)];
+      const std::string process = process_of(json, path);
+      ++files[process];
+      SizeFile& last = processes[process];
       if (file.age() >= last.age()) last = std::move(file);
     } catch (const Json::exception&) {
       throw none();
@@ -148,10 +150,20 @@ std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths) {
       throw none();
     }
   }
-  std::map<std::string, std::vector<const SizeFile*>> programs;
-  for (const auto& [process, file] : processes) programs[file.program].push_back(&file);
+  struct Program {
+    std::vector<const SizeFile*> last;
+    uint64_t earlier = 0;
+  };
+  std::map<std::string, Program> programs;
+  for (const auto& [process, file] : processes) {
+    programs[file.program].last.push_back(&file);
+    programs[file.program].earlier += files[process] - 1;
+  }
   std::vector<SizeRecording> all;
-  for (const auto& [program, of] : programs) all.push_back(sum_up(of, files[program] - of.size()));
+  all.reserve(programs.size());
+  for (const auto& [name, program] : programs) {
+    all.push_back(sum_up(program.last, program.earlier));
+  }
   return all;
 }
 
