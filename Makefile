@@ -5,15 +5,24 @@ VARIANT ?= release
 ifeq ($(filter $(VARIANT),release debug asan ubsan tsan),)
 $(error VARIANT=$(VARIANT) is unknown; accepted: release debug asan ubsan tsan)
 endif
-BUILD := $(if $(filter release,$(VARIANT)),build,build/$(VARIANT))
+# For another processor, in build/ARCH (tools/cross).
+ARCH ?=
+ifneq ($(filter-out aarch64,$(ARCH)),)
+$(error ARCH=$(ARCH) is unknown; accepted: aarch64)
+endif
+CROSS_ROOT := build/$(ARCH)/root
+BUILD := build$(ARCH:%=/%)$(patsubst %,/%,$(filter-out release,$(VARIANT)))
 SANITIZER := $(filter asan ubsan tsan,$(VARIANT))
 
 VERSION := $(shell sed -n 's/^\#define PKTMALLOC_VERSION "\(.*\)"/\1/p' preload/contract/pktmalloc.h)
 SONAME := libpktmalloc.so.0
 
-CXX := g++
-CC := gcc
-AR := gcc-ar
+CROSS := $(ARCH:%=%-linux-gnu-)
+# Libraries and headers for command and tests; the library needs none.
+CROSS_SYSROOT := $(if $(ARCH),$(patsubst %,--sysroot=%,$(wildcard $(CROSS_ROOT))))
+CXX := $(CROSS)g++ $(CROSS_SYSROOT)
+CC := $(CROSS)gcc $(CROSS_SYSROOT)
+AR := $(CROSS)gcc-ar
 PYTHON ?= python3
 
 # `make V=1` shows the commands.
@@ -112,6 +121,7 @@ include tests/spin/spin.mk
 include tools/check/check.mk
 include tools/bench/bench.mk
 include tools/soak/soak.mk
+include tools/cross/cross.mk
 include tools/deps/deps.mk
 include tools/install/install.mk
 include tools/older/older.mk
@@ -131,6 +141,6 @@ clean:  ## remove everything that was built
 
 .PHONY: help
 help:  ## this list
-	@echo "make TARGET [VARIANT=release|debug|asan|ubsan|tsan]"
+	@echo "make TARGET [VARIANT=release|debug|asan|ubsan|tsan] [ARCH=aarch64]"
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## */\1\t/' | \
 	  while IFS="$$(printf '\t')" read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done

@@ -34,9 +34,9 @@ struct HeapConfig {
   // pieces split a large heap into more mappings, two a piece; a process may have 65,530 by
   // default: with 64 MiB that is 2 TiB.
   unsigned piece_shift = 26;
-  unsigned slab_shift = ClassTable::kSlabShift;
-  size_t address_limit = ~size_t{0};  // bytes that all reservations together may take
-  bool states = false;                // keep a state for every object (object_states.h)
+  unsigned slab_shift = ClassTable::kSlabShift;  // at least a page's: slabs go back one by one
+  size_t address_limit = ~size_t{0};             // bytes that all reservations together may take
+  bool states = false;                           // keep a state for every object (object_states.h)
   uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
   uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit

@@ -5,6 +5,7 @@
 // jump in preload/exports/dlopen.cpp; pktmalloc.hpp calls the library where it cannot inline.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include <signal.h>
@@ -75,6 +76,10 @@ inline uintptr_t frame_pointer_before(uintptr_t cfa) {
   "add $8, %rsp\n\tpop %rsi\n\tpop %rdi\n\t"                          \
   ".cfi_adjust_cfa_offset -24\n\t"                                    \
   "and $~" clear ", %esi\n\tjmp *%rax\n\t"
+
+// Loads after it are not done before stores before it, if a locked instruction (an exchange, the
+// unlock of a mutex) lies between: here that is a full barrier.
+inline void order_after_locked() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 // The word in a thread's head in which C libraries before glibc 2.32 note that the process has had
 // a second thread.
@@ -153,6 +158,8 @@ inline uintptr_t frame_pointer_before(uintptr_t) { return 0; }
   "ldp x29, x30, [sp], 32\n\t"                                                      \
   ".cfi_restore 29\n\t.cfi_restore 30\n\t.cfi_adjust_cfa_offset -32\n\t"            \
   "and w1, w1, ~" clear "\n\tbr x16\n\t"
+
+inline void order_after_locked() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
 // Not known where it lies.
 inline bool old_libc_has_one_thread() { return false; }

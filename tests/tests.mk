@@ -147,7 +147,7 @@ ALSO ?=
 ifneq ($(ARCH),)
 test: $(CROSS_ROOT)
 	$(MAKE) --no-print-directory $(CROSS_SUITES:%=$(TESTS)/%)
-	tools/cross/run.sh $(CROSS_ROOT) python3 tests/run.py $(CROSS_SUITES:%=$(TESTS)/%)
+	tools/cross/run.sh $(CROSS_ROOT) $(KERNEL) python3 tests/run.py $(CROSS_SUITES:%=$(TESTS)/%)
 else
 test: deps  ## build and run all tests; closes with "N passed, N failed, N skipped" (ALSO=fuzz: that too)
 	$(MAKE) --no-print-directory tests

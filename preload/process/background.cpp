@@ -9,6 +9,7 @@
 #include "preload/base/own_thread.h"
 #include "preload/process/heap.h"
 #include "preload/process/process.h"
+#include "sizeclass/machine.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
@@ -21,7 +22,9 @@ constexpr size_t kStackBytes = size_t{64} << 10;        // we need 4 KiB
 constinit std::atomic<uint32_t> parked = 0;  // futex word: 1 while asleep without a timeout
 
 void wake() {
-  if (parked.load(std::memory_order_seq_cst) == 0) return;
+  // What waits was stored by a locked instruction, or before one.
+  machine::order_after_locked();
+  if (parked.load(std::memory_order_relaxed) == 0) return;
   // Partner: the store of 1 in run(). Only one of several wakers makes the call.
   if (parked.exchange(0, std::memory_order_acq_rel) == 1) futex_wake_one(parked);
 }
@@ -32,7 +35,8 @@ constinit OwnThread thread{lock_rank(OuterRank::kBackground), "pktmalloc", kStac
 void run() {
   while (!thread.ending()) {
     if (heap.age() < kWorthATick) {
-      parked.store(1, std::memory_order_seq_cst);
+      parked.store(1, std::memory_order_relaxed);
+      std::atomic_thread_fence(std::memory_order_seq_cst);
       // Somebody may have seen 0 just before and not have woken us: look once more.
       if (heap.waiting_bytes() < kWorthATick && !thread.ending()) {
         while (parked.load(std::memory_order_acquire) == 1) futex_wait(parked, 1, nullptr);

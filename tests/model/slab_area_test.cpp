@@ -9,6 +9,7 @@
 #include "tests/model/shrink.h"
 #include "tests/model/slab_area_model.h"
 #include "tests/unit/lone_area.h"
+#include "tests/unit/page_shift.h"
 
 using namespace pktmalloc;
 using namespace pktmalloc::test;
@@ -24,7 +25,7 @@ class Run {
   };
   Run(Random& random, const Shape& shape)
       : random_(random),
-        area_(shape.object_bytes, shape.piece_bytes, shape.pieces, shape.colour, 12),
+        area_(shape.object_bytes, shape.piece_bytes, shape.pieces, shape.colour, page_shift()),
         model_(area_.slabs(), area_.per_slab(), area_.slabs_in_piece()) {}
 
   // Empty: nothing was wrong.
@@ -112,11 +113,12 @@ class Run {
 }  // namespace
 
 TEST_CASE("a slab area hands out, takes back and purges exactly what the model foretells") {
-  const Run::Shape shapes[] = {{16, 16 * 4096},         {64, 100 * 4096},
-                               {592, 30 * 16384},       {1024, 130 * 4096},
-                               {4096, 200 * 16384},     {9216, 16 * 65536},
-                               {64, 4 * 4096, 9, 4096}, {592, 64 * 4096, 5, 3 * 4096},
-                               {1024, 16 * 4096, 20, 0}};
+  const size_t page = memory::page_bytes();
+  const Run::Shape shapes[] = {{16, 16 * page},         {64, 100 * page},
+                               {592, 120 * page},       {1024, 130 * page},
+                               {4096, 800 * page},      {9216, 256 * page},
+                               {64, 4 * page, 9, page}, {592, 64 * page, 5, 3 * page},
+                               {1024, 16 * page, 20, 0}};
   for (const auto& shape : shapes) {
     CAPTURE(shape.object_bytes, shape.pieces);
     const auto run = [&](Random& random) {

@@ -41,7 +41,7 @@ int main(void) {
   const double before = resident_mib();
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  CHECK(pthread_attr_setstacksize(&attributes, 64 << 10) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, 128 << 10) == 0);
   pthread_barrier_init(&used, NULL, kThreads + 1);
   pthread_barrier_init(&measured, NULL, kThreads + 1);
   for (int i = 0; i < kThreads; ++i) {

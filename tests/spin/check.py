@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs spin over tests/spin/stack.pml within several bounds, in a folder for what it generates.
+"""Runs spin over the models beside it, in a folder for what it generates.
 
-A line for each: how many states there were, and whether the claim held. Where the tag is too short
-for the bound the claim must be refuted, or the model would prove nothing. Exit status 1 otherwise.
+A line for each case: how many states there were, and whether the claim held. Where the tag is too
+short for the bound, or a fence is missing, the claim must be refuted, or the model would prove
+nothing. Exit status 1 otherwise.
 """
 import argparse
 import pathlib
@@ -12,34 +13,46 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-MODEL = pathlib.Path(__file__).resolve().parent / "stack.pml"
+FOLDER = pathlib.Path(__file__).resolve().parent
 
 
 @dataclass
-class Bound:
-    threads: int
-    operations: int  # of each thread
-    tag_bits: int
-    freezes: int
+class Case:
+    model: str
+    defines: dict
     holds: bool
-    magazines: int = 3
-
-    def __str__(self):
-        return (f"{self.threads} threads of {self.operations} operations"
-                f"{', a freeze' if self.freezes else ''}, {self.tag_bits} bits of tag")
+    title: str
+    claim: str
 
 
-# The other threads together can make fewer changes than the tag can count, but for the last two.
-BOUNDS = [
-    Bound(2, 3, 2, 1, True),
-    Bound(2, 5, 3, 1, True),
-    Bound(3, 2, 3, 1, True),
-    Bound(3, 3, 3, 0, True),
-    Bound(2, 3, 0, 0, False),
-    Bound(3, 3, 2, 0, False),
+def stack(threads, operations, tag_bits, freezes, holds, magazines=3):
+    """`operations` of each thread."""
+    return Case("stack.pml",
+                {"THREADS": threads, "OPERATIONS": operations, "TAG_BITS": tag_bits,
+                 "FREEZES": freezes, "MAGAZINES": magazines}, holds,
+                f"{threads} threads of {operations} operations"
+                f"{', a freeze' if freezes else ''}, {tag_bits} bits of tag",
+                "no magazine lost or in two hands")
+
+
+def wake(fences, holds):
+    return Case("wake.pml", {"FENCES": fences}, holds,
+                f"a thread is woken, with{'' if fences else 'out'} fences", "no wake is lost")
+
+
+# The other threads together can make fewer changes than the tag can count, but where it is refuted.
+CASES = [
+    stack(2, 3, 2, 1, True),
+    stack(2, 5, 3, 1, True),
+    stack(3, 2, 3, 1, True),
+    stack(3, 3, 3, 0, True),
+    stack(2, 3, 0, 0, False),
+    stack(3, 3, 2, 0, False),
+    wake(1, True),
+    wake(0, False),
 ]
 # Forty seconds and 2 GiB each.
-DEEP = [Bound(3, 3, 3, 1, True), Bound(3, 4, 4, 0, True)]
+DEEP = [stack(3, 3, 3, 1, True), stack(3, 4, 4, 0, True)]
 
 
 def run(command, folder, accepted=(0,)):
@@ -50,23 +63,22 @@ def run(command, folder, accepted=(0,)):
     return done.stdout
 
 
-def check(bound, folder):
-    """Whether spin says what is expected of the bound."""
-    run(["spin", "-a", f"-DTHREADS={bound.threads}", f"-DOPERATIONS={bound.operations}",
-         f"-DTAG_BITS={bound.tag_bits}", f"-DFREEZES={bound.freezes}",
-         f"-DMAGAZINES={bound.magazines}", MODEL], folder)
+def check(case, folder):
+    """Whether spin says what is expected of the case."""
+    run(["spin", "-a", *(f"-D{name}={value}" for name, value in case.defines.items()),
+         FOLDER / case.model], folder)
     run(["gcc", "-w", "-O2", "-DSAFETY", "-DNOFAIR", "-DCOLLAPSE", "pan.c", "-o", "pan"], folder)
     told = run(["./pan", "-m100000", "-w26"], folder)
     states, errors = (re.search(pattern, told) for pattern in
                       (r"(\d+) states, stored", r"errors: (\d+)"))
     if not states or not errors or "max search depth too small" in told:
-        sys.exit(f"{bound}: the search was not finished: {told[-600:]}")
+        sys.exit(f"{case.title}: the search was not finished: {told[-600:]}")
     held = int(errors[1]) == 0
     broken = re.search(r"pan:\d+: (.*) \(at depth", told)
-    print(f"{bound}: {int(states[1]):,} states, "
-          f"{'no magazine lost or in two hands' if held else broken[1] if broken else told}"
-          f"{'' if held == bound.holds else ' (EXPECTED OTHERWISE)'}", flush=True)
-    return held == bound.holds
+    print(f"{case.title}: {int(states[1]):,} states, "
+          f"{case.claim if held else broken[1] if broken else told}"
+          f"{'' if held == case.holds else ' (EXPECTED OTHERWISE)'}", flush=True)
+    return held == case.holds
 
 
 def main():
@@ -76,7 +88,7 @@ def main():
     parser.add_argument("--deep", action="store_true", help="larger bounds besides")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    answers = [check(bound, options.folder) for bound in BOUNDS + (DEEP if options.deep else [])]
+    answers = [check(case, options.folder) for case in CASES + (DEEP if options.deep else [])]
     return 0 if all(answers) else 1
 
 

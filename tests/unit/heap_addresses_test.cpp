@@ -13,7 +13,7 @@ using namespace pktmalloc::test;
 namespace {
 
 constexpr ClassId kId{5};
-constexpr size_t kPage = 4096;
+const size_t kPage = memory::page_bytes();  // of a slab, too: tiny()
 
 // Somebody else's page at that address; nullptr if the system does not give it.
 void* take_page(void* at) {

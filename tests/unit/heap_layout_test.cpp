@@ -59,7 +59,7 @@ TEST_CASE("slab records, caches and magazines each lie between pages that nobody
     const uintptr_t caches = reinterpret_cast<uintptr_t>(cache);  // the first begins its region
     CHECK(guarded(caches));
     // The records of the first slabs end a page before the caches begin.
-    CHECK(guarded(caches - 4096 - 1));
+    CHECK(guarded(caches - memory::page_bytes() - 1));
     CHECK(guarded(reinterpret_cast<uintptr_t>(object)));
     // A cache begins with the addresses of its magazines' top objects.
     const uintptr_t top = reinterpret_cast<uintptr_t*>(cache)[3];

@@ -264,12 +264,13 @@ TEST_CASE("a detached cache gives its contents back and passes to the next threa
 }
 
 TEST_CASE("when the caches are exhausted a thread gets none and works without") {
-  StartedHeap heap(tiny(18));
+  const HeapConfig config = tiny(18);
+  StartedHeap heap(config);
   std::vector<Cache*> caches;
   for (int n = 0; n < 1000; ++n) {
     if (Cache* cache = heap->attach()) caches.push_back(cache);
   }
-  CHECK(caches.size() == (size_t{1} << 17) / sizeof(Cache));
+  CHECK(caches.size() == (size_t{1} << config.area_shift) / 2 / sizeof(Cache));
   CHECK(std::set<Cache*>(caches.begin(), caches.end()).size() == caches.size());
   CHECK(heap->threads_alive() == caches.size());
   CHECK(heap->allocate(nullptr, ClassId{3}) != nullptr);
@@ -306,7 +307,7 @@ TEST_CASE("statistics agree with what was done, class by class") {
     check_sums(heap, s, ClassId(i));
   }
   const HeapStatistics all = heap.statistics();
-  CHECK(all.area_bytes == size_t{1} << 20);
+  CHECK(all.area_bytes == size_t{1} << tiny().area_shift);
   CHECK(all.reserved_bytes >= 63 * all.area_bytes);
   CHECK(all.metadata_bytes > 0);
   CHECK(all.threads_alive == 1);

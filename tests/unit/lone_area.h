@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "sizeclass/slab_area.h"
+#include "tests/unit/page_shift.h"
 #include "tests/unit/reservation.h"
 
 namespace pktmalloc::test {
 
 class LoneArea {
  public:
-  LoneArea(size_t object_bytes, size_t area_bytes, unsigned slab_shift = 12)
+  LoneArea(size_t object_bytes, size_t area_bytes, unsigned slab_shift = page_shift())
       : LoneArea(object_bytes, area_bytes, 1, 0, slab_shift) {}
 
   // In pieces, with as much that is not the area's between them, and a colour.
   LoneArea(size_t object_bytes, size_t piece_bytes, uint32_t pieces, size_t colour,
            unsigned slab_shift)
       : shape_(ClassTable::describe(object_bytes, slab_shift)),
-        objects_(piece_bytes * (2 * pieces - 1),
-                 std::max(size_t{4096}, size_t{1} << shape_.slab_shift)),
+        objects_(piece_bytes * (2 * pieces - 1), size_t{1} << shape_.slab_shift),
         place_(base(), piece_bytes,
                pieces == 1 ? 63 : static_cast<unsigned>(std::countr_zero(2 * piece_bytes)), pieces,
                colour, shape_.slab_shift),

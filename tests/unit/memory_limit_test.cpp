@@ -72,10 +72,10 @@ TEST_CASE("threads together get no more than the limit") {
 }
 
 TEST_CASE("an area opens as many slabs as it may, and what it purges may be opened elsewhere") {
-  constexpr size_t kSlab = 4096;
+  const size_t slab = memory::page_bytes();
   MemoryLimit limit;
-  limit.set(10 * kSlab, MemoryLimit::kNone);
-  LoneArea one(1024, 64 * kSlab), other(1024, 64 * kSlab);
+  limit.set(10 * slab, MemoryLimit::kNone);
+  LoneArea one(slab / 4, 64 * slab), other(slab / 4, 64 * slab);
   one->set_limit(limit);
   other->set_limit(limit);
   const auto objects = one.fill(100);

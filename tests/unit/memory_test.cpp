@@ -2,6 +2,9 @@
 #include "sizeclass/memory.h"
 
 #include <catch2/catch.hpp>
+
+#include <sys/mman.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -58,6 +61,7 @@ TEST_CASE("resident bytes are counted page by page, over any length") {
   const size_t page = memory::page_bytes();
   Reservation space(page * 3000);
   space.commit();
+  madvise(space.start(), space.bytes(), MADV_NOHUGEPAGE);
   CHECK(memory::resident_bytes(space.start(), space.bytes()) == 0);
   for (const size_t n : {0, 1023, 1024, 2999}) space.start()[n * page] = 1;
   CHECK(memory::resident_bytes(space.start(), space.bytes()) == 4 * page);

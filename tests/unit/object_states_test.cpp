@@ -58,16 +58,18 @@ TEST_CASE("each object of each class has a state of its own, and no other addres
 
 TEST_CASE("states open piece by piece, and addresses without are known") {
   HeapConfig config = with_states(of_few_classes(tiny()));
-  config.piece_shift = 16;
+  config.piece_shift = page_shift() + 4;  // a piece has a page of states
   StartedHeap heap(config);
   REQUIRE(heap.started);
   Cache* cache = heap->attach();
   constexpr ClassId kId{5}, kOther{6};
   const std::vector<char*> first = take(heap, cache, kId, 1);
   CHECK(heap->has_state(first[0]));
-  CHECK_FALSE(heap->has_state(first[0] + (uintptr_t{1} << 16)));                // the next class
-  CHECK_FALSE(heap->has_state(first[0] + (uintptr_t{kMaxClasses} << 16)));      // the next piece
-  CHECK_FALSE(heap->has_state(first[0] + (uintptr_t{kMaxClasses - 6} << 16)));  // no class
+  CHECK_FALSE(heap->has_state(first[0] + (uintptr_t{1} << config.piece_shift)));  // the next class
+  CHECK_FALSE(heap->has_state(first[0] +
+                              (uintptr_t{kMaxClasses} << config.piece_shift)));  // the next piece
+  CHECK_FALSE(
+      heap->has_state(first[0] + (uintptr_t{kMaxClasses - 6} << config.piece_shift)));  // no class
   const std::vector<char*> all = take(heap, cache, kId, ~size_t{0});
   CHECK(all.size() + 1 == capacity(heap.heap, kId));
   CHECK(std::all_of(all.begin(), all.end(), [&](char* p) { return heap->has_state(p); }));
@@ -78,7 +80,7 @@ TEST_CASE("states open piece by piece, and addresses without are known") {
 
 TEST_CASE("states survive when addresses are given back, and new ones are had") {
   HeapConfig config = with_states(of_few_classes(tiny()));
-  config.piece_shift = 16;
+  config.piece_shift = page_shift() + 4;  // a piece has a page of states
   StartedHeap heap(config);
   Cache* cache = heap->attach();
   constexpr ClassId kId{5}, kOther{6};

@@ -11,7 +11,7 @@ using namespace pktmalloc::test;
 
 namespace {
 
-constexpr size_t kSlab = 4096;
+const size_t kSlab = memory::page_bytes();
 
 // Slabs in memory, of the first `slabs`.
 size_t resident(const LoneArea& area, uint32_t slabs) {
@@ -25,7 +25,7 @@ std::vector<uintptr_t> first(const std::vector<uintptr_t>& objects, size_t count
 }  // namespace
 
 TEST_CASE("what is populated is in memory before it is used, and is used first") {
-  LoneArea area(1024, 64 * kSlab);  // 4 objects a slab
+  LoneArea area(kSlab / 4, 64 * kSlab);
   CHECK(area->populate(4 * 10 - 3));
   CHECK(resident(area, 20) == 10);
   AreaStatistics s = area->statistics();
@@ -44,7 +44,7 @@ TEST_CASE("what is populated is in memory before it is used, and is used first")
 }
 
 TEST_CASE("what is populated is never purged, and what lies behind it is") {
-  LoneArea area(1024, 64 * kSlab);
+  LoneArea area(kSlab / 4, 64 * kSlab);
   CHECK(area->populate(4 * 10));
   area.drain(area.fill(4 * 30));
   CHECK(area->empty_slabs() == 20);
@@ -55,7 +55,7 @@ TEST_CASE("what is populated is never purged, and what lies behind it is") {
 }
 
 TEST_CASE("each call populates more, whatever became of the slabs") {
-  LoneArea area(1024, 64 * kSlab);
+  LoneArea area(kSlab / 4, 64 * kSlab);
   std::vector<uintptr_t> objects = area.fill(4 * 12);
   area.drain(first(objects, 20));                                // slabs 0 to 4 are empty
   area.drain({area.object(6, 0), area.object(6, 2)});            // 6 is partial
@@ -75,7 +75,7 @@ TEST_CASE("each call populates more, whatever became of the slabs") {
 }
 
 TEST_CASE("more than the area has is refused, and keeps nothing") {
-  LoneArea area(1024, 64 * kSlab);
+  LoneArea area(kSlab / 4, 64 * kSlab);
   CHECK_FALSE(area->populate(4 * 64 + 1));
   CHECK_FALSE(area->populate(~uint64_t{0}));
   CHECK(area->populate(4 * 60));
@@ -85,7 +85,7 @@ TEST_CASE("more than the area has is refused, and keeps nothing") {
 }
 
 TEST_CASE("what is taken back ages again") {
-  LoneArea area(1024, 64 * kSlab);
+  LoneArea area(kSlab / 4, 64 * kSlab);
   CHECK(area->populate(4 * 10));
   CHECK(area->populate(4 * 5));
   const std::vector<uintptr_t> objects = area.fill(4 * 12 + 1);

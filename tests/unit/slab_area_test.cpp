@@ -17,6 +17,8 @@ using namespace pktmalloc::test;
 
 namespace {
 
+const size_t kPage = memory::page_bytes();
+
 constexpr size_t kMiB = size_t{1} << 20;
 
 // The exit status of a child that drains these objects and has its misuse told by exit.
@@ -48,7 +50,7 @@ TEST_CASE("a new area hands out its objects in ascending order when popped") {
 }
 
 TEST_CASE("an exhausted area gives what it has, then nothing, and serves again after a drain") {
-  LoneArea area(64, 16 * 4096);
+  LoneArea area(64, 16 * kPage);
   const std::vector<uintptr_t> most = area.fill(area.capacity() - 10);
   const std::vector<uintptr_t> rest = area.fill(100);
   CHECK(rest.size() == 10);
@@ -60,7 +62,7 @@ TEST_CASE("an exhausted area gives what it has, then nothing, and serves again a
 }
 
 TEST_CASE("objects come from partial slabs first, at the lowest address") {
-  LoneArea area(512, 64 * 4096);  // 8 objects a slab
+  LoneArea area(kPage / 8, 64 * kPage);  // 8 objects a slab
   const std::vector<uintptr_t> objects = area.fill(8 * 10);
   // Slab 2 becomes empty; slabs 5 and 7 partial.
   std::vector<uintptr_t> back(objects.begin() + 16, objects.begin() + 24);
@@ -75,7 +77,7 @@ TEST_CASE("objects come from partial slabs first, at the lowest address") {
 }
 
 TEST_CASE("purged slabs are taken after empty ones and before fresh ones") {
-  LoneArea area(1024, 64 * 4096);  // 4 objects a slab
+  LoneArea area(kPage / 4, 64 * kPage);  // 4 objects a slab
   const std::vector<uintptr_t> objects = area.fill(4 * 4);
   area.drain(objects);
   CHECK(area->purge_some(2) == 2);
@@ -95,7 +97,7 @@ TEST_CASE("purged slabs are taken after empty ones and before fresh ones") {
 }
 
 TEST_CASE("a purge takes one run of adjacent empty slabs, from the top") {
-  LoneArea area(1024, 64 * 4096);
+  LoneArea area(kPage / 4, 64 * kPage);
   const std::vector<uintptr_t> objects = area.fill(4 * 10);
   std::vector<uintptr_t> back;
   for (const uint32_t slab : {1, 2, 3, 6, 8, 9}) {
@@ -113,23 +115,23 @@ TEST_CASE("a purge takes one run of adjacent empty slabs, from the top") {
   const AreaStatistics s = area->statistics();
   CHECK(s.purges == 4);
   CHECK(s.purged_slabs == 6);
-  CHECK(s.purged_total_bytes == 6 * 4096);
+  CHECK(s.purged_total_bytes == 6 * kPage);
   CHECK(s.free_objects == 0);
 }
 
 TEST_CASE("purged memory leaves the process, memory in use stays as it was") {
-  LoneArea area(4096, 64 * 16384);  // 4 pages a slab
+  LoneArea area(kPage, 64 * 4 * kPage);  // 4 pages a slab
   const std::vector<uintptr_t> objects = area.fill(4 * 8);
-  for (const uintptr_t object : objects) memset(reinterpret_cast<void*>(object), 0x5a, 4096);
+  for (const uintptr_t object : objects) memset(reinterpret_cast<void*>(object), 0x5a, kPage);
   const auto resident = [&] {
-    return memory::resident_bytes(reinterpret_cast<void*>(area.base()), 8 * 16384);
+    return memory::resident_bytes(reinterpret_cast<void*>(area.base()), 8 * 4 * kPage);
   };
-  CHECK(resident() == 8 * 16384);
+  CHECK(resident() == 8 * 4 * kPage);
   area.drain({objects.begin() + 4, objects.end()});
   CHECK(area->purge_some(100) == 7);
-  CHECK(resident() == 16384);
+  CHECK(resident() == 4 * kPage);
   for (uint32_t n = 0; n < 4; ++n) {
-    CHECK(*reinterpret_cast<const unsigned char*>(area.object(0, n) + 4095) == 0x5a);
+    CHECK(*reinterpret_cast<const unsigned char*>(area.object(0, n) + kPage - 1) == 0x5a);
   }
   CHECK(area.fill(1).front() == area.object(1, 0));
   CHECK(*reinterpret_cast<const unsigned char*>(area.object(1, 0)) == 0);
@@ -149,7 +151,7 @@ TEST_CASE("a drain finds an object that is free already") {
 }
 
 TEST_CASE("a drain finds an object of a purged slab") {
-  LoneArea area(1024, kMiB);
+  LoneArea area(kPage / 4, 64 * kPage);
   const std::vector<uintptr_t> objects = area.fill(8);
   area.drain(objects);
   REQUIRE(area->purge_some(2) == 2);
@@ -198,7 +200,7 @@ TEST_CASE("the misuse handler is told the pointer and the class") {
 }
 
 TEST_CASE("counts of an area agree with what was done") {
-  LoneArea area(128, kMiB);
+  LoneArea area(kPage / 32, 256 * kPage);
   const std::vector<uintptr_t> objects = area.fill(1000);
   area.drain({objects.begin(), objects.begin() + 300});
   const AreaStatistics s = area->statistics();
@@ -209,8 +211,8 @@ TEST_CASE("counts of an area agree with what was done") {
   CHECK(s.used_slabs == 32);
   CHECK(s.free_objects == 32 * 32 - 700);
   CHECK(s.empty_slabs == 9);
-  CHECK(s.committed_bytes >= s.used_slabs * 4096);
-  CHECK(s.committed_bytes <= kMiB);
+  CHECK(s.committed_bytes >= s.used_slabs * kPage);
+  CHECK(s.committed_bytes <= 256 * kPage);
 }
 
 TEST_CASE("slabs beyond the first 64 have their records committed as the area grows") {
@@ -241,7 +243,7 @@ TEST_CASE("an area of n slabs is committed in few steps") {
 }
 
 TEST_CASE("empty slabs that nobody needed for a window are reported by the tick") {
-  LoneArea area(1024, 64 * 4096);
+  LoneArea area(kPage / 4, 64 * kPage);
   const std::vector<uintptr_t> objects = area.fill(4 * 10);
   area.drain(objects);
   for (unsigned n = 0; n < LowWater::kTicks; ++n) {

@@ -4,16 +4,17 @@
 #pragma once
 
 #include "sizeclass/heap.h"
+#include "tests/unit/page_shift.h"
 
 namespace pktmalloc::test {
 
 inline constexpr uint64_t kNever = 3'600'000;  // ms: ageing by the clock does not disturb
 
-// Areas of 1 MiB in slabs of a page where four objects fit one.
+// Areas of 256 pages, a MiB if one has 4 KiB, in slabs of a page where four objects fit one.
 inline HeapConfig tiny(unsigned area_shift = 20, uint64_t interval_ms = kNever) {
   HeapConfig config;
-  config.area_shift = config.least_area_shift = area_shift;
-  config.slab_shift = 12;
+  config.area_shift = config.least_area_shift = area_shift - 12 + page_shift();
+  config.slab_shift = page_shift();
   config.interval_ms = interval_ms;
   return config;
 }

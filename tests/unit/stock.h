@@ -8,6 +8,7 @@
 
 #include "sizeclass/cache.h"
 #include "tests/unit/one_stripe.h"
+#include "tests/unit/page_shift.h"
 #include "tests/unit/reservation.h"
 
 namespace pktmalloc::test {
@@ -15,7 +16,7 @@ namespace pktmalloc::test {
 class Stock {
  public:
   explicit Stock(std::initializer_list<size_t> sizes, size_t area_bytes = size_t{1} << 20,
-                 size_t magazine_area_bytes = size_t{1} << 20, unsigned slab_shift = 12)
+                 size_t magazine_area_bytes = size_t{1} << 20, unsigned slab_shift = page_shift())
       : area_bytes_(area_bytes),
         objects_(area_bytes * sizes.size(), area_bytes),
         magazines_(magazine_area_bytes << MagazineStore::kAreasShift),

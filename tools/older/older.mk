@@ -32,7 +32,7 @@ endef
 $(foreach twin,$(TWINS),$(eval $(call OLDER_TWIN,$(twin))))
 
 # Its golden file says what they need.
-$(if $(filter release,$(VARIANT)),$(eval $(TESTS)/golden: | $(OLDER_LIBRARIES)))
+$(if $(filter release,$(VARIANT)$(ARCH)),$(eval $(TESTS)/golden: | $(OLDER_LIBRARIES)))
 
 .PHONY: older
 older: $(OLDER_LIBRARIES)  ## the libraries for older systems, from glibc 2.17 on, in build/older
