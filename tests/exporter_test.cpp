@@ -220,10 +220,12 @@ TEST_CASE("a heap profile is read with the rights and the files of its process")
   const Words as_nobody = {"setpriv", "--reuid=65534", "--clear-groups"};
   CHECK(profile_of(words(as_nobody, waits)).starts_with("200 "));
   CHECK(profile_of(words({}, changes_user)).starts_with("200 "));
-  CHECK(profile_of(words({"unshare", "--mount", "sh", "-c",
-                          "mount -t tmpfs tmpfs /tmp && exec \"$@\"", "sh"},
-                         waits))
-            .starts_with("200 "));
+  const Words own_files = {
+      "unshare", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /tmp && exec \"$@\"", "sh"};
+  if (Program({"unshare", "--mount", "true"}).run().status != 0) {
+    return leave_out("no mount namespace of its own is to be had");
+  }
+  CHECK(profile_of(words(own_files, waits)).starts_with("200 "));
 }
 
 TEST_CASE("what a process writes for a heap profile cannot lead the exporter astray") {
