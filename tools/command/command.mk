@@ -9,7 +9,9 @@ COMMAND_OBJECTS := $(COMMAND_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 MULTIARCH := $(shell $(CXX) -print-multiarch)
 COMMAND_FLAGS = -std=c++20 -O1 -g1 -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 \
   -DPKTMALLOC_DEBUG=0 -DPKTMALLOC_MULTIARCH='"$(MULTIARCH)"'
-COMMAND_LIBRARIES := -lfmt -lncursesw -ltinfo -lelf -lzstd -levent_extra -levent_core
+# FMT_LIBRARY= where its headers hold all of it.
+FMT_LIBRARY := -lfmt
+COMMAND_LIBRARIES := $(FMT_LIBRARY) -lncursesw -ltinfo -lelf -lzstd -levent_extra -levent_core
 
 # Read by -include instead of the header, which is not there.
 COMMAND_HEADERS := $(BUILD)/obj/tools/command/libraries.h
