@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Machine: all that is particular to a processor, and nothing else is (docs/machines.md).
 //
-// x86-64 and 64-bit ARM, little-endian, Linux. To add one, write these functions for it and the
-// jump in preload/exports/dlopen.cpp; pktmalloc.hpp calls the library where it cannot inline.
+// x86-64 and 64-bit ARM, little-endian, Linux. To add one, write all of this for it; pktmalloc.hpp
+// calls the library where it cannot inline.
 #pragma once
 
 #include <atomic>

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/controlled.h"
+#include "tests/count.h"
 #include "tests/patience.h"
 #include "tests/program.h"
 #include "tests/running.h"
@@ -69,12 +70,6 @@ std::map<std::string, uint64_t> metrics_of(const std::string& text, const std::s
         std::stoull(found[4]);
   }
   return all;
-}
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t n = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++n;
-  return n;
 }
 
 std::string metrics_once(const Words& options = {}) {
@@ -280,13 +275,19 @@ TEST_CASE("a stopped process keeps nobody else waiting") {
   const Waiting stopped(controlled({{"PKTMALLOC_PROFILE", folder / "own.heap"}}));
   stopped.send(SIGSTOP);
   const std::string heap = "/debug/pprof/heap?pid=" + stopped.id;
+  // Either of the two clients may come first; this one asks until it is served.
   Running first({"python3", "-c",
-                 "import http.client, sys\n"
-                 "c = http.client.HTTPConnection(sys.argv[1], timeout=600)\n"
-                 "c.request('GET', sys.argv[2]); print('asked', flush=True)\n"
-                 "r = c.getresponse(); print('told', r.status, r.read().decode(), flush=True)",
+                 "import http.client, sys, time\n"
+                 "print('asks', flush=True)\n"
+                 "while True:\n"
+                 "  c = http.client.HTTPConnection(sys.argv[1], timeout=600)\n"
+                 "  c.request('GET', sys.argv[2])\n"
+                 "  r = c.getresponse()\n"
+                 "  if r.status != 503: break\n"
+                 "  time.sleep(0.1)\n"
+                 "print('told', r.status, r.read().decode(), flush=True)",
                  exporter.place, heap});
-  first.line("asked");
+  first.line("asks");
   const auto end = end_of_patience();
   while (!get(exporter.place, heap).starts_with("503 ")) {
     REQUIRE(std::chrono::steady_clock::now() < end);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/count.h"
 #include "tests/temporary_folder.h"
 #include "tests/twins.h"
 
@@ -19,12 +20,6 @@ Program fault(const std::string& name) {
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
-  return found;
-}
 
 std::string hexadecimal(uint64_t n) {
   std::ostringstream text;

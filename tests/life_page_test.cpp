@@ -10,6 +10,7 @@
 
 #include "tests/browser.h"
 #include "tests/command_page.h"
+#include "tests/count.h"
 #include "tests/refused.h"
 #include "tests/temporary_folder.h"
 
@@ -21,12 +22,6 @@ Program with_page(const std::vector<std::string>& words, const TemporaryFolder& 
   std::vector<std::string> all = {kCommand, "run", "--page", "life.html", "--rate=1"};
   all.insert(all.end(), words.begin(), words.end());
   return Program(all).in(folder.path()).with("TMPDIR", folder.path());
-}
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
-  return found;
 }
 
 // Nothing but the page is left.

@@ -33,10 +33,8 @@ WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most) {
   frames[0] = site.pc;
   FoundFrame frame{site.pc, 0};
   if (machine::kCallsPushFrames) frame.frame_pointer = machine::frame_pointer_before(site.cfa);
-  const bool inside = in_this_library(site.pc);
-  if ((inside || !machine::kCallsPushFrames) && find_frame(site, foreign, frame)) {
-    frames[0] = frame.pc;
-  }
+  const bool ask = !machine::kCallsPushFrames || in_this_library(site.pc);
+  if (ask && find_frame(site, foreign, frame)) frames[0] = frame.pc;
   unsigned count = 1;
   uintptr_t below = site.cfa;
   uintptr_t known_page = site.cfa / kPage;

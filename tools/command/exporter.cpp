@@ -53,29 +53,20 @@ class Recent {
   std::string text_;
 };
 
-HttpAnswer refused(int status, const std::string& why) {
-  HttpAnswer answer;
-  answer.status = status;
-  answer.body = why + "\n";
-  return answer;
-}
-
 HttpAnswer profile(const HttpRequest& request) {
   static std::mutex one_at_a_time;
   const auto pid = request.query.find("pid");
   const pid_t process = pid == request.query.end() ? 0 : process_id(pid->second);
-  if (process == 0) return refused(400, "?pid= must tell a process id");
+  if (process == 0) return {400, "?pid= must tell a process id\n"};
   const std::unique_lock lock(one_at_a_time, std::try_to_lock);
-  if (!lock) return refused(503, "another profile is being taken");
+  if (!lock) return {503, "another profile is being taken\n"};
   const ProfileAnswer answer = ask_for_profile(process);
-  if (!answer.done) return {404, HttpAnswer().type, answer.text};
-  return {200, "application/octet-stream", answer.text};
+  if (!answer.done) return {404, answer.text};
+  return {200, answer.text, "application/octet-stream"};
 }
 
 std::string front_page() {
-  std::string text = fmt::format("pktmalloc exporter: {}\n\n{}\n", kEndpoints, kProcessTableHead);
-  for (const ProcessRow& row : process_table().rows) text += row.text() + "\n";
-  return text;
+  return fmt::format("pktmalloc exporter: {}\n\n{}", kEndpoints, process_table().text());
 }
 
 // Each client and each process that is read takes a descriptor.
@@ -92,12 +83,12 @@ void serve(const Options& options) {
   Recent metrics(reading, [&] { return fleet_metrics(options.limits); });
   Recent processes(reading, front_page);
   HttpServer server(options.address, [&](const HttpRequest& request) -> HttpAnswer {
-    if (request.path == "/metrics") return {200, kMetricsType, metrics.text()};
-    if (request.path == "/") return {200, HttpAnswer().type, processes.text()};
+    if (request.path == "/metrics") return {200, metrics.text(), kMetricsType};
+    if (request.path == "/") return {200, processes.text()};
     if (request.path != "/debug/pprof/heap") {
-      return refused(404, fmt::format("there is no {}; there are {}", request.path, kEndpoints));
+      return {404, fmt::format("there is no {}; there are {}\n", request.path, kEndpoints)};
     }
-    if (options.no_profiles) return refused(403, "the exporter was started with --no-profiles");
+    if (options.no_profiles) return {403, "the exporter was started with --no-profiles\n"};
     return profile(request);
   });
   fmt::print("listening at http://{}/metrics\n", server.address());

@@ -52,12 +52,6 @@ void print_statistics(const Options& options) {
   throw Failure("cannot write: {}", strerror(errno));
 }
 
-void print_text(const ProcessTable& table) {
-  fmt::print("{}\n", kProcessTableHead);
-  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text());
-  if (table.rows.empty()) fmt::print("{}\n", kNoProcess);
-}
-
 void print_json(const ProcessTable& table) {
   using Json = nlohmann::ordered_json;
   Json processes = Json::array();
@@ -76,7 +70,7 @@ void print_json(const ProcessTable& table) {
 
 void print_processes(bool json) {
   const ProcessTable table = process_table();
-  json ? print_json(table) : print_text(table);
+  json ? print_json(table) : fmt::print("{}", table.text());
   flush_standard_output();
   for (const std::string& refusal : table.refusals) {
     fputs(fmt::format("pktmalloc: {}\n", refusal).c_str(), stderr);

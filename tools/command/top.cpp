@@ -31,13 +31,6 @@ void print(const LiveTable& table, const std::string& message) {
   if (!message.empty()) fmt::print("{}\n", message);
 }
 
-void print_processes() {
-  const ProcessTable table = process_table();
-  fmt::print("{}\n", kProcessTableHead);
-  for (const ProcessRow& row : table.rows) fmt::print("{}\n", row.text());
-  if (table.rows.empty()) fmt::print("{}\n", kNoProcess);
-}
-
 // Readings one after the other, as plain text.
 void print_batch(unsigned readings, std::chrono::duration<double> delay, pid_t pid, Order order) {
   std::optional<Watch> watch;
@@ -51,7 +44,7 @@ void print_batch(unsigned readings, std::chrono::duration<double> delay, pid_t p
     if (watch) {
       print(live_table(*watch, order, Screen{}), watch->message());
     } else {
-      print_processes();
+      fmt::print("{}", process_table().text());
     }
     flush_standard_output();
     if (watch && watch->ended() && !watch->message().empty()) return;

@@ -34,19 +34,10 @@ std::unique_ptr<OutputFile> open_if_named(const std::string& path) {
   return path.empty() ? nullptr : std::make_unique<OutputFile>(path);
 }
 
-uint64_t pages_of(const ClassTable& table, const SizeRecording& recording) {
-  return fit(table, recording).page_bytes;
-}
-
-ProgramFit fit_program(const SizeRecording& recording, const ClassTable& common,
-                       const TuningLimits& limits) {
-  ClassTable standard;
-  standard.use_default();
-  const std::vector<size_t> sizes = tune(recording.sizes, limits);
-  ClassTable own;
-  own.use_list(sizes.data(), static_cast<unsigned>(sizes.size()));
-  return {*recording.programs.begin(), recording.files, pages_of(standard, recording),
-          pages_of(common, recording), pages_of(own, recording)};
+ClassTable table_of(const std::vector<size_t>& sizes) {
+  ClassTable table;
+  table.use_list(sizes.data(), static_cast<unsigned>(sizes.size()));
+  return table;
 }
 
 Tuning tune_recording(const Options& options) {
@@ -56,13 +47,17 @@ Tuning tune_recording(const Options& options) {
   tuning.table = tune(tuning.recording.sizes, options.limits);
   if (tuning.table.empty()) throw Failure("nothing was recorded that a class could serve");
   tuning.least = least_rounding(tuning.recording.sizes, options.limits.largest);
-  ClassTable table;
-  table.use_default();
-  tuning.before = fit(table, tuning.recording);
-  table.use_list(tuning.table.data(), static_cast<unsigned>(tuning.table.size()));
-  tuning.after = fit(table, tuning.recording);
+  ClassTable standard;
+  standard.use_default();
+  const ClassTable common = table_of(tuning.table);
+  tuning.before = fit(standard, tuning.recording);
+  tuning.after = fit(common, tuning.recording);
   for (const SizeRecording& program : programs) {
-    tuning.programs.push_back(fit_program(program, table, options.limits));
+    const ClassTable own =
+        programs.size() == 1 ? common : table_of(tune(program.sizes, options.limits));
+    tuning.programs.push_back({*program.programs.begin(), program.files,
+                               fit(standard, program).page_bytes, fit(common, program).page_bytes,
+                               fit(own, program).page_bytes});
   }
   return tuning;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # root.sh ARCH ROOT "PACKAGE ...": makes a Debian 12 of another processor with these packages, and
-# with kernels that boot it (boot.sh). Needs root, mmdebstrap and qemu-user-static.
+# with kernels that boot it (run.sh). Needs root, mmdebstrap and qemu-user-static.
 set -eu
 case $1 in aarch64) debian=arm64 ;; *) echo "root.sh: $1 is unknown; accepted: aarch64" >&2; exit 2 ;; esac
 mountpoint -q /proc/sys/fs/binfmt_misc || mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc

@@ -100,10 +100,9 @@ HttpRequest request_of(evhttp_request* request) {
 void answer(evhttp_request* request, void* argument) {
   HttpAnswer result;
   try {
-    result = (*static_cast<const HttpServer::Handler*>(argument))(request_of(request));
+    result = (*static_cast<HttpServer::Handler*>(argument))(request_of(request));
   } catch (const std::exception& failure) {
-    result.status = 500;
-    result.body = std::string(failure.what()) + "\n";
+    result = {500, std::string(failure.what()) + "\n"};
   }
   evkeyvalq* const headers = evhttp_request_get_output_headers(request);
   evhttp_add_header(headers, "Content-Type", result.type.c_str());
@@ -164,7 +163,7 @@ HttpServer::~HttpServer() {
   }
 }
 
-void HttpServer::serve_on_this_thread() const {
+void HttpServer::serve_on_this_thread() {
   const std::unique_ptr<event_base, decltype(&event_base_free)> base(event_base_new(),
                                                                      event_base_free);
   const std::unique_ptr<evhttp, decltype(&evhttp_free)> http(evhttp_new(base.get()), evhttp_free);
@@ -172,7 +171,7 @@ void HttpServer::serve_on_this_thread() const {
   evhttp_set_max_headers_size(http.get(), kMostRequestBytes);
   evhttp_set_max_body_size(http.get(), kMostRequestBytes);
   evhttp_set_timeout(http.get(), kPatienceSeconds);
-  evhttp_set_gencb(http.get(), answer, const_cast<Handler*>(&handler_));
+  evhttp_set_gencb(http.get(), answer, &handler_);
   // The listener closes its socket at the end, so each thread has its own. `http` owns it.
   evconnlistener* const listener = evconnlistener_new(base.get(), nullptr, nullptr,
                                                       LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC,

@@ -18,8 +18,8 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 200;
-  std::string type = "text/plain; charset=utf-8";
   std::string body;
+  std::string type = "text/plain; charset=utf-8";
 };
 
 class HttpServer {
@@ -42,7 +42,7 @@ class HttpServer {
  private:
   static constexpr int kThreads = 4;
 
-  void serve_on_this_thread() const;
+  void serve_on_this_thread();
 
   Handler handler_;
   int socket_ = -1;

@@ -12,13 +12,19 @@ namespace pktmalloc {
 
 const char* const kProcessTableHead =
     "    PID PROGRAM             ALLOCATED     CACHED  COMMITTED        RSS  THREADS";
-const char* const kNoProcess = "no process of this user uses pktmalloc";
 
 std::string ProcessRow::text() const {
   const auto bytes = [](uint64_t n) { return std::string(Bytes(n).text); };
   return fmt::format("{:7} {:18.18} {:>10} {:>10} {:>10} {:>10} {:8}", pid, printable(program),
                      bytes(allocated_bytes), bytes(cached_bytes), bytes(committed_bytes),
                      bytes(rss_bytes), threads);
+}
+
+std::string ProcessTable::text() const {
+  std::string text = fmt::format("{}\n", kProcessTableHead);
+  for (const ProcessRow& row : rows) text += row.text() + "\n";
+  if (rows.empty()) text += "no process of this user uses pktmalloc\n";
+  return text;
 }
 
 ProcessTable process_table() {

@@ -22,10 +22,12 @@ struct ProcessRow {
 struct ProcessTable {
   std::vector<ProcessRow> rows;       // ascending by pid
   std::vector<std::string> refusals;  // a line each: has the library and cannot be read
+
+  // With its head, a line each; one that says so instead of no rows.
+  std::string text() const;
 };
 
 extern const char* const kProcessTableHead;
-extern const char* const kNoProcess;  // in place of rows
 
 ProcessTable process_table();
 

@@ -12,26 +12,28 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include "tools/command/failure.h"
 
 namespace pktmalloc {
 namespace {
 
-// Not that of its folder, which is root's where the process is not dumpable.
-uid_t owner(pid_t pid) {
+// Real and effective, of the line that begins with the key, "Uid:". False: the process is gone. Not
+// those of its folder, which are root's where the process is not dumpable.
+bool read_ids(pid_t pid, const char* key, unsigned& real, unsigned& effective) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
-  uid_t uid = 0;
   for (std::string word; status >> word;) {
-    if (word == "Uid:" && status >> uid) return uid;
+    if (word == key) return static_cast<bool>(status >> real >> effective);
   }
-  return uid;
+  return false;
 }
 
 [[noreturn]] void fail(pid_t pid, int error) {
   if (error == EACCES || error == EPERM) {
-    if (geteuid() != 0 && owner(pid) != geteuid()) {
+    uid_t owner = 0;
+    uid_t effective = 0;
+    read_ids(pid, "Uid:", owner, effective);
+    if (geteuid() != 0 && owner != geteuid()) {
       throw Failure("process {} belongs to another user", pid);
     }
     throw Failure("process {} is protected (not dumpable, more capabilities, or another container)",
@@ -86,16 +88,12 @@ pid_t Process::innermost_pid() const {
 }
 
 Process::User Process::user() const {
-  std::ifstream status(file("status"));
-  std::optional<uid_t> uid;
-  std::optional<gid_t> gid;
-  for (std::string line; std::getline(status, line);) {
-    unsigned effective = 0;
-    if (sscanf(line.c_str(), "Uid: %*u %u", &effective) == 1) uid = effective;
-    if (sscanf(line.c_str(), "Gid: %*u %u", &effective) == 1) gid = effective;
+  User user{};
+  unsigned real = 0;
+  if (!read_ids(pid_, "Uid:", real, user.uid) || !read_ids(pid_, "Gid:", real, user.gid)) {
+    fail(pid_, ESRCH);
   }
-  if (!uid || !gid) fail(pid_, ESRCH);
-  return {*uid, *gid};
+  return user;
 }
 
 std::vector<pid_t> readable_processes() {

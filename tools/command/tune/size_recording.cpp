@@ -36,18 +36,6 @@ SizeRecord record_from(const Json& from) {
   return record;
 }
 
-// What one file tells.
-struct SizeFile {
-  std::string program;
-  uint64_t threads = 0;
-  uint64_t missing = 0;
-  std::vector<SizeRecord> records;
-  uint64_t calls = 0;
-
-  // Of later files of a process this grows, or nothing has changed.
-  uint64_t age() const { return calls + missing; }
-};
-
 // Process id and start. Libraries before this key wrote one file a process, so such a file is told
 // by its path.
 std::string process_of(const Json& json, const std::string& path) {
@@ -57,54 +45,23 @@ std::string process_of(const Json& json, const std::string& path) {
   return fmt::format("{} {:.6f}", number(json, "pid"), started->get<double>());
 }
 
-SizeFile file_from(const std::string& path, const Json& json) {
+// What one file tells.
+SizeRecording recording_from(const std::string& path, const Json& json) {
   if (json.at("content") != "sizes") throw Damaged();
   if (const uint64_t schema = number(json, "schema"); schema != kSchema) {
     throw Failure("{} has schema {}; this pktmalloc reads schema {}", path, schema, kSchema);
   }
-  SizeFile file{json.at("program"), number(json, "threads"), number(json, "missing"), {}, 0};
-  for (const Json& from : json.at("sizes")) {
-    file.records.push_back(record_from(from));
-    file.calls += file.records.back().calls;
-  }
-  return file;
+  SizeRecording recording;
+  recording.programs.insert(json.at("program").get<std::string>());
+  recording.files = 1;
+  recording.threads = number(json, "threads");
+  recording.missing = number(json, "missing");
+  for (const Json& from : json.at("sizes")) recording.sizes.push_back(record_from(from));
+  return recording;
 }
 
-using SizeKey = std::pair<uint64_t, uint64_t>;  // bytes, alignment
-
-void add(std::map<SizeKey, SizeRecord>& sums, const std::vector<SizeRecord>& records) {
-  for (const SizeRecord& record : records) {
-    SizeRecord& sum = sums[{record.bytes, record.alignment}];
-    sum.bytes = record.bytes;
-    sum.alignment = record.alignment;
-    sum.calls += record.calls;
-    sum.live_at_peak += record.live_at_peak;
-    sum.threads += record.threads;
-  }
-}
-
-std::vector<SizeRecord> ascending(const std::map<SizeKey, SizeRecord>& sums) {
-  std::vector<SizeRecord> sizes;
-  sizes.reserve(sums.size());
-  for (const auto& [key, record] : sums) sizes.push_back(record);
-  return sizes;
-}
-
-// Of the processes of one program.
-SizeRecording sum_up(const std::vector<const SizeFile*>& files, uint64_t earlier) {
-  SizeRecording all;
-  std::map<SizeKey, SizeRecord> sums;
-  for (const SizeFile* file : files) {
-    all.programs.insert(file->program);
-    all.threads += file->threads;
-    all.missing += file->missing;
-    all.files += 1;
-    add(sums, file->records);
-  }
-  all.earlier = earlier;
-  all.sizes = ascending(sums);
-  return all;
-}
+// Of later files of a process this grows, or nothing has changed.
+uint64_t age(const SizeRecording& recording) { return recording.calls() + recording.missing; }
 
 template <typename Value>
 uint64_t sum_of(const std::vector<SizeRecord>& sizes, Value value) {
@@ -128,8 +85,7 @@ uint64_t SizeRecording::bytes_at_peak() const {
 }
 
 std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths) {
-  std::map<std::string, SizeFile> processes;
-  std::map<std::string, uint64_t> files;  // of each process
+  std::map<std::string, SizeRecording> processes;
   for (const std::string& path : paths) {
     std::ifstream stream(path);
     // A folder can be opened, but not read.
@@ -139,46 +95,48 @@ std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths) {
     const auto none = [&] { return wrong_kind(path, FileKind::kSizes); };
     try {
       const Json json = Json::parse(stream);
-      SizeFile file = file_from(path, json);
-      const std::string process = process_of(json, path);
-      ++files[process];
-      SizeFile& last = processes[process];
-      if (file.age() >= last.age()) last = std::move(file);
+      SizeRecording recording = recording_from(path, json);
+      const auto [at, is_first] = processes.try_emplace(process_of(json, path));
+      SizeRecording& last = at->second;
+      const uint64_t earlier = is_first ? 0 : last.earlier + 1;
+      if (age(recording) >= age(last)) last = std::move(recording);
+      last.earlier = earlier;
     } catch (const Json::exception&) {
       throw none();
     } catch (const Damaged&) {
       throw none();
     }
   }
-  struct Program {
-    std::vector<const SizeFile*> last;
-    uint64_t earlier = 0;
-  };
-  std::map<std::string, Program> programs;
-  for (const auto& [process, file] : processes) {
-    programs[file.program].last.push_back(&file);
-    programs[file.program].earlier += files[process] - 1;
+  std::map<std::string, std::vector<SizeRecording>> programs;
+  for (auto& [process, recording] : processes) {
+    programs[*recording.programs.begin()].push_back(std::move(recording));
   }
   std::vector<SizeRecording> all;
   all.reserve(programs.size());
-  for (const auto& [name, program] : programs) {
-    all.push_back(sum_up(program.last, program.earlier));
-  }
+  for (const auto& [program, recordings] : programs) all.push_back(merge(recordings));
   return all;
 }
 
 SizeRecording merge(const std::vector<SizeRecording>& recordings) {
   SizeRecording all;
-  std::map<SizeKey, SizeRecord> sums;
+  std::map<std::pair<uint64_t, uint64_t>, SizeRecord> sums;
   for (const SizeRecording& recording : recordings) {
     all.programs.insert(recording.programs.begin(), recording.programs.end());
     all.files += recording.files;
     all.earlier += recording.earlier;
     all.threads += recording.threads;
     all.missing += recording.missing;
-    add(sums, recording.sizes);
+    for (const SizeRecord& record : recording.sizes) {
+      SizeRecord& sum = sums[{record.bytes, record.alignment}];
+      sum.bytes = record.bytes;
+      sum.alignment = record.alignment;
+      sum.calls += record.calls;
+      sum.live_at_peak += record.live_at_peak;
+      sum.threads += record.threads;
+    }
   }
-  all.sizes = ascending(sums);
+  all.sizes.reserve(sums.size());
+  for (const auto& [key, record] : sums) all.sizes.push_back(record);
   return all;
 }
 
