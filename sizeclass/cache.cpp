@@ -2,6 +2,7 @@
 #include "sizeclass/cache.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "sizeclass/congruence.h"
@@ -14,9 +15,14 @@ constinit const Cache kNullCache;
 
 // Every trip quadruples what the thread may hold of the class: a thread that uses a class once
 // keeps a few objects; a busy one trades a full magazine for one atomic.
-void Cache::trip(const SizeClass& c, Line& line) {
+void Cache::grow(const SizeClass& c, Line& line) {
   line.rounds = static_cast<uint16_t>(
       line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 4U, c.largest_rounds));
+}
+
+void Cache::trip(const Supply& supply, ClassId id, Line& line) {
+  grow(supply.classes[id], line);
+  swaps_[index(id)] = 0;
   line.last_trip = visits.tick;
   tripped = true;
 }
@@ -100,6 +106,38 @@ void Cache::unload(ClassId id, Line& line) {
   line.loaded->rounds = static_cast<uint32_t>(tops_[index(id)] - line.loaded->slots());
 }
 
+// A program whose bursts go to and fro over the border between its two magazines would swap them
+// each time and make no trip, at which they grow. After a few swaps the objects on top of the full
+// one move over, half of a large one, and then there are objects and room on both sides.
+Magazine* Cache::balance(const Supply& supply, ClassId id, Line& line) {
+  const SizeClass& c = supply.classes[id];
+  Magazine& full = *line.loaded;
+  Magazine* empty = line.previous;
+  if (empty->capacity < c.largest_rounds) {
+    grow(c, line);
+    if (Magazine* const larger = supply.store.obtain(line.rounds, home)) {
+      supply.store.give_back(empty, home);
+      empty = larger;
+    }
+  }
+  const uint32_t moved = std::min<uint32_t>(full.rounds, (empty->capacity + 1U) / 2);
+  full.rounds = full.rounds - moved;
+  memcpy(empty->objects(), full.objects() + full.rounds, moved * sizeof(uintptr_t));
+  empty->rounds = moved;
+  swaps_[index(id)] = 0;
+  return empty;
+}
+
+// The loaded magazine, which is full, for the previous one, which is empty. After unload().
+void Cache::swap(const Supply& supply, ClassId id, Line& line) {
+  constexpr unsigned kHovers = 8;
+  Magazine* const full = line.loaded;
+  Magazine* empty = line.previous;
+  if (++swaps_[index(id)] == kHovers) empty = balance(supply, id, line);
+  line.previous = full;
+  load(id, line, empty);
+}
+
 void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   // Keep the objects in use few, for the processor's nearest cache; but a very small number is not
   // worth a call that costs as much as four or five fast ones.
@@ -147,7 +185,7 @@ void Cache::shuffle(uintptr_t* objects, uint32_t count) {
 // Replaces the loaded magazine, which is empty or missing, by one with objects.
 bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
   const SizeClass& c = supply.classes[id];
-  trip(c, line);
+  trip(supply, id, line);
   if (Magazine* full = supply.depot.take(id, home)) {
     line.taken += full->rounds;
     ++line.takes;
@@ -209,11 +247,9 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
                   supply.classes[id].object_bytes);
   }
   if (line.previous != nullptr && line.previous->rounds == 0) {
-    Magazine* const full = line.loaded;
-    load(id, line, line.previous);
-    line.previous = full;
+    swap(supply, id, line);
   } else {
-    trip(supply.classes[id], line);
+    trip(supply, id, line);
     if (line.gives < kInspectAll || line.gives % kInspectOneIn == 0) {
       inspect(supply.areas[index(id)], line.previous, line.loaded);
     }

@@ -83,10 +83,10 @@ class alignas(64) Cache {
   // << piece_shift bytes. The others end the run.
   size_t release_run(ClassId id, void* const* objects, size_t count, unsigned piece_shift);
 
-  // After a run that served fewer than the `count` asked for: true if the thread's other magazine
-  // of the class now is loaded and can take this object, or has one to give (0). False: what is due
-  // is for the slow path.
-  bool turn(const Supply& supply, ClassId id, uintptr_t object, size_t count);
+  // After a run that served fewer than were asked for: true if the thread's other magazine of the
+  // class now is loaded and can take this object, or has one to give (0). False: what is due is for
+  // the slow path.
+  bool turn(const Supply& supply, ClassId id, uintptr_t object);
 
   // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of
   // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
@@ -178,13 +178,16 @@ class alignas(64) Cache {
     Owned<uint64_t> taken, given, takes, gives;
   };
 
-  void trip(const SizeClass& size_class, Line& line);
+  static void grow(const SizeClass& size_class, Line& line);
+  void trip(const Supply& supply, ClassId id, Line& line);
   void load(ClassId id, Line& line, Magazine* magazine);
   void fetch_ahead(ClassId id, Line& line);
   void* go_on(ClassId id, Line& line);
   static void stop_at(Line& line, uintptr_t* slot);
   static void unstop(Line& line);
   void unload(ClassId id, Line& line);
+  void swap(const Supply& supply, ClassId id, Line& line);
+  Magazine* balance(const Supply& supply, ClassId id, Line& line);
   void shuffle(uintptr_t* objects, uint32_t count);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line);
   static void inspect(const SlabArea& area, Magazine* magazine, Magazine* later);
@@ -193,6 +196,7 @@ class alignas(64) Cache {
   void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
 
   Line lines_[kMaxClasses];
+  uint8_t swaps_[kMaxClasses]{};  // full for empty, since the latest trip or balance()
   Owned<uint64_t> tallies_[kTallies];
   uint64_t random_ = 0;    // 0: no shuffling
   bool changing_ = false;  // a signal may find the cache half changed

@@ -3,7 +3,6 @@
 // loop for each would cost as much as what it does.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "sizeclass/cache.h"
 
@@ -58,7 +57,7 @@ size_t Cache::release_run(ClassId id, void* const* objects, size_t count, unsign
   return n;
 }
 
-bool Cache::turn(const Supply& supply, ClassId id, uintptr_t object, size_t count) {
+bool Cache::turn(const Supply& supply, ClassId id, uintptr_t object) {
   Line& line = lines_[index(id)];
   const uintptr_t* const top = tops_[index(id)];
   Magazine* const other = line.previous;
@@ -69,23 +68,10 @@ bool Cache::turn(const Supply& supply, ClassId id, uintptr_t object, size_t coun
   if (!serves) return false;
   const Raised change(changing_);
   unload(id, line);
-  Magazine* const done = line.loaded;
-  // Bursts that hover between two small magazines would never make a trip, at which these grow. So
-  // a small one goes when it is empty, or when the other has room for all that it holds and more,
-  // and the next objects that find no room make a trip for another.
-  const uint32_t rounds = done->rounds;
-  if (done->capacity < std::min<size_t>(2 * count, supply.classes[id].largest_rounds) &&
-      rounds < other->capacity) {
-    if (rounds > 0) {  // then the other is empty
-      memcpy(other->objects(), done->objects(), rounds * sizeof(uintptr_t));
-      other->rounds = rounds;
-      done->rounds = 0;
-    }
-    line.previous = nullptr;
-    load(id, line, other);
-    supply.store.give_back(done, home);
+  if (object != 0) {
+    swap(supply, id, line);
   } else {
-    line.previous = done;
+    line.previous = line.loaded;
     load(id, line, other);
   }
   return true;

@@ -117,9 +117,7 @@ class Heap {
   void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
 
   // See Cache::turn().
-  bool turn(Cache& cache, ClassId id, uintptr_t object, size_t count) {
-    return cache.turn(supply_, id, object, count);
-  }
+  bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(supply_, id, object); }
 
   // The slow paths. allocate: nullptr when the class is exhausted or memory refused.
   void* allocate(Cache* cache, ClassId id);

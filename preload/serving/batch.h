@@ -24,7 +24,7 @@ inline size_t allocate_run(size_t bytes, void** objects, size_t count) {
   Cache& cache = *this_thread.allocates_from;
   const ClassId id = heap.classes().find(bytes);
   const size_t n = cache.allocate_run(id, objects, count);
-  if (n == count || !heap.turn(cache, id, 0, count)) return n;
+  if (n == count || !heap.turn(cache, id, 0)) return n;
   return n + cache.allocate_run(id, objects + n, count - n);
 }
 
@@ -38,7 +38,7 @@ inline size_t release_run(void* const* objects, size_t count) {
   const size_t n = cache.release_run(id, objects, count, shift);
   if (n == count) return n;
   const auto address = [=](size_t i) { return reinterpret_cast<uintptr_t>(objects[i]); };
-  if ((address(n) ^ address(0)) >> shift != 0 || !heap.turn(cache, id, address(n), count)) return n;
+  if ((address(n) ^ address(0)) >> shift != 0 || !heap.turn(cache, id, address(n))) return n;
   return n + cache.release_run(id, objects + n, count - n, shift);
 }
 

@@ -128,7 +128,7 @@ class Run {
   const char* allocate_run(Cache& cache, ClassId id, size_t count) {
     std::vector<void*> objects(count);
     size_t n = cache.allocate_run(id, objects.data(), count);
-    if (n < count && cache.turn(stock_.supply, id, 0, count)) {
+    if (n < count && cache.turn(stock_.supply, id, 0)) {
       n += cache.allocate_run(id, objects.data() + n, count - n);
     }
     objects.resize(n);
@@ -159,8 +159,7 @@ class Run {
     // A run of one, or a single call.
     const unsigned shift = std::countr_zero(stock_.area_bytes());
     if (random_.one_in(4))
-      cache.turn(stock_.supply, gone.id, reinterpret_cast<uintptr_t>(gone.object),
-                 random_.below(100));
+      cache.turn(stock_.supply, gone.id, reinterpret_cast<uintptr_t>(gone.object));
     if (!random_.one_in(4) || cache.release_run(gone.id, &gone.object, 1, shift) == 0) {
       stock_.release(cache, gone.id, gone.object);
     }

@@ -146,29 +146,29 @@ TEST_CASE("after a run the previous magazine may take the loaded one's place, an
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
   const unsigned shift = std::countr_zero(stock.area_bytes());
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
-  CHECK_FALSE(const_cast<Cache&>(kNullCache).turn(stock.supply, kOnly, 0, 1));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
+  CHECK_FALSE(const_cast<Cache&>(kNullCache).turn(stock.supply, kOnly, 0));
   std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
   put(stock, *cache, kOnly, objects);
   const uint64_t held = cache->statistics(kOnly).held;
   std::vector<void*> taken(held);
   size_t n = cache->allocate_run(kOnly, taken.data(), taken.size());
   REQUIRE(n < held);  // the rest lies in the previous one
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[0]), 1));
-  CHECK(cache->turn(stock.supply, kOnly, 0, 1));
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[0])));
+  CHECK(cache->turn(stock.supply, kOnly, 0));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
   CHECK(cache->statistics(kOnly).held == held - n);
   n += cache->allocate_run(kOnly, taken.data() + n, taken.size() - n);
   CHECK(n == held);
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
   CHECK(std::set<void*>(taken.begin(), taken.end()).size() == n);
   // And back.
   n = cache->release_run(kOnly, taken.data(), taken.size(), shift);
   REQUIRE(n < held);
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0, 1));
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[n - 1]),
-                          1));  // is free already
-  CHECK(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[n]), 1));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
+  CHECK_FALSE(cache->turn(stock.supply, kOnly,
+                          reinterpret_cast<uintptr_t>(taken[n - 1])));  // is free already
+  CHECK(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[n])));
   CHECK(cache->release_run(kOnly, taken.data() + n, taken.size() - n, shift) == held - n);
   CHECK(cache->statistics(kOnly).held == held);
 }
@@ -180,7 +180,7 @@ TEST_CASE("bursts that would hover between two small magazines make them grow") 
   std::vector<void*> burst(32);
   const auto taken = [&] {
     size_t n = cache->allocate_run(kOnly, burst.data(), burst.size());
-    if (n < burst.size() && cache->turn(stock.supply, kOnly, 0, burst.size())) {
+    if (n < burst.size() && cache->turn(stock.supply, kOnly, 0)) {
       n += cache->allocate_run(kOnly, burst.data() + n, burst.size() - n);
     }
     for (; n < burst.size(); ++n) burst[n] = stock.allocate(*cache, kOnly);
@@ -191,7 +191,7 @@ TEST_CASE("bursts that would hover between two small magazines make them grow") 
     size_t n = cache->release_run(kOnly, burst.data(), burst.size(), shift);
     turns += round >= 50 && n < burst.size();
     const auto next = reinterpret_cast<uintptr_t>(n < burst.size() ? burst[n] : nullptr);
-    if (next != 0 && cache->turn(stock.supply, kOnly, next, burst.size())) {
+    if (next != 0 && cache->turn(stock.supply, kOnly, next)) {
       n += cache->release_run(kOnly, burst.data() + n, burst.size() - n, shift);
     }
     for (; n < burst.size(); ++n) stock.release(*cache, kOnly, burst[n]);
@@ -219,6 +219,41 @@ TEST_CASE("hovering around a magazine's boundary stays in the thread") {
       stock.release(*cache, kOnly, two[1]);
     }
     CHECK(trips() - before <= 1);
+  }
+}
+
+TEST_CASE("bursts over the border between two magazines soon take the slow path no more") {
+  Stock stock({64});
+  for (const size_t size : {2, 7, 16, 50, 120}) {
+    const auto cache = std::make_unique<Cache>();
+    std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
+    std::vector<void*> burst(size);
+    uint64_t slow = 0;
+    const auto go_up_and_down = [&] {
+      for (void*& object : burst) {
+        object = cache->allocate(kOnly);
+        if (object != nullptr) continue;
+        ++slow;
+        object = cache->allocate_slow(stock.supply, kOnly);
+      }
+      for (void* object : burst) {
+        if (cache->release(kOnly, object)) continue;
+        ++slow;
+        cache->release_slow(stock.supply, kOnly, object);
+      }
+    };
+    // Wherever the border lies, it is within the next 600 objects.
+    for (int offset = 0; offset < 600; ++offset) {
+      stock.release(*cache, kOnly, objects.back());
+      objects.pop_back();
+      for (int n = 0; n < 20; ++n) go_up_and_down();
+      slow = 0;
+      for (int n = 0; n < 20; ++n) go_up_and_down();
+      INFO("bursts of " << size << ", " << offset << " objects more are free");
+      CHECK(slow == 0);
+    }
+    put(stock, *cache, kOnly, objects);
+    cache->flush(stock.supply);
   }
 }
 
