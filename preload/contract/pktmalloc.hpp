@@ -41,7 +41,7 @@
 #define PKTMALLOC_INLINE [[gnu::always_inline]] inline
 
 namespace pktmalloc {
-inline namespace schema_1 {
+inline namespace schema_2 {
 namespace detail {
 
 inline void* plain(std::size_t bytes, std::size_t alignment) noexcept {
@@ -67,7 +67,7 @@ inline contract::Place nowhere(std::size_t, std::size_t) {
 }
 
 PKTMALLOC_HIDDEN inline const contract::Path no_path{
-    0, 0, {0}, 0, nowhere, nullptr, allocate_singly, release_singly};
+    0, 0, 0, 0, nowhere, nullptr, allocate_singly, release_singly};
 
 // Of this program or shared library, which is why they are hidden; set once, while it is loaded.
 PKTMALLOC_HIDDEN inline std::atomic<const contract::Path*> path{&no_path};
@@ -133,13 +133,9 @@ PKTMALLOC_INLINE std::uintptr_t** find_top(std::uint64_t offset) noexcept {
 
 // Does the address lie in the size's class?
 template <typename Size>
-PKTMALLOC_INLINE bool holds(const contract::Path& found, std::uintptr_t address) noexcept {
-  bool same;
-  address -= found.base;
-  asm("andq %2, %0\n\tcmpq %3, %0"
-      : "+r"(address), "=@cce"(same)
-      : "m"(found.mask), "m"(Size::area));
-  return same;
+PKTMALLOC_INLINE bool holds(std::uintptr_t address) noexcept {
+  const contract::Path& found = *path.load(std::memory_order_relaxed);
+  return ((address - found.base) & found.mask) == Size::area.load(std::memory_order_relaxed);
 }
 
 // The counterpart of Cache::allocate().
@@ -157,16 +153,23 @@ PKTMALLOC_INLINE void* take() noexcept {
   return reinterpret_cast<void*>(object);
 }
 
-// The counterpart of Cache::release(), for an object that lies where those of this size do.
+// The counterpart of Cache::release(). False also for an object that lies elsewhere than those of
+// this size.
 template <std::size_t kBytes, std::size_t kAlignment>
 PKTMALLOC_INLINE bool give(void* p) noexcept {
   using Size = Known<kBytes, kAlignment>;
   const auto object = reinterpret_cast<std::uintptr_t>(p);
-  const contract::Path& found = *path.load(std::memory_order_relaxed);
-  if (__builtin_expect(!holds<Size>(found, object), 0)) return false;
-  std::uintptr_t** const at = find_top<Size, contract::kReleases>(found.thread);
+  const std::uint64_t offset = thread.load(std::memory_order_relaxed);
+  if (__builtin_expect(offset == 0, 0)) return false;
+  std::uintptr_t** const at = find_top<Size, contract::kReleases>(offset);
   std::uintptr_t* const top = *at;
-  if (__builtin_expect(top[1] == contract::kFull || top[0] == object, 0)) return false;
+  if (__builtin_expect(top[1] == contract::kFull, 0)) return false;
+  // What lies in one piece with the object on top is of its class. One comparison finds that out,
+  // and that the object does not lie there already. It proves nothing where the list is empty.
+  if (__builtin_expect((top[0] ^ object) - 1 >= contract::kPieceBytes - 1, 0) &&
+      (top[0] == object || !holds<Size>(object))) {
+    return false;
+  }
   top[1] = object;
   __atomic_store_n(at, top + 1, __ATOMIC_RELAXED);
   return true;
@@ -407,7 +410,7 @@ inline std::pmr::memory_resource* resource() noexcept {
 
 #endif
 
-}  // namespace schema_1
+}  // namespace schema_2
 }  // namespace pktmalloc
 
 #undef PKTMALLOC_INLINES

@@ -3,14 +3,13 @@
 // the two. A program includes pktmalloc.hpp.
 //
 //     allocate: thread's word -> cache -> top of the size's list -> object
-//     release:  address -> is it of this size's class -> thread's word -> cache -> top
+//     release:  thread's word -> cache -> top of the size's list -> does the address lie near?
 //
 // The marks at both ends of a list, and a class whose list always is empty and full, send to malloc
 // and free whatever the lists cannot serve (docs/design.md, Free lists are arrays).
 #ifndef PKTMALLOC_PATH_HPP
 #define PKTMALLOC_PATH_HPP
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,13 +17,13 @@ namespace pktmalloc {
 
 // The schema's number is part of all names: two libraries of one process may have been compiled
 // with different headers.
-inline namespace schema_1 {
+inline namespace schema_2 {
 
 // The contract with the library: what the inlined code knows of it. Whatever of this changes, or
 // how the two use it, needs a new schema.
 namespace contract {
 
-inline constexpr std::uint32_t kSchema = 1;
+inline constexpr std::uint32_t kSchema = 2;
 
 // A thread's cache: for each of 64 classes the address of the top of a list, then as many counters.
 // The word at a top is an object, or kEmpty; the word above it has room for one, or is kFull.
@@ -42,11 +41,15 @@ struct Place {
 };
 inline constexpr std::uint64_t kNoArea = 1;  // no address is that
 
+// An aligned stretch of so many bytes holds objects of one class only, if it holds any: a power of
+// two. Should that ever end, every thread's word for releases leads to lists that are full.
+inline constexpr std::uintptr_t kPieceBytes = std::uintptr_t{1} << 26;
+
 struct Path {
-  std::uint64_t thread;             // from the thread pointer to the thread's words; 0: no path
-  std::uintptr_t base;              //
-  std::atomic<std::uint64_t> mask;  // 0: addresses do not tell the class, or no longer
-  std::size_t pooled_bytes;         // a size that the library pools
+  std::uint64_t thread;      // from the thread pointer to the thread's words; 0: no path
+  std::uintptr_t base;       //
+  std::uint64_t mask;        // both for `area`
+  std::size_t pooled_bytes;  // a size that the library pools
   Place (*place_of)(std::size_t bytes, std::size_t alignment);  // kNoTop, kNoArea: not pooled
   bool (*owns)(const void* p);
   std::size_t (*allocate_batch)(std::size_t bytes, std::size_t count, void** objects);
@@ -54,7 +57,7 @@ struct Path {
 };
 
 }  // namespace contract
-}  // namespace schema_1
+}  // namespace schema_2
 }  // namespace pktmalloc
 
 // Null: the library has no path of that schema, or calls must be seen. Weak, and a function: a

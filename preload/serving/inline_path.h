@@ -14,8 +14,4 @@ namespace pktmalloc {
 
 extern const Part inline_path_part;
 
-// From now on inlined code passes on all that it is to release. Call before addresses are given
-// back, as they will no longer tell the class.
-void end_inline_release();
-
 }  // namespace pktmalloc

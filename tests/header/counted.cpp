@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Makes 100,000 pairs of each kind that pktmalloc.hpp inlines and prints how many of them called
-// malloc and free. Linked with --wrap=malloc, --wrap=free and --wrap=posix_memalign.
+// malloc and free. With an argument it lowers its limit of addresses first, while another thread
+// has free objects. Linked with --wrap=malloc, --wrap=free and --wrap=posix_memalign.
+#include <semaphore.h>
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -35,6 +39,24 @@ void pair() {
   pktmalloc::release<kBytes, kAlignment>(p);
 }
 
+sem_t started, lowered;
+
+void count_in_a_thread_that_was_there_before(bool lower) {
+  sem_init(&started, 0, 0);
+  sem_init(&lowered, 0, 0);
+  std::thread thread([] {
+    pair<64>();
+    sem_post(&started);
+    sem_wait(&lowered);
+    count("thread", pair<64>);
+  });
+  sem_wait(&started);
+  const rlimit limit{rlim_t{1} << 30, RLIM_INFINITY};
+  if (lower && setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
+  sem_post(&lowered);
+  thread.join();
+}
+
 }  // namespace
 
 extern "C" {
@@ -56,7 +78,8 @@ int __wrap_posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
 }
 }
 
-int main() {
+int main(int argc, char**) {
+  count_in_a_thread_that_was_there_before(argc > 1);
   count("64", pair<64>);
   count("48", pair<48>);
   count("1500", pair<1500>);
@@ -74,7 +97,6 @@ int main() {
     list.push_back(1);
     if (list.size() > 100) list.pop_front();
   });
-  std::thread([] { count("thread", pair<64>); }).join();
   // Whoever serves malloc takes what a batch gave.
   void* objects[32];
   for (int n = 0; n < 100; ++n) {
