@@ -43,9 +43,7 @@ VARIANT_FLAGS := $(FLAGS_$(VARIANT))
 # The library is linked with the C driver and may need nothing but libc: no exceptions, no RTTI, no
 # guarded statics. Functions are aligned because malloc and free are worth a cache line each:
 # measured 6 % on a malloc+free pair.
-LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC \
-  -DPKTMALLOC_CHECKED=$(if $(filter $(BUILD)/obj-checked/%,$@),1,0) \
-  -DPKTMALLOC_HARDENED=$(if $(filter $(BUILD)/obj-hardened/%,$@),1,0) \
+LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC $(KIND_FLAGS) \
   -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics \
   -ftls-model=initial-exec -falign-functions=64 \
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
@@ -57,10 +55,18 @@ PRELOAD_SOURCES := $(wildcard preload/*.cpp) \
   $(filter-out preload/checked/% preload/hardened/%,$(wildcard preload/*/*.cpp))
 ENGINE_OBJECTS := $(ENGINE_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 PRELOAD_OBJECTS := $(PRELOAD_SOURCES:%.cpp=$(BUILD)/obj/%.o)
-# The hardened and the checked library: the same sources compiled again, and more. Of the debug build
-# only the normal one is wanted, `make build/debug/libpktmalloc-checked.so` apart.
-twin_objects = $(patsubst %.cpp,$(BUILD)/obj-$(1)/%.o,$(PRELOAD_SOURCES) $(wildcard preload/$(1)/*.cpp))
+# The hardened and the checked library: more sources, and those that ask for the kind of library
+# compiled again. The others are not told the kind: one that asks and is not found here does not
+# compile. Of the debug build only the normal library is wanted, `make
+# build/debug/libpktmalloc-checked.so` apart.
 TWINS := hardened checked
+KIND_SOURCES := $(shell grep -lE 'PKTMALLOC_(CHECKED|HARDENED)|exports/front\.h|base/this_library\.h' \
+  $(PRELOAD_SOURCES))
+twin_objects = $(patsubst %.cpp,$(BUILD)/obj-$(1)/%.o,$(KIND_SOURCES) $(wildcard preload/$(1)/*.cpp)) \
+  $(patsubst %.cpp,$(BUILD)/obj/%.o,$(filter-out $(KIND_SOURCES),$(PRELOAD_SOURCES)))
+KIND_FLAGS = $(if $(filter $(BUILD)/obj-% $(KIND_SOURCES:%.cpp=$(BUILD)/obj/%.o),$@), \
+  -DPKTMALLOC_CHECKED=$(if $(filter $(BUILD)/obj-checked/%,$@),1,0) \
+  -DPKTMALLOC_HARDENED=$(if $(filter $(BUILD)/obj-hardened/%,$@),1,0))
 
 ENGINE := $(BUILD)/libsizeclass.a
 TWIN_LIBRARIES := $(TWINS:%=$(BUILD)/libpktmalloc-%.so)

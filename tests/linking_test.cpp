@@ -150,6 +150,55 @@ TEST_CASE("pkg-config and CMake find the installed library, shared and static") 
   }
 }
 
+TEST_CASE("without the command there are the library, the archive and what finds them") {
+  TemporaryFolder folder;
+  const std::string prefix = folder / "usr";
+  REQUIRE(make("install-library", prefix).status == 0);
+  CHECK_FALSE(std::filesystem::exists(prefix + "/bin"));
+  for (const std::string name : {"pktmalloc", "pktmalloc-static"}) {
+    const Outcome outcome =
+        shell("gcc tests/examples/example.c -o $PREFIX/example $(pkg-config --cflags --libs " +
+                  name + ") && LD_LIBRARY_PATH=$PREFIX/lib $PREFIX/example && rm $PREFIX/example",
+              prefix);
+    INFO(outcome);
+    CHECK(outcome.out == std::string("pktmalloc ") + PKTMALLOC_VERSION + "\n");
+  }
+  REQUIRE(make("uninstall", prefix).status == 0);
+  CHECK(std::filesystem::is_empty(prefix));
+}
+
+TEST_CASE("the tarball has what is installed, and works where it is unpacked") {
+  if (kVariant != "release") skip("the tarball is of the release");
+  TemporaryFolder folder;
+  REQUIRE(Program({"make", "-s", "tarball"}).run().status == 0);
+  const Outcome outcome = shell(
+      "mkdir $PREFIX && tar --extract --directory=$PREFIX --file "
+      "build/pktmalloc-*-linux-$(uname -m).tar.xz && "
+      "$PREFIX/*/bin/pktmalloc run --dry-run true",
+      folder / "usr");
+  INFO(outcome);
+  CHECK(outcome.out.find("LD_PRELOAD=" + (folder / "usr") + "/pktmalloc-" + PKTMALLOC_VERSION +
+                         "-linux-") == 0);
+}
+
+TEST_CASE("a program that needs a function of a later version is told so when it starts") {
+  TemporaryFolder folder;
+  const Outcome outcome = shell(
+      "cd " + (folder / "") +
+          " && echo 'PKTMALLOC_9.9 { global: pktmalloc_later; };' > map"
+          " && echo 'void pktmalloc_later(void) {}' > later.c"
+          " && gcc -shared -fPIC later.c -o libpktmalloc.so -Wl,-soname,libpktmalloc.so.0,"
+          "--version-script=map"
+          " && echo 'void pktmalloc_later(void); int main(void) { pktmalloc_later(); }' > main.c"
+          " && gcc main.c -L. -lpktmalloc -o program && cp " +
+          std::filesystem::absolute(build_path("libpktmalloc.so")).string() +
+          " libpktmalloc.so.0 && LD_LIBRARY_PATH=. ./program",
+      folder / "");
+  INFO(outcome);
+  CHECK(outcome.status != 0);
+  CHECK(outcome.err.find("version `PKTMALLOC_9.9' not found") != std::string::npos);
+}
+
 TEST_CASE("the installed command finds the installed library, in lib and in lib/<multiarch>") {
   TemporaryFolder folder;
   const std::string prefix = folder / "usr";

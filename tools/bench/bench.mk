@@ -46,6 +46,11 @@ bench-full: bench-deps  ## the published amounts of work, the newest peers too; 
 	$(MAKE) --no-print-directory all bench-programs bench-others peers
 	$(BENCH) --suite full --newest $(BENCH_PAGE) $(BENCH_OPTIONS)
 
+.PHONY: bench-huge-pages
+bench-huge-pages: bench-deps  ## W1 to W7 with every setting of transparent huge pages (as root)
+	$(MAKE) --no-print-directory all bench-programs
+	$(BENCH_PYTHON) tools/bench/huge_pages.py --build $(BUILD) $(BENCH_OPTIONS)
+
 # The record to publish: make bench-publish BENCH_RECORD=build/bench/bench-full.json
 BENCH_RECORD ?= $(BENCH_DIRECTORY)/bench.json
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # make install PREFIX=/usr/local LIBDIR=/usr/local/lib DESTDIR=; make uninstall with the same values.
+# install-library is the part that programs are linked with, and needs no other library to be built.
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -27,24 +28,27 @@ PKG_CONFIG_FILES := pktmalloc.pc pktmalloc-static.pc
 fill_in := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)%=$${prefix}%)|' -e 's|@VERSION@|$(VERSION)|'
 MAN_PAGES := $(wildcard docs/man/*.1)
 
-.PHONY: install
-install: all  ## install libraries, headers, files for pkg-config and CMake, command, man pages (PREFIX=, DESTDIR=)
+.PHONY: install-library
+install-library: library  ## install the library, the archive, headers, files for pkg-config and CMake (PREFIX=, DESTDIR=)
 	$(if $(SANITIZER),$(error VARIANT=$(VARIANT) has no library to install; use release or debug))
-	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_CMAKE) $(INSTALL_INCLUDE) $(INSTALL_BIN) $(INSTALL_MAN) \
-	  $(INSTALL_COMPLETION) $(INSTALL_ZSH) $(INSTALL_FISH)
+	install -d $(INSTALL_LIB)/pkgconfig $(INSTALL_CMAKE) $(INSTALL_INCLUDE)
 	install -m 755 $(BUILD)/libpktmalloc.so $(INSTALL_LIB)/libpktmalloc.so.$(VERSION)
 	ln -sf libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/$(SONAME)
 	ln -sf $(SONAME) $(INSTALL_LIB)/libpktmalloc.so
-	install -m 755 $(TWIN_LIBRARIES) $(INSTALL_LIB)
 	install -m 644 $(BUILD)/libpktmalloc.a $(INSTALL_LIB)/libpktmalloc.a
 	install -m 644 $(PUBLIC_HEADERS) $(INSTALL_INCLUDE)
 	for name in $(PKG_CONFIG_FILES); do \
 	  $(fill_in) tools/install/$$name.in > $(INSTALL_LIB)/pkgconfig/$$name || exit 1; done
 	install -m 644 tools/install/pktmallocConfig.cmake $(INSTALL_CMAKE)
 	$(fill_in) tools/install/pktmallocConfigVersion.cmake.in > $(INSTALL_CMAKE)/pktmallocConfigVersion.cmake
+	$(STRIP) $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(INSTALL_LIB)/libpktmalloc.a
+
+.PHONY: install
+install: all install-library  ## the same, and the command, its man pages, the hardened and the checked library
+	install -d $(INSTALL_BIN) $(INSTALL_MAN) $(INSTALL_COMPLETION) $(INSTALL_ZSH) $(INSTALL_FISH)
+	install -m 755 $(TWIN_LIBRARIES) $(INSTALL_LIB)
 	install -m 755 $(COMMAND) $(INSTALL_BIN)/pktmalloc
-	$(STRIP) $(INSTALL_LIB)/libpktmalloc.so.$(VERSION) $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) \
-	  $(INSTALL_LIB)/libpktmalloc.a $(INSTALL_BIN)/pktmalloc
+	$(STRIP) $(TWINS:%=$(INSTALL_LIB)/libpktmalloc-%.so) $(INSTALL_BIN)/pktmalloc
 	install -m 644 $(MAN_PAGES) $(INSTALL_MAN)
 	install -m 644 tools/install/pktmalloc.bash $(INSTALL_COMPLETION)/pktmalloc
 	sed 's|@COMPLETION@|$(INSTALL_COMPLETION:$(DESTDIR)%=%)/pktmalloc|' tools/install/_pktmalloc \

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Debian packages. They are built from a copy of the source, because Debian wants its folder on top.
+# Packages: for Debian, built from a copy of the source, because Debian wants its folder on top; an
+# archive for other systems; a recipe for Conan.
 
 DEB := $(BUILD)/deb
 DEB_SOURCE := $(DEB)/pktmalloc-$(VERSION)
@@ -19,3 +20,22 @@ test-packages: deb  ## build them again, alike; install, use and remove them in 
 	tools/package/reproduce.sh $(DEB)
 	tools/package/try.sh $(DEB) bookworm
 	tools/package/try.sh $(DEB) trixie
+
+PROCESSOR := $(or $(ARCH),$(shell uname -m))
+TARBALL := $(BUILD)/pktmalloc-$(VERSION)-linux-$(PROCESSOR).tar.xz
+TARBALL_TREE := $(BUILD)/tarball
+
+.PHONY: tarball
+tarball:  ## what install puts in place, as build/pktmalloc-VERSION-linux-PROCESSOR.tar.xz
+	rm -rf $(TARBALL_TREE)
+	$(MAKE) --no-print-directory install DESTDIR=$(TARBALL_TREE) PREFIX=/usr/local
+	tar --create --xz --file $(TARBALL) --sort=name --owner=0 --group=0 --numeric-owner \
+	  --mtime=@$(or $(SOURCE_DATE_EPOCH),0) --transform='s,^[.],$(notdir $(TARBALL:.tar.xz=)),' \
+	  --directory=$(TARBALL_TREE)/usr/local .
+	rm -r $(TARBALL_TREE)
+
+# Conan comes from PyPI: pip install conan.
+.PHONY: test-conan
+test-conan:  ## make the library by tools/package/conan, and a program that asks Conan for it
+	CONAN_HOME=$(abspath $(BUILD))/conan sh -c \
+	  'conan profile detect --exist-ok && conan create tools/package/conan'
