@@ -79,7 +79,7 @@ all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build lib
 # $(call library_objects,FOLDER): how the library's objects come into that folder. The headers are
 # compiled first, and read by -include instead of the header, which is not there.
 define library_objects
-$(1)/libraries.h.gch: sizeclass/libraries.h
+$(1)/libraries.h.gch: sizeclass/libraries.h Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CXX)
 	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -x c++-header $$< -o $$@

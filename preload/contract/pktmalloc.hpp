@@ -32,7 +32,7 @@
 #include <memory_resource>
 #endif
 
-#if defined(__x86_64__) && defined(__LP64__) && defined(__linux__)
+#if (defined(__x86_64__) || defined(__aarch64__)) && defined(__LP64__) && defined(__linux__)
 #define PKTMALLOC_INLINES 1
 #else
 #define PKTMALLOC_INLINES 0
@@ -124,11 +124,28 @@ template <std::size_t kBytes, std::size_t kAlignment>
 // change the word.
 template <typename Size, int kFrom>
 PKTMALLOC_INLINE std::uintptr_t** find_top(std::uint64_t offset) noexcept {
+#ifdef __x86_64__
   std::uintptr_t** at;
   asm volatile("movq %%fs:%c2(%1), %0\n\taddq %3, %0"
                : "=&r"(at)
                : "r"(offset), "i"(kFrom), "m"(Size::top));
   return at;
+#else
+  std::uintptr_t words;
+  asm volatile("mrs %0, tpidr_el0\n\tadd %0, %0, %1\n\tldr %0, [%0, %2]"
+               : "=&r"(words)
+               : "r"(offset), "i"(kFrom));
+  return reinterpret_cast<std::uintptr_t**>(words + Size::top.load(std::memory_order_relaxed));
+#endif
+}
+
+// Only its thread writes the word; others may read it at any time.
+PKTMALLOC_INLINE void increment(std::uint64_t* word) noexcept {
+#ifdef __x86_64__
+  asm("addq $1, %0" : "+m"(*word));
+#else
+  __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+#endif
 }
 
 // Does the address lie in the size's class?
@@ -147,9 +164,8 @@ PKTMALLOC_INLINE void* take() noexcept {
   std::uintptr_t* const top = *at;
   const std::uintptr_t object = *top;
   if (__builtin_expect(object == contract::kEmpty, 0)) return nullptr;
-  // One instruction each: others may read them at any time.
   __atomic_store_n(at, top - 1, __ATOMIC_RELAXED);
-  asm("addq $1, %0" : "+m"(*reinterpret_cast<std::uint64_t*>(at + contract::kClasses)));
+  increment(reinterpret_cast<std::uint64_t*>(at + contract::kClasses));
   return reinterpret_cast<void*>(object);
 }
 

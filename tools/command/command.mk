@@ -16,7 +16,7 @@ COMMAND_LIBRARIES := $(FMT_LIBRARY) -lncursesw -ltinfo -lelf -lzstd -levent_extr
 # Read by -include instead of the header, which is not there.
 COMMAND_HEADERS := $(BUILD)/obj/tools/command/libraries.h
 
-$(COMMAND_HEADERS).gch: tools/command/libraries.h
+$(COMMAND_HEADERS).gch: tools/command/libraries.h tools/command/command.mk
 	@mkdir -p $(@D)
 	$(call say,CXX)
 	$(Q)$(CXX) $(COMMAND_FLAGS) -x c++-header $< -o $@
