@@ -113,14 +113,15 @@ Magazine* Cache::balance(const Supply& supply, ClassId id, Line& line) {
   const SizeClass& c = supply.classes[id];
   Magazine& full = *line.loaded;
   Magazine* empty = line.previous;
-  if (empty->capacity < c.largest_rounds) {
-    grow(c, line);
+  if (empty->capacity < c.largest_rounds) grow(c, line);
+  if (empty->capacity < line.rounds) {
     if (Magazine* const larger = supply.store.obtain(line.rounds, home)) {
       supply.store.give_back(empty, home);
       empty = larger;
     }
   }
-  const uint32_t moved = std::min<uint32_t>(full.rounds, (empty->capacity + 1U) / 2);
+  // There must be room for the object that is being released.
+  const uint32_t moved = std::min<uint32_t>(full.rounds, empty->capacity / 2U);
   full.rounds = full.rounds - moved;
   memcpy(empty->objects(), full.objects() + full.rounds, moved * sizeof(uintptr_t));
   empty->rounds = moved;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,6 +48,7 @@ class alignas(64) Cache {
   // First, so that the fast path addresses them without an offset.
   Owned<uintptr_t*> tops_[kMaxClasses];
   Owned<uint64_t> allocated_[kMaxClasses]{};
+  std::atomic<uint64_t> near_{0};
 
  public:
   constexpr Cache() {
@@ -87,6 +89,10 @@ class alignas(64) Cache {
   // class now is loaded and can take this object, or has one to give (0). False: what is due is for
   // the slow path.
   bool turn(const Supply& supply, ClassId id, uintptr_t object);
+
+  // For code that is inlined into programs: addresses that differ only in these bits lie in one
+  // piece. 0: pieces no longer tell the class. Set before the cache has a thread, or to 0.
+  void set_near(uint64_t bits) { near_.store(bits, std::memory_order_relaxed); }
 
   // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of
   // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
@@ -151,6 +157,7 @@ class alignas(64) Cache {
   // The same of what the fast path uses, for code that is inlined into programs; see shape().
   static constexpr size_t kTopsAt = 0;
   static constexpr size_t kAllocatedAt = kMaxClasses * sizeof(uintptr_t*);
+  static constexpr size_t kNearAt = 2 * kAllocatedAt;
 
   // Owned by the heap (heap.h, ageing.h).
   struct Visits {

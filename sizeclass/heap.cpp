@@ -132,6 +132,7 @@ void Heap::stop() {
 Cache* Heap::take_cache() {
   Cache* cache = caches_.take(quick_bytes_ > 0 ? memory::commit : memory::map);
   if (cache == nullptr) return nullptr;
+  cache->set_near(quick_bytes_ > 0 ? (uint64_t{1} << piece_shift_) - 1 : 0);
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
   if (shuffle_seed_ != 0) cache->shuffle(shuffle_seed_ += 2 * sizeof(Cache));

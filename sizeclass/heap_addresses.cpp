@@ -60,6 +60,7 @@ void Heap::give_back_addresses() {
   lock_all();
   if (quick_bytes_ > 0) {
     quick_bytes_ = 0;  // before the first address can be somebody else's
+    for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) cache->set_near(0);
     for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].map_as_needed(true);
     // A thread with an old depot head may still read a purged magazine.
     for (unsigned i = 0; i < kMagazineSizes; ++i) store_.area(i).map_as_needed(false);

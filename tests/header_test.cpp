@@ -138,6 +138,16 @@ TEST_CASE("what is released is looked at after a limit of addresses was lowered"
   }
 }
 
+TEST_CASE("an object of the next allocator at a low address does not come into an empty list") {
+  const TemporaryFolder folder;
+  const std::string program = folder / "program";
+  build("tests/header/low_addresses.cpp", program, "-no-pie", "g++ -std=c++17 -O2 -fno-pie");
+  const Outcome outcome = Program({program}).preloaded().run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  if (outcome.out != "3000\n") leave_out("glibc's heap does not lie at low addresses here");
+}
+
 TEST_CASE("the inlined code is right with other classes") {
   const TemporaryFolder folder;
   const std::string program = folder / "program";

@@ -67,7 +67,7 @@ inline contract::Place nowhere(std::size_t, std::size_t) {
 }
 
 PKTMALLOC_HIDDEN inline const contract::Path no_path{
-    0, 0, 0, 0, nowhere, nullptr, allocate_singly, release_singly};
+    0, 0, {0}, 0, nowhere, nullptr, allocate_singly, release_singly};
 
 // Of this program or shared library, which is why they are hidden; set once, while it is loaded.
 PKTMALLOC_HIDDEN inline std::atomic<const contract::Path*> path{&no_path};
@@ -119,24 +119,31 @@ template <std::size_t kBytes, std::size_t kAlignment>
 
 #if PKTMALLOC_INLINES
 
-// Where a thread's cache has the top of this size. In assembly for the thread's word, and because a
-// compiler would load atomics into registers of their own. Volatile: each call of the library may
-// change the word.
-template <typename Size, int kFrom>
-PKTMALLOC_INLINE std::uintptr_t** find_top(std::uint64_t offset) noexcept {
+// The cache that the thread allocates from, or releases into. In assembly for the thread's word.
+// Volatile: each call of the library may change it.
+template <int kFrom>
+PKTMALLOC_INLINE char* cache(std::uint64_t offset) noexcept {
+  char* found;
 #ifdef __x86_64__
-  std::uintptr_t** at;
-  asm volatile("movq %%fs:%c2(%1), %0\n\taddq %3, %0"
-               : "=&r"(at)
-               : "r"(offset), "i"(kFrom), "m"(Size::top));
-  return at;
+  asm volatile("movq %%fs:%c2(%1), %0" : "=r"(found) : "r"(offset), "i"(kFrom));
 #else
-  std::uintptr_t words;
   asm volatile("mrs %0, tpidr_el0\n\tadd %0, %0, %1\n\tldr %0, [%0, %2]"
-               : "=&r"(words)
+               : "=&r"(found)
                : "r"(offset), "i"(kFrom));
-  return reinterpret_cast<std::uintptr_t**>(words + Size::top.load(std::memory_order_relaxed));
 #endif
+  return found;
+}
+
+// Where it has the top of this size. In assembly because a compiler would load the atomic into a
+// register of its own.
+template <typename Size>
+PKTMALLOC_INLINE std::uintptr_t** find_top(char* cache) noexcept {
+#ifdef __x86_64__
+  asm("addq %1, %0" : "+r"(cache) : "m"(Size::top));
+#else
+  cache += Size::top.load(std::memory_order_relaxed);
+#endif
+  return reinterpret_cast<std::uintptr_t**>(cache);
 }
 
 // Only its thread writes the word; others may read it at any time.
@@ -152,7 +159,8 @@ PKTMALLOC_INLINE void increment(std::uint64_t* word) noexcept {
 template <typename Size>
 PKTMALLOC_INLINE bool holds(std::uintptr_t address) noexcept {
   const contract::Path& found = *path.load(std::memory_order_relaxed);
-  return ((address - found.base) & found.mask) == Size::area.load(std::memory_order_relaxed);
+  return ((address - found.base) & found.mask.load(std::memory_order_relaxed)) ==
+         Size::area.load(std::memory_order_relaxed);
 }
 
 // The counterpart of Cache::allocate().
@@ -160,7 +168,7 @@ template <std::size_t kBytes, std::size_t kAlignment>
 PKTMALLOC_INLINE void* take() noexcept {
   const std::uint64_t offset = thread.load(std::memory_order_relaxed);
   if (__builtin_expect(offset == 0, 0)) return nullptr;
-  std::uintptr_t** const at = find_top<Known<kBytes, kAlignment>, 0>(offset);
+  std::uintptr_t** const at = find_top<Known<kBytes, kAlignment>>(cache<0>(offset));
   std::uintptr_t* const top = *at;
   const std::uintptr_t object = *top;
   if (__builtin_expect(object == contract::kEmpty, 0)) return nullptr;
@@ -177,12 +185,15 @@ PKTMALLOC_INLINE bool give(void* p) noexcept {
   const auto object = reinterpret_cast<std::uintptr_t>(p);
   const std::uint64_t offset = thread.load(std::memory_order_relaxed);
   if (__builtin_expect(offset == 0, 0)) return false;
-  std::uintptr_t** const at = find_top<Size, contract::kReleases>(offset);
+  char* const lists = cache<contract::kReleases>(offset);
+  const std::uintptr_t near =
+      __atomic_load_n(reinterpret_cast<std::uintptr_t*>(lists + contract::kNear), __ATOMIC_RELAXED);
+  std::uintptr_t** const at = find_top<Size>(lists);
   std::uintptr_t* const top = *at;
   if (__builtin_expect(top[1] == contract::kFull, 0)) return false;
-  // What lies in one piece with the object on top is of its class. One comparison finds that out,
-  // and that the object does not lie there already. It proves nothing where the list is empty.
-  if (__builtin_expect((top[0] ^ object) - 1 >= contract::kPieceBytes - 1, 0) &&
+  // What lies near the object on top is of its class. One comparison finds that out, and that the
+  // object does not lie there already. But to the mark of an empty list low addresses are near.
+  if (__builtin_expect((top[0] ^ object) - 1 >= near || object <= near, 0) &&
       (top[0] == object || !holds<Size>(object))) {
     return false;
   }

@@ -10,6 +10,7 @@
 #ifndef PKTMALLOC_PATH_HPP
 #define PKTMALLOC_PATH_HPP
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,9 +26,12 @@ namespace contract {
 
 inline constexpr std::uint32_t kSchema = 2;
 
-// A thread's cache: for each of 64 classes the address of the top of a list, then as many counters.
-// The word at a top is an object, or kEmpty; the word above it has room for one, or is kFull.
+// A thread's cache: for each of 64 classes the address of the top of a list, then as many counters,
+// then one word. The word at a top is an object, or kEmpty; the word above it has room for one, or
+// is kFull. The last word is one less than a power of two: addresses that differ only in these bits
+// are in use for objects of one class, or for none; 0: addresses no longer tell the class.
 inline constexpr std::uint64_t kClasses = 64;
+inline constexpr std::uint64_t kNear = 2 * kClasses * sizeof(void*);
 inline constexpr std::uintptr_t kEmpty = 0;
 inline constexpr std::uintptr_t kFull = ~std::uintptr_t{0};
 inline constexpr std::uint64_t kNoTop = (kClasses - 1) * sizeof(void*);  // its list stays as it is
@@ -41,15 +45,11 @@ struct Place {
 };
 inline constexpr std::uint64_t kNoArea = 1;  // no address is that
 
-// An aligned stretch of so many bytes holds objects of one class only, if it holds any: a power of
-// two. Should that ever end, every thread's word for releases leads to lists that are full.
-inline constexpr std::uintptr_t kPieceBytes = std::uintptr_t{1} << 26;
-
 struct Path {
-  std::uint64_t thread;      // from the thread pointer to the thread's words; 0: no path
-  std::uintptr_t base;       //
-  std::uint64_t mask;        // both for `area`
-  std::size_t pooled_bytes;  // a size that the library pools
+  std::uint64_t thread;             // from the thread pointer to the thread's words; 0: no path
+  std::uintptr_t base;              //
+  std::atomic<std::uint64_t> mask;  // 0: addresses do not tell the class, or no longer
+  std::size_t pooled_bytes;         // a size that the library pools
   Place (*place_of)(std::size_t bytes, std::size_t alignment);  // kNoTop, kNoArea: not pooled
   bool (*owns)(const void* p);
   std::size_t (*allocate_batch)(std::size_t bytes, std::size_t count, void** objects);

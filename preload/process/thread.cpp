@@ -15,6 +15,5 @@ constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
                                           nullptr,
                                           nullptr};
 constinit std::atomic<bool> observing = false;
-constinit std::atomic<bool> releases_pass = false;
 
 }  // namespace pktmalloc

@@ -6,9 +6,9 @@
 // malloc and free use the caches `allocates_from` and `releases_to`. Normally both are the thread's
 // own cache. Both are the null cache, which sends every call to the slow path, before the thread
 // has started, after it has ended, and while every call must be seen (observer.h); allocates_from
-// also while the thread's allocations must be seen (Ageing), releases_to after addresses were given
-// back. The slow path uses `cache` and sets both again before it returns. Others, too, may set both
-// to the null cache (threads.h).
+// also while the thread's allocations must be seen (Ageing). The slow path uses `cache` and sets
+// both again before it returns. With control others, too, may set both to the null cache
+// (threads.h).
 #pragma once
 
 #include <atomic>
@@ -37,9 +37,6 @@ extern constinit thread_local Thread this_thread __attribute__((visibility("hidd
 
 // Every call of the program must be seen (observer.h): no thread may serve one by itself.
 extern std::atomic<bool> observing __attribute__((visibility("hidden")));
-// Addresses were given back, so they no longer tell the class (Heap::give_back_addresses): no
-// thread may release by itself.
-extern std::atomic<bool> releases_pass __attribute__((visibility("hidden")));
 inline bool is_observed() { return observing.load(std::memory_order_relaxed); }
 
 // Starts the process if nobody has (process.h), and gives the calling thread a cache; nullptr when
@@ -68,9 +65,7 @@ inline void publish(Cache* cache) {
   Cache* const none = const_cast<Cache*>(&kNullCache);
   if (is_observed()) cache = nullptr;
   Cache* const releasing = this_thread.release_cache;
-  this_thread.releases_to = cache == nullptr || releases_pass.load(std::memory_order_relaxed) ? none
-                            : releasing != nullptr ? releasing
-                                                   : cache;
+  this_thread.releases_to = cache == nullptr ? none : releasing != nullptr ? releasing : cache;
   this_thread.allocates_from = cache != nullptr && !cache->visits.watched ? cache : none;
 }
 

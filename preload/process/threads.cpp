@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "preload/base/lock_rank.h"
+#include "preload/base/options.h"
 #include "preload/process/thread.h"
 
 namespace pktmalloc {
@@ -25,11 +26,13 @@ void insert(Thread& thread) {
 bool is_in(const Thread& thread) { return first == &thread || thread.previous != nullptr; }
 
 void join() {
+  if (!options().control) return;
   const Lock lock(mutex);
   if (!is_in(this_thread)) insert(this_thread);
 }
 
 void leave() {
+  if (!options().control) return;
   const Lock lock(mutex);
   Thread& thread = this_thread;
   if (!is_in(thread)) return;
@@ -38,31 +41,32 @@ void leave() {
   thread.next = thread.previous = nullptr;
 }
 
-void forked() {
-  first = nullptr;
-  this_thread.next = this_thread.previous = nullptr;
+// If the options were not known yet when it got its cache.
+void load() {
   if (this_thread.cache != nullptr) join();
 }
 
-// Were there any but the caller?
-bool divert_once() {
+void forked() {
+  first = nullptr;
+  this_thread.next = this_thread.previous = nullptr;
+  load();
+}
+
+void divert_once() {
   Cache* const none = const_cast<Cache*>(&kNullCache);
-  bool others = false;
   const Lock lock(mutex);
   for (Thread* thread = first; thread != nullptr; thread = thread->next) {
-    others |= thread != &this_thread;
     // Each is one word, which its thread reads once a call.
     std::atomic_ref(thread->allocates_from).store(none, std::memory_order_relaxed);
     std::atomic_ref(thread->releases_to).store(none, std::memory_order_relaxed);
   }
-  return others;
 }
 
 }  // namespace
 
 // Twice, because a slow call that was under way the first time sets its thread's pointers again.
 void divert_next_calls() {
-  if (!divert_once()) return;
+  divert_once();
   usleep(1000);
   divert_once();
 }
@@ -70,10 +74,17 @@ void divert_next_calls() {
 Mutex& threads_mutex() { return mutex; }
 
 constinit const Part threads_part{
+    .load = load,
     .thread_start = join,
     .thread_exit = leave,
-    .lock = []() AROUND_FORK { mutex.lock(); },
-    .unlock = []() AROUND_FORK { mutex.unlock(); },
+    .lock =
+        []() AROUND_FORK {
+          if (options().control) mutex.lock();
+        },
+    .unlock =
+        []() AROUND_FORK {
+          if (options().control) mutex.unlock();
+        },
     .forked = forked,
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Threads: those that have a cache, so that each can be made to take the slow path while it runs.
+// Kept with PKTMALLOC_CONTROL only.
 #pragma once
 
 #include "preload/process/part.h"
@@ -8,11 +9,11 @@
 namespace pktmalloc {
 
 // The next allocation and the next release of each thread take the slow path, which sets the
-// thread's pointers anew. Where there are other threads it waits 1 ms; one that spends all of it
-// inside of one slow call may do without. Any thread.
+// thread's pointers anew. Waits 1 ms; a thread that spends all of it inside of one slow call may do
+// without. Any thread.
 void divert_next_calls();
 
-// Forks wait for it.
+// Forks wait for it, with PKTMALLOC_CONTROL.
 Mutex& threads_mutex();
 
 extern const Part threads_part;

@@ -16,7 +16,7 @@ namespace {
 static_assert(contract::kEmpty == kEmptyMark && contract::kFull == kFullMark);
 static_assert(contract::kClasses == kMaxClasses && contract::kClasses - 1 == index(kNoClass));
 static_assert(Cache::kTopsAt == 0 && Cache::kAllocatedAt == contract::kClasses * sizeof(void*));
-static_assert(is_power_of_two(contract::kPieceBytes));
+static_assert(Cache::kNearAt == contract::kNear);
 static_assert(offsetof(Thread, releases_to) - offsetof(Thread, allocates_from) ==
               contract::kReleases);
 
@@ -32,7 +32,7 @@ contract::Place place_of(size_t bytes, size_t alignment) {
 bool owns(const void* p) { return Heap::is_class(heap.owner(p)); }
 
 constinit contract::Path path{
-    0, 0, 0, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
+    0, 0, {0}, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
 
 // The library's thread-local variables have the same distance from every thread's pointer, because
 // they are in the static block (initial-exec).
@@ -41,23 +41,23 @@ uint64_t distance_from_thread_pointer(const void* p) {
 }
 
 void start() {
-  if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started()) return;
   const size_t bytes = heap.area_bytes() * kMaxClasses;
-  const size_t piece_bytes = size_t{1} << heap.piece_shift();
-  if (!is_power_of_two(bytes) || piece_bytes % contract::kPieceBytes != 0 ||
-      heap.base() % contract::kPieceBytes != 0) {
+  if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started() || !is_power_of_two(bytes)) {
     return;
   }
   path.thread = distance_from_thread_pointer(&this_thread.allocates_from);
+  const size_t piece_bytes = size_t{1} << heap.piece_shift();
   path.base = heap.base() - piece_bytes;
   // The class, and what lies beyond the reservation.
-  path.mask = (kMaxClasses - 1) * piece_bytes | ~(bytes - 1);
+  path.mask.store((kMaxClasses - 1) * piece_bytes | ~(bytes - 1), std::memory_order_relaxed);
   path.pooled_bytes = heap.classes()[ClassId{0}].object_bytes;
 }
 
 }  // namespace
 
 constinit const Part inline_path_part{.start = start};
+
+void end_inline_release() { path.mask.store(0, std::memory_order_relaxed); }
 
 }  // namespace pktmalloc
 

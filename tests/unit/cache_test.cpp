@@ -257,6 +257,26 @@ TEST_CASE("bursts over the border between two magazines soon take the slow path 
   }
 }
 
+TEST_CASE("bursts lose no object, however few a magazine holds") {
+  Stock stock({2048, 40'000, 100'000, 250'000}, size_t{16} << 20, size_t{4} << 20);
+  for (unsigned i = 0; i < stock.count(); ++i) {
+    const ClassId id{static_cast<uint8_t>(i)};
+    const auto cache = std::make_unique<Cache>();
+    std::set<void*> seen;
+    for (const size_t size : {1, 2, 3, 4, 9}) {
+      for (int round = 0; round < 200; ++round) {
+        const std::vector<void*> burst = take(stock, *cache, id, size);
+        seen.insert(burst.begin(), burst.end());
+        put(stock, *cache, id, burst);
+      }
+    }
+    INFO("objects of " << stock.shape(id).object_bytes << " bytes, at most "
+                       << stock.shape(id).largest_rounds << " in a magazine");
+    CHECK(seen.size() <= 9 + 3 * size_t{stock.shape(id).largest_rounds});
+    cache->flush(stock.supply);
+  }
+}
+
 TEST_CASE("what one thread releases another allocates, a magazine at a time") {
   Stock stock({64});
   const auto producer = std::make_unique<Cache>();

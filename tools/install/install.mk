@@ -25,7 +25,9 @@ INSTALL_FOLDERS := $(INSTALL_LIB)/pkgconfig $(INSTALL_CMAKE) $(INSTALL_CMAKE:/pk
   $(INSTALL_BIN) $(DESTDIR)$(PREFIX)/share)
 PUBLIC_HEADERS := $(wildcard preload/contract/pktmalloc*)
 PKG_CONFIG_FILES := pktmalloc.pc pktmalloc-static.pc
-fill_in := sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)%=$${prefix}%)|' -e 's|@VERSION@|$(VERSION)|'
+# What the files for pkg-config call the prefix; relative to their own folder in packages that may lie anywhere.
+PKG_CONFIG_PREFIX ?= $(PREFIX)
+fill_in = sed -e 's|@PREFIX@|$(PKG_CONFIG_PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)%=$${prefix}%)|' -e 's|@VERSION@|$(VERSION)|'
 MAN_PAGES := $(wildcard docs/man/*.1)
 
 .PHONY: install-library

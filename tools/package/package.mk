@@ -28,7 +28,8 @@ TARBALL_TREE := $(BUILD)/tarball
 .PHONY: tarball
 tarball:  ## what install puts in place, as build/pktmalloc-VERSION-linux-PROCESSOR.tar.xz
 	rm -rf $(TARBALL_TREE)
-	$(MAKE) --no-print-directory install DESTDIR=$(TARBALL_TREE) PREFIX=/usr/local
+	$(MAKE) --no-print-directory install DESTDIR=$(TARBALL_TREE) PREFIX=/usr/local LIBDIR=/usr/local/lib \
+	  PKG_CONFIG_PREFIX='$$$${pcfiledir}/../..'
 	tar --create --xz --file $(TARBALL) --sort=name --owner=0 --group=0 --numeric-owner \
 	  --mtime=@$(or $(SOURCE_DATE_EPOCH),0) --transform='s,^[.],$(notdir $(TARBALL:.tar.xz=)),' \
 	  --directory=$(TARBALL_TREE)/usr/local .

@@ -41,12 +41,19 @@ class Pktmalloc(ConanFile):
     def validate(self):
         if self.settings.os != "Linux" or self.settings.arch not in ("x86_64", "armv8"):
             raise ConanInvalidConfiguration("pktmalloc is for Linux on x86-64 and 64-bit ARM")
+        if self.settings_build.arch != self.settings.arch:
+            raise ConanInvalidConfiguration("this recipe builds for the processor that it runs on")
+
+    def make(self, what):
+        self.run(f"make {what} ARCH= VARIANT=release WERROR=")
 
     def build(self):
-        self.run(f"make library WERROR= -j{build_jobs(self)}")
+        self.make(f"library -j{build_jobs(self)}")
 
     def package(self):
-        self.run(f"make install-library WERROR= DESTDIR= PREFIX={self.package_folder}")
+        folder = self.package_folder
+        self.make(f"install-library DESTDIR= PREFIX={folder} LIBDIR={folder}/lib "
+                  "PKG_CONFIG_PREFIX='$${pcfiledir}/../..'")
         copy(self, "LICENSE", os.path.join(self.build_folder, "docs"),
              os.path.join(self.package_folder, "licenses"))
 
