@@ -273,8 +273,12 @@ TEST_CASE("a stopped process keeps nobody else waiting") {
   const TemporaryFolder folder;
   const Exporter exporter;
   const Waiting stopped(controlled({{"PKTMALLOC_PROFILE", folder / "own.heap"}}));
-  stopped.send(SIGSTOP);
   const std::string heap = "/debug/pprof/heap?pid=" + stopped.id;
+  const auto end = end_of_patience();
+  while (!get(exporter.place, heap).starts_with("200 ")) {  // its thread may not listen yet
+    REQUIRE(std::chrono::steady_clock::now() < end);
+  }
+  stopped.send(SIGSTOP);
   // Either of the two clients may come first; this one asks until it is served.
   Running first({"python3", "-c",
                  "import http.client, sys, time\n"
@@ -288,12 +292,13 @@ TEST_CASE("a stopped process keeps nobody else waiting") {
                  "print('told', r.status, r.read().decode(), flush=True)",
                  exporter.place, heap});
   first.line("asks");
-  const auto end = end_of_patience();
   while (!get(exporter.place, heap).starts_with("503 ")) {
     REQUIRE(std::chrono::steady_clock::now() < end);
   }
   CHECK(get(exporter.place, "/metrics").starts_with("200 "));
-  CHECK(has(first.line("told "), "404 process " + stopped.id + " has told no profile"));
+  const std::string told = first.line("told ");
+  INFO(told);
+  CHECK(has(told, "404 process " + stopped.id + " has told no profile"));
 }
 
 TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but GET") {

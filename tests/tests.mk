@@ -116,7 +116,13 @@ $(FAULT_HANDLERS): tests/errors/fault_handlers.c
 	@mkdir -p $(@D)
 	$(call say,TEST)
 	$(Q)$(CC) -std=gnu17 -I. $(PROGRAM_FLAGS) -rdynamic $< -o $@
--include $(HEAP_ERROR).d $(FAULT_HANDLERS).d
+# The one that counts its instructions.
+STEPPED := $(TESTS)/bin/stepped-plain
+$(STEPPED): tests/golden/stepped.cpp
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CXX) -std=c++20 -I. $(PROGRAM_FLAGS) $< -o $@
+-include $(HEAP_ERROR).d $(FAULT_HANDLERS).d $(STEPPED).d
 # Small libraries that programs load.
 PLUGINS := $(patsubst tests/plugins/%.cpp,$(TESTS)/plugins/%.so,$(wildcard tests/plugins/*.cpp))
 $(TESTS)/plugins/%.so: tests/plugins/%.cpp
@@ -135,6 +141,7 @@ $(OTHERS:%=$(TESTS)/%): | $(COMMAND) $(TWIN_PROGRAMS) $(foreach way,shared stati
 $(TESTS)/programs: | $(PROGRAMS)
 $(addprefix $(TESTS)/,heap_errors hardened): | $(HEAP_ERROR)
 $(TESTS)/sample_guard: | $(FAULT_HANDLERS)
+$(TESTS)/fast_path: | $(STEPPED)
 
 .PHONY: tests
 tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(PLUGINS)) $(if $(filter release,$(VARIANT)),$(TWIN_PROGRAMS))  ## build the tests of this VARIANT
