@@ -109,34 +109,37 @@ void Cache::unload(ClassId id, Line& line) {
 // A program whose bursts go to and fro over the border between its two magazines would swap them
 // each time and make no trip, at which they grow. After a few swaps the objects on top of the full
 // one move over, half of a large one, and then there are objects and room on both sides.
-Magazine* Cache::balance(const Supply& supply, ClassId id, Line& line) {
+void Cache::balance(const Supply& supply, ClassId id, Line& line) {
   const SizeClass& c = supply.classes[id];
-  Magazine& full = *line.loaded;
-  Magazine* empty = line.previous;
-  if (empty->capacity < c.largest_rounds) grow(c, line);
-  if (empty->capacity < line.rounds) {
+  if (line.previous->capacity < c.largest_rounds) grow(c, line);
+  if (line.previous->capacity < line.rounds) {
     if (Magazine* const larger = supply.store.obtain(line.rounds, home)) {
-      supply.store.give_back(empty, home);
-      empty = larger;
+      supply.store.give_back(line.previous, home);
+      line.previous = larger;
     }
   }
+  Magazine& full = *line.loaded;
+  Magazine& empty = *line.previous;
   // There must be room for the object that is being released.
-  const uint32_t moved = std::min<uint32_t>(full.rounds, empty->capacity / 2U);
+  const uint32_t moved = std::min<uint32_t>(full.rounds, empty.capacity / 2U);
   full.rounds = full.rounds - moved;
-  memcpy(empty->objects(), full.objects() + full.rounds, moved * sizeof(uintptr_t));
-  empty->rounds = moved;
+  memcpy(empty.objects(), full.objects() + full.rounds, moved * sizeof(uintptr_t));
+  empty.rounds = moved;
   swaps_[index(id)] = 0;
-  return empty;
 }
 
-// The loaded magazine, which is full, for the previous one, which is empty. After unload().
-void Cache::swap(const Supply& supply, ClassId id, Line& line) {
+// The loaded magazine for the previous one. After unload().
+void Cache::swap(ClassId id, Line& line) {
+  Magazine* const loaded = line.loaded;
+  load(id, line, line.previous);
+  line.previous = loaded;
+}
+
+// The same where the loaded one is full, the previous one empty.
+void Cache::swap_full(const Supply& supply, ClassId id, Line& line) {
   constexpr unsigned kHovers = 8;
-  Magazine* const full = line.loaded;
-  Magazine* empty = line.previous;
-  if (++swaps_[index(id)] == kHovers) empty = balance(supply, id, line);
-  line.previous = full;
-  load(id, line, empty);
+  if (++swaps_[index(id)] == kHovers) balance(supply, id, line);
+  swap(id, line);
 }
 
 void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
@@ -163,9 +166,7 @@ void* Cache::allocate_slow(const Supply& supply, ClassId id) {
   Line& line = lines_[index(id)];
   unload(id, line);
   if (line.previous != nullptr && line.previous->rounds > 0) {
-    Magazine* const empty = line.loaded;
-    load(id, line, line.previous);
-    line.previous = empty;
+    swap(id, line);
   } else if (!take_or_fill(supply, id, line)) {
     return nullptr;
   }
@@ -248,7 +249,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
                   supply.classes[id].object_bytes);
   }
   if (line.previous != nullptr && line.previous->rounds == 0) {
-    swap(supply, id, line);
+    swap_full(supply, id, line);
   } else {
     trip(supply, id, line);
     if (line.gives < kInspectAll || line.gives % kInspectOneIn == 0) {

@@ -193,8 +193,9 @@ class alignas(64) Cache {
   static void stop_at(Line& line, uintptr_t* slot);
   static void unstop(Line& line);
   void unload(ClassId id, Line& line);
-  void swap(const Supply& supply, ClassId id, Line& line);
-  Magazine* balance(const Supply& supply, ClassId id, Line& line);
+  void swap(ClassId id, Line& line);
+  void swap_full(const Supply& supply, ClassId id, Line& line);
+  void balance(const Supply& supply, ClassId id, Line& line);
   void shuffle(uintptr_t* objects, uint32_t count);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line);
   static void inspect(const SlabArea& area, Magazine* magazine, Magazine* later);

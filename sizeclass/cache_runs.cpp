@@ -69,10 +69,9 @@ bool Cache::turn(const Supply& supply, ClassId id, uintptr_t object) {
   const Raised change(changing_);
   unload(id, line);
   if (object != 0) {
-    swap(supply, id, line);
+    swap_full(supply, id, line);
   } else {
-    line.previous = line.loaded;
-    load(id, line, other);
+    swap(id, line);
   }
   return true;
 }

@@ -67,7 +67,7 @@ inline contract::Place nowhere(std::size_t, std::size_t) {
 }
 
 PKTMALLOC_HIDDEN inline const contract::Path no_path{
-    0, 0, {0}, 0, nowhere, nullptr, allocate_singly, release_singly};
+    0, 0, 0, 0, nowhere, nullptr, allocate_singly, release_singly};
 
 // Of this program or shared library, which is why they are hidden; set once, while it is loaded.
 PKTMALLOC_HIDDEN inline std::atomic<const contract::Path*> path{&no_path};
@@ -159,8 +159,7 @@ PKTMALLOC_INLINE void increment(std::uint64_t* word) noexcept {
 template <typename Size>
 PKTMALLOC_INLINE bool holds(std::uintptr_t address) noexcept {
   const contract::Path& found = *path.load(std::memory_order_relaxed);
-  return ((address - found.base) & found.mask.load(std::memory_order_relaxed)) ==
-         Size::area.load(std::memory_order_relaxed);
+  return ((address - found.base) & found.mask) == Size::area.load(std::memory_order_relaxed);
 }
 
 // The counterpart of Cache::allocate().
@@ -192,9 +191,10 @@ PKTMALLOC_INLINE bool give(void* p) noexcept {
   std::uintptr_t* const top = *at;
   if (__builtin_expect(top[1] == contract::kFull, 0)) return false;
   // What lies near the object on top is of its class. One comparison finds that out, and that the
-  // object does not lie there already. But to the mark of an empty list low addresses are near.
+  // object does not lie there already. But to the mark of an empty list low addresses are near. 0:
+  // addresses no longer tell.
   if (__builtin_expect((top[0] ^ object) - 1 >= near || object <= near, 0) &&
-      (top[0] == object || !holds<Size>(object))) {
+      (top[0] == object || near == 0 || !holds<Size>(object))) {
     return false;
   }
   top[1] = object;

@@ -10,7 +10,6 @@
 #ifndef PKTMALLOC_PATH_HPP
 #define PKTMALLOC_PATH_HPP
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,10 +45,10 @@ struct Place {
 inline constexpr std::uint64_t kNoArea = 1;  // no address is that
 
 struct Path {
-  std::uint64_t thread;             // from the thread pointer to the thread's words; 0: no path
-  std::uintptr_t base;              //
-  std::atomic<std::uint64_t> mask;  // 0: addresses do not tell the class, or no longer
-  std::size_t pooled_bytes;         // a size that the library pools
+  std::uint64_t thread;      // from the thread pointer to the thread's words; 0: no path
+  std::uintptr_t base;       //
+  std::uint64_t mask;        // both for `area`
+  std::size_t pooled_bytes;  // a size that the library pools
   Place (*place_of)(std::size_t bytes, std::size_t alignment);  // kNoTop, kNoArea: not pooled
   bool (*owns)(const void* p);
   std::size_t (*allocate_batch)(std::size_t bytes, std::size_t count, void** objects);

@@ -11,7 +11,6 @@
 #include "preload/base/export.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
-#include "preload/serving/inline_path.h"
 #include "sizeclass/keep_errno.h"
 
 namespace {
@@ -25,7 +24,6 @@ int set_limit(pid_t process, int resource, const void* limit, void* old) {
     rlimit ours{};  // of whichever process it was set for
     if (getrlimit(RLIMIT_AS, &ours) == 0 && ours.rlim_cur < heap.reserved_bytes() &&
         in_own_memory()) {
-      end_inline_release();
       heap.give_back_addresses();
     }
   }

@@ -20,19 +20,18 @@ static_assert(Cache::kNearAt == contract::kNear);
 static_assert(offsetof(Thread, releases_to) - offsetof(Thread, allocates_from) ==
               contract::kReleases);
 
-// The classes' numbers count from 1 here, so that none is 0, which is what a mask of 0 gives.
 contract::Place place_of(size_t bytes, size_t alignment) {
   const ClassTable& classes = heap.classes();
   const ClassId id = alignment <= ClassTable::kSmallStep ? classes.find(bytes)
                                                          : classes.find_aligned(bytes, alignment);
   if (id == kNoClass) return {contract::kNoTop, contract::kNoArea};
-  return {index(id) * sizeof(void*), (index(id) + uint64_t{1}) << heap.piece_shift()};
+  return {index(id) * sizeof(void*), uint64_t{index(id)} << heap.piece_shift()};
 }
 
 bool owns(const void* p) { return Heap::is_class(heap.owner(p)); }
 
 constinit contract::Path path{
-    0, 0, {0}, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
+    0, 0, 0, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
 
 // The library's thread-local variables have the same distance from every thread's pointer, because
 // they are in the static block (initial-exec).
@@ -47,17 +46,15 @@ void start() {
   }
   path.thread = distance_from_thread_pointer(&this_thread.allocates_from);
   const size_t piece_bytes = size_t{1} << heap.piece_shift();
-  path.base = heap.base() - piece_bytes;
+  path.base = heap.base();
   // The class, and what lies beyond the reservation.
-  path.mask.store((kMaxClasses - 1) * piece_bytes | ~(bytes - 1), std::memory_order_relaxed);
+  path.mask = (kMaxClasses - 1) * piece_bytes | ~(bytes - 1);
   path.pooled_bytes = heap.classes()[ClassId{0}].object_bytes;
 }
 
 }  // namespace
 
 constinit const Part inline_path_part{.start = start};
-
-void end_inline_release() { path.mask.store(0, std::memory_order_relaxed); }
 
 }  // namespace pktmalloc
 

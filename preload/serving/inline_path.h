@@ -14,9 +14,4 @@ namespace pktmalloc {
 
 extern const Part inline_path_part;
 
-// From now on inlined code passes on all that it is to release but what lies near other free
-// objects. Call before Heap::give_back_addresses(), which ends that, too: addresses will no longer
-// tell the class.
-void end_inline_release();
-
 }  // namespace pktmalloc

@@ -4,13 +4,12 @@ import os
 
 from conan import ConanFile
 from conan.tools.build import can_run
-from conan.tools.cmake import CMake
+from conan.tools.cmake import CMake, CMakeToolchain
 
 
 class Example(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
-    generators = "CMakeDeps", "CMakeToolchain"
-    user_presets_path = False
+    generators = "CMakeDeps"
 
     def requirements(self):
         self.requires(self.tested_reference_str)
@@ -19,6 +18,11 @@ class Example(ConanFile):
         self.folders.build = os.path.join("..", "..", "..", "..", "build", "conan", "example")
         self.folders.generators = self.folders.build
     user_presets_path = False
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        toolchain.user_presets_path = False  # writes nothing beside the source
+        toolchain.generate()
 
     def build(self):
         cmake = CMake(self)
