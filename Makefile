@@ -2,8 +2,8 @@
 # pktmalloc. `make help` lists the targets; README.md says what they are for.
 
 VARIANT ?= release
-ifeq ($(filter $(VARIANT),release debug asan ubsan tsan),)
-$(error VARIANT=$(VARIANT) is unknown; accepted: release debug asan ubsan tsan)
+ifeq ($(filter $(VARIANT),release debug asan tsan),)
+$(error VARIANT=$(VARIANT) is unknown; accepted: release debug asan tsan)
 endif
 # For another processor, in build/ARCH (tools/cross).
 ARCH ?=
@@ -12,7 +12,7 @@ $(error ARCH=$(ARCH) is unknown; accepted: aarch64)
 endif
 CROSS_ROOT := build/$(ARCH)/root
 BUILD := build$(ARCH:%=/%)$(patsubst %,/%,$(filter-out release,$(VARIANT)))
-SANITIZER := $(filter asan ubsan tsan,$(VARIANT))
+SANITIZER := $(filter asan tsan,$(VARIANT))
 
 VERSION := $(shell sed -n 's/^\#define PKTMALLOC_VERSION "\(.*\)"/\1/p' preload/contract/pktmalloc.h)
 SONAME := libpktmalloc.so.0
@@ -25,6 +25,8 @@ CC := $(CROSS)gcc $(CROSS_SYSROOT)
 AR := $(CROSS)gcc-ar
 PYTHON ?= python3
 
+# For another make: quiet, and as many jobs as there are processors unless this one was told how many.
+JOBS = --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 # `make V=1` shows the commands.
 say = @$(if $(V),:,printf '  %-4s %s\n' $(1) $@)
 Q := $(if $(V),,@)
@@ -35,8 +37,8 @@ WARNINGS := -Wall -Wextra -Wconversion -Wshadow -Wundef -Wold-style-cast $(WERRO
 
 FLAGS_release := -O2 -DPKTMALLOC_DEBUG=0
 FLAGS_debug := -O1 -DPKTMALLOC_DEBUG=1
-FLAGS_asan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=address -fno-omit-frame-pointer
-FLAGS_ubsan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=undefined -fno-sanitize-recover=all
+FLAGS_asan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=address,undefined -fno-sanitize-recover=all \
+  -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -DPKTMALLOC_DEBUG=1 -fsanitize=thread
 VARIANT_FLAGS := $(FLAGS_$(VARIANT))
 
@@ -74,7 +76,7 @@ LIBRARIES := $(if $(SANITIZER),,$(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a
   $(if $(filter release,$(VARIANT)),$(TWIN_LIBRARIES)))
 
 .PHONY: all
-all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build libraries and command (VARIANT=release|debug; asan, ubsan, tsan: the engine)
+all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build libraries and command (VARIANT=release|debug; asan, tsan: the engine)
 
 # $(call library_objects,FOLDER): how the library's objects come into that folder. The headers are
 # compiled first, and read by -include instead of the header, which is not there.
@@ -138,7 +140,7 @@ library: $(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a  ## build the shared l
 
 .PHONY: demo
 demo: demo-deps  ## two real programs and a packet workload, without and with the library
-	$(MAKE) --no-print-directory $(BUILD)/libpktmalloc.so $(BENCH_DIRECTORY)/w1_packets
+	$(MAKE) $(JOBS) $(BUILD)/libpktmalloc.so $(BENCH_DIRECTORY)/w1_packets
 	$(PYTHON) tools/demo/demo.py $(BUILD)/libpktmalloc.so
 
 .PHONY: clean
@@ -147,6 +149,6 @@ clean:  ## remove everything that was built
 
 .PHONY: help
 help:  ## this list
-	@echo "make TARGET [VARIANT=release|debug|asan|ubsan|tsan] [ARCH=aarch64]"
+	@echo "make TARGET [VARIANT=release|debug|asan|tsan] [ARCH=aarch64]"
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## */\1\t/' | \
 	  while IFS="$$(printf '\t')" read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done

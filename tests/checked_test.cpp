@@ -53,11 +53,11 @@ TEST_CASE("what the checks may need is not taken from the system ahead") {
   }
 }
 
-TEST_CASE("correct programs run silently and with the same output") {
+TEST_CASE("correct programs run silently and with the same output", "[.long]") {
   check_correct_commands(checked, "PKTMALLOC_GUARD", {"0", "64", "2048"});
 }
 
-TEST_CASE("the programs of tests/programs run under the checked library") {
+TEST_CASE("the programs of tests/programs run under the checked library", "[.long]") {
   // What the checks must change: objects are larger by their dress, and freed ones wait.
   const std::set<std::string> exceptions = {
       "double_free_is_told",                              // the report is another

@@ -196,7 +196,7 @@ TEST_CASE("a profile that cannot begin or end says why") {
   check_refused(says(guarded.id, "start"), "does nothing beside PKTMALLOC_SAMPLE_GUARD");
 }
 
-TEST_CASE("programs work while their profile begins and ends again and again") {
+TEST_CASE("programs work while their profile begins and ends again and again", "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "free_in_another_thread", "thread_churn_is_bounded", "storm_of_stacks",
@@ -252,7 +252,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("programs with threads, forks and signals of their own end as without control") {
+TEST_CASE("programs with threads, forks and signals of their own end as without control",
+          "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "signals_interrupt_allocations", "detached_threads_work_while_main_exits",

@@ -31,7 +31,7 @@ void build(const std::string& source, const std::string& flags, const std::strin
 
 }  // namespace
 
-TEST_CASE("each example prints the same without the library and with it") {
+TEST_CASE("each example prints the same without the library and with it", "[.long]") {
   const TemporaryFolder folder;
   const std::string program = folder / "program", linked = folder / "linked";
   for (const auto& file : std::filesystem::directory_iterator("tests/examples")) {

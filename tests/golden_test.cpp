@@ -32,7 +32,3 @@ TEST_CASE("malloc, free, new and delete take as many instructions, and as many l
   // The debug variant is not optimised for speed.
   if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("instructions"));
 }
-
-TEST_CASE("short runs miss caches and TLBs of the simulated core as seldom as before") {
-  if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("simulated"));
-}

@@ -76,12 +76,12 @@ TEST_CASE("a program that asks for reports goes on, and each wrong call does not
   }
 }
 
-TEST_CASE("real programs run under the hardened library as without") {
+TEST_CASE("real programs run under the hardened library as without", "[.long]") {
   check_correct_commands(hardened, "PKTMALLOC_CLEAR", {"64", "256KiB"});
   check_correct_commands(hardened, "PKTMALLOC_CANARY", {"1"});
 }
 
-TEST_CASE("the programs of tests/programs run under the hardened library") {
+TEST_CASE("the programs of tests/programs run under the hardened library", "[.long]") {
   // What it must change: freed objects wait and count as live meanwhile; states take memory.
   const std::set<std::string> exceptions = {
       "double_free_is_told",                              // the report is another
@@ -123,7 +123,8 @@ TEST_CASE("the programs of tests/programs run under the hardened library") {
   check_programs(hardened, "PKTMALLOC_CLEAR", "64", exceptions);
 }
 
-TEST_CASE("demanding programs behave under the hardened library with other options, too") {
+TEST_CASE("demanding programs behave under the hardened library with other options, too",
+          "[.long]") {
   for (const std::string name : kDemandingPrograms) {
     for (const auto& options : kObserved) {
       Program program = hardened({program_path(name)});

@@ -241,7 +241,7 @@ TEST_CASE("an object that inlined code releases twice in a row is found at the c
                            ", an object of up to 64 bytes\n");
 }
 
-TEST_CASE("boost's containers take the allocator") {
+TEST_CASE("boost's containers take the allocator", "[.long]") {
   if (!std::filesystem::exists("/usr/include/boost/multi_index_container.hpp")) {
     skip("boost is not installed");
   }

@@ -247,7 +247,7 @@ TEST_CASE("PKTMALLOC_CLASSES pools just these sizes, for requests that fill half
   CHECK(classes_of("default").out == "16\n16\n32\n64\n80\n768\n768\n1024\n1536\n1600\n114688\n0\n");
 }
 
-TEST_CASE("programs work with any list of classes") {
+TEST_CASE("programs work with any list of classes", "[.long]") {
   for (const std::string list : {"64,1536", "1", "1MiB", "48,100,1000,40000", "4096,8K"}) {
     for (const std::string name :
          {"objects_of_all_sizes_do_not_overlap", "realloc_keeps_contents", "free_keeps_errno",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every program of tests/programs, in each of the three ways it is built: it must end with status 0
-// and say nothing. What a program shows is its name; what it needs from outside is in the table.
+// Every program of tests/programs, in each of the three ways it is built, and with the debug
+// library: it must end with status 0 and say nothing. What a program shows is its name; what it
+// needs from outside is in the table.
 #include <catch2/catch.hpp>
 
 #include <sys/resource.h>
@@ -165,8 +166,9 @@ const std::set<std::string> kRunElsewhere = {
 };
 
 Outcome run(const std::string& name, const std::string& way, const Needs& needs) {
-  Program program({program_path(name, way)});
+  Program program({program_path(name, way == "debug" ? "plain" : way)});
   if (way == "plain") program.preloaded();
+  if (way == "debug") program.with("LD_PRELOAD", build_path("debug/libpktmalloc.so"));
   for (const auto& [variable, value] : needs.environment) program.with(variable, value);
   if (needs.address_space > 0) program.limit(RLIMIT_AS, needs.address_space);
   return program.run();
@@ -196,6 +198,12 @@ TEST_CASE("a program behaves as its name says when it is linked with the shared 
 
 TEST_CASE("a program behaves as its name says when it is linked with the static library") {
   run_all("static");
+}
+
+TEST_CASE(
+    "a program behaves as its name says under the debug build, which checks the order of locks",
+    "[.long]") {
+  run_all("debug");
 }
 
 TEST_CASE("no program is left out") {

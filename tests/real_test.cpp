@@ -265,7 +265,7 @@ TEST_CASE("git makes the same repository") {
   check_same_script(kGit);
 }
 
-TEST_CASE("compilers write identical object files") {
+TEST_CASE("compilers write identical object files", "[.long]") {
   skip_without({"gcc", "g++"});
   TemporaryFolder folder;
   folder.write("stl.cpp", kStl);

@@ -85,7 +85,7 @@ std::vector<std::string> sorted_lines(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("what threads do is played whole") {
+TEST_CASE("what threads do is played whole", "[.long]") {
   for (const std::string name :
        {"known_calls", "everything_at_once", "fork_storm_from_many_threads",
         "cancelled_threads_free_in_their_handlers", "free_in_another_thread",
@@ -153,7 +153,7 @@ TEST_CASE("an object that grows in place is not counted twice") {
   CHECK(told["realloc_p50_ns"] <= told["realloc_p99_ns"]);
 }
 
-TEST_CASE("redis-server under redis-benchmark is played whole") {
+TEST_CASE("redis-server under redis-benchmark is played whole", "[.long]") {
   skip_without({"redis-server", "redis-benchmark"});
   TemporaryFolder folder;
   const std::string script =

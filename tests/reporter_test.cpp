@@ -130,7 +130,8 @@ TEST_CASE("the child of a fork reports by itself") {
   CHECK(files_ending(folder, ".00002.json") == 2);
 }
 
-TEST_CASE("programs with threads, forks and signals of their own end as without a reporter") {
+TEST_CASE("programs with threads, forks and signals of their own end as without a reporter",
+          "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "signals_interrupt_allocations", "detached_threads_work_while_main_exits",

@@ -105,7 +105,7 @@ TEST_CASE("a program that asks for reports goes on") {
   }
 }
 
-TEST_CASE("programs behave with all objects guarded, or many, as without") {
+TEST_CASE("programs behave with all objects guarded, or many, as without", "[.long]") {
   // Those that allocate most: one in 20.
   const std::set<std::string> busy = {
       "batches_are_as_single_calls", "exceptions_across_allocations",
@@ -118,7 +118,7 @@ TEST_CASE("programs behave with all objects guarded, or many, as without") {
   }
 }
 
-TEST_CASE("real programs behave under a sampled guard as without") {
+TEST_CASE("real programs behave under a sampled guard as without", "[.long]") {
   const std::vector<std::vector<std::string>> programs = {
       {"python3", "-c",
        "import json; print(len(json.dumps([{'a': str(i)} for i in range(50000)])))"},

@@ -213,6 +213,13 @@ TEST_CASE("which lines come from another node, and that divided homes keep objec
   CHECK(play({"pairs", "65"}).status == 2);
 }
 
+TEST_CASE("as few cache lines cross as tests/golden/crossings.txt says") {
+  const Outcome outcome =
+      Program({"python3", "tests/golden/golden.py", PKTMALLOC_BUILD, "crossings"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+}
+
 TEST_CASE("the simulator counts what stands in a trace, and refuses one without references") {
   TemporaryFolder folder;
   folder.write("trace",

@@ -193,7 +193,8 @@ TEST_CASE("the child of a fork is another process, with numbers and a start of i
   CHECK(Json::parse(tuned.out).at("recordings") == 2);
 }
 
-TEST_CASE("programs with threads, forks and signals end as ever under a storm of reports") {
+TEST_CASE("programs with threads, forks and signals end as ever under a storm of reports",
+          "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_handlers_may_allocate",
         "signals_interrupt_allocations", "detached_threads_work_while_main_exits",

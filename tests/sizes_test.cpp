@@ -107,7 +107,8 @@ TEST_CASE("the peak of a program with one thread is exact, however it came about
   }
 }
 
-TEST_CASE("programs with threads, forks and signals of their own end as without a record") {
+TEST_CASE("programs with threads, forks and signals of their own end as without a record",
+          "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "fork_handlers_may_allocate", "fork_in_a_signal_handler", "signals_interrupt_allocations",
@@ -124,7 +125,7 @@ TEST_CASE("programs with threads, forks and signals of their own end as without 
   }
 }
 
-TEST_CASE("real programs do the same with their sizes recorded") {
+TEST_CASE("real programs do the same with their sizes recorded", "[.long]") {
   const std::vector<std::string> programs[] = {
       {"sqlite3", ":memory:",
        "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n "

@@ -222,7 +222,7 @@ assert s["program"].startswith("statistics_are_exact-")
   }
 }
 
-TEST_CASE("JSON is right for programs of all kinds") {
+TEST_CASE("JSON is right for programs of all kinds", "[.long]") {
   TemporaryFolder folder;
   for (const std::string name :
        {"allocation_in_key_destructors", "thread_churn_is_bounded", "free_in_another_thread",

@@ -16,11 +16,11 @@ ENGINE_SUITES := unit model stress fault
 # tests/fault stands between the engine and its memory verbs, by their mangled names.
 LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory, \
   7reserveEmm 6commitEPvm 8populateEPvm 5purgeEPvm 8decommitEPvm)
-# From outside the release is tried; of the debug build, which checks the order of locks, the programs.
-OUTSIDE_SUITES_release := $(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp))
-OUTSIDE_SUITES_debug := programs
-OUTSIDE_SUITES := $(OUTSIDE_SUITES_$(VARIANT))
-SUITES := $(ENGINE_SUITES) $(OUTSIDE_SUITES)
+# From outside the release is tried.
+OUTSIDE_SUITES := $(if $(filter release,$(VARIANT)),$(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp)))
+# `make test` leaves these to `make test-long`, and the cases tagged [.long] of the others.
+LONG_SUITES := model bench bench_programs measurements page profiled_programs refusal simulated soak
+SUITES := $(filter-out $(LONG_SUITES),$(ENGINE_SUITES) $(OUTSIDE_SUITES))
 
 kind = $(if $(findstring /,$*),engine,outside)
 $(TESTS)/obj/%.o: tests/%.cpp
@@ -64,36 +64,41 @@ $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
 $(TESTS)/bench_programs: | \
   $(addprefix $(BUILD)/bench/,drift w1_packets w2_pipeline w6_larson w6_pages w6_sizes)
-# So do those of the simulated core, and its golden figures.
-$(addprefix $(TESTS)/,simulated golden): | \
-  $(addprefix $(BUILD)/bench/,crossings simulator w3_rationals w4_exchange w5_ring w6_larson)
+# So do those of the simulated core.
+$(TESTS)/simulated: | $(addprefix $(BUILD)/bench/,crossings simulator)
 
-# One behaviour each, built three ways: plain (to be preloaded), linked shared, linked static.
+# One behaviour each, compiled once and linked three ways: plain (to be preloaded), shared, static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)
 PROGRAM_NAMES := $(basename $(notdir $(PROGRAM_SOURCES)))
 PROGRAMS := $(foreach way,plain shared static,$(PROGRAM_NAMES:%=$(TESTS)/bin/%-$(way)))
 PROGRAM_FLAGS := -g -O1 -Ipreload/contract -Wall -Wextra $(WERROR) -Wno-unused-result -fno-builtin -pthread -MMD -MP
-# A C++ program and a C program are linked by their own drivers; both may load further libraries.
 PROGRAM_LINK_plain :=
 PROGRAM_LINK_shared := -L$(BUILD) -Wl,--no-as-needed -lpktmalloc -Wl,-rpath,'$$ORIGIN/../..'
 PROGRAM_LINK_static := -Wl,--whole-archive $(BUILD)/libpktmalloc.a -Wl,--no-whole-archive
-# What a program is rebuilt for; the others need the library only when they run.
+# What a program is linked anew for; the others need the library only when they run.
 PROGRAM_NEEDS_plain := |
 PROGRAM_NEEDS_shared := | $(LIBRARIES)
 PROGRAM_NEEDS_static := $(LIBRARIES)
 
+$(TESTS)/bin/%.c.o: tests/programs/%.c
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CC) -std=gnu17 $(PROGRAM_FLAGS) -c $< -o $@
+$(TESTS)/bin/%.cpp.o: tests/programs/%.cpp
+	@mkdir -p $(@D)
+	$(call say,TEST)
+	$(Q)$(CXX) -std=c++20 $(PROGRAM_FLAGS) -c $< -o $@
+.SECONDARY: $(PROGRAM_SOURCES:tests/programs/%=$(TESTS)/bin/%.o)
+-include $(PROGRAM_SOURCES:tests/programs/%=$(TESTS)/bin/%.d)
+
+# A C++ program and a C program are linked by their own drivers; both may load further libraries.
 define PROGRAM_RULES
-$(TESTS)/bin/%-$(1): tests/programs/%.c $$(PROGRAM_NEEDS_$(1))
-	@mkdir -p $$(@D)
-	$$(call say,TEST)
-	$$(Q)$$(CC) -std=gnu17 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
-$(TESTS)/bin/%-$(1): tests/programs/%.cpp $$(PROGRAM_NEEDS_$(1))
-	@mkdir -p $$(@D)
-	$$(call say,TEST)
-	$$(Q)$$(CXX) -std=c++20 $$(PROGRAM_FLAGS) $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
+$(TESTS)/bin/%-$(1): $(TESTS)/bin/%.c.o $$(PROGRAM_NEEDS_$(1))
+	$$(Q)$$(CC) -pthread $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
+$(TESTS)/bin/%-$(1): $(TESTS)/bin/%.cpp.o $$(PROGRAM_NEEDS_$(1))
+	$$(Q)$$(CXX) -pthread $$< -o $$@ $$(PROGRAM_LINK_$(1)) -ldl
 endef
 $(foreach way,plain shared static,$(eval $(call PROGRAM_RULES,$(way))))
--include $(PROGRAMS:%=%.d)
 # Programs for the checked and the hardened library.
 TWIN_PROGRAMS := $(foreach twin,$(TWINS),$(patsubst tests/$(twin)/%.cpp,$(TESTS)/bin/%-$(twin), \
   $(wildcard tests/$(twin)/*.cpp)))
@@ -144,29 +149,34 @@ $(TESTS)/sample_guard: | $(FAULT_HANDLERS)
 $(TESTS)/fast_path: | $(STEPPED)
 
 .PHONY: tests
-tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%) $(if $(SANITIZER),,$(PROGRAMS) $(PLUGINS)) $(if $(filter release,$(VARIANT)),$(TWIN_PROGRAMS))  ## build the tests of this VARIANT
+tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%)  ## build the tests of this VARIANT
 
-# Suites by variant: the engine's under the sanitizers and, with the programs, in the debug build, which
-# checks the order of all locks; everything in the release build.
-# ALSO names targets that run, and count, as one test each.
-ALSO ?=
 .PHONY: test
 ifneq ($(ARCH),)
 test: $(CROSS_ROOT)
-	$(MAKE) --no-print-directory $(CROSS_SUITES:%=$(TESTS)/%)
+	$(MAKE) $(JOBS) $(CROSS_SUITES:%=$(TESTS)/%)
 	tools/cross/run.sh $(CROSS_ROOT) $(KERNEL) python3 tests/run.py $(CROSS_SUITES:%=$(TESTS)/%)
 else
-test: deps  ## build and run all tests; closes with "N passed, N failed, N skipped" (ALSO=fuzz: that too)
-	$(MAKE) --no-print-directory tests
-	$(MAKE) --no-print-directory tests VARIANT=debug
-	$(MAKE) --no-print-directory $(addprefix build/asan/tests/,unit model fault) VARIANT=asan
-	$(MAKE) --no-print-directory $(addprefix build/ubsan/tests/,unit model fault) VARIANT=ubsan
-	$(MAKE) --no-print-directory build/tsan/tests/unit build/tsan/tests/stress VARIANT=tsan
-	$(PYTHON) tests/run.py $(ALSO:%=--target %) $(SUITES:%=build/tests/%) \
-	  $(ENGINE_SUITES:%=build/debug/tests/%) build/debug/tests/programs \
-	  $(addprefix build/asan/tests/,unit model fault) $(addprefix build/ubsan/tests/,unit model fault) \
-	  build/tsan/tests/unit build/tsan/tests/stress
+test: deps  ## what tells whether a build is right, in six minutes; closes with "N passed, N failed, N skipped"
+	$(MAKE) $(JOBS) tests
+	$(PYTHON) tests/run.py $(SUITES:%=build/tests/%)
 endif
+
+# The engine under the sanitizers, the programs under the debug build, which checks the order of locks.
+SANITIZED := $(addprefix build/asan/tests/,unit model fault) $(addprefix build/tsan/tests/,unit stress)
+.PHONY: test-long
+test-long: deps  ## the rest: sanitizers, models, fuzzing, threads, demanding programs (SECONDS=60 THREADS=1000000)
+	$(MAKE) $(JOBS) tests $(LONG_SUITES:%=build/tests/%)
+	$(MAKE) $(JOBS) library VARIANT=debug
+	$(MAKE) $(JOBS) $(filter build/asan/%,$(SANITIZED)) VARIANT=asan
+	$(MAKE) $(JOBS) $(filter build/tsan/%,$(SANITIZED)) VARIANT=tsan
+	$(PYTHON) tests/run.py --target fuzz --target test-threads $(SANITIZED) $(LONG_SUITES:%=build/tests/%) \
+	  --long $(SUITES:%=build/tests/%)
+
+.PHONY: test-all
+test-all:  ## all tests: test, then test-long
+	$(MAKE) $(JOBS) test
+	$(MAKE) $(JOBS) test-long
 
 THREADS ?= 1000000
 .PHONY: test-threads
@@ -174,5 +184,5 @@ test-threads: $(BUILD)/libpktmalloc.so $(TESTS)/bin/thread_churn_is_bounded-plai
 	LD_PRELOAD=$(BUILD)/libpktmalloc.so $(TESTS)/bin/thread_churn_is_bounded-plain $(THREADS)
 
 .PHONY: test-quick
-test-quick: tests  ## the unit tests and golden files of this VARIANT
-	$(PYTHON) tests/run.py $(TESTS)/unit $(if $(SANITIZER),,$(TESTS)/golden)
+test-quick: $(TESTS)/unit $(if $(OUTSIDE_SUITES),$(TESTS)/golden)  ## the unit tests and golden files of this VARIANT
+	$(PYTHON) tests/run.py $^

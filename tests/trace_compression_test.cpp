@@ -95,7 +95,7 @@ TEST_CASE("what zstd makes of the file is the trace, of real programs and of thr
   }
 }
 
-TEST_CASE("redis-server is recorded compressed and played") {
+TEST_CASE("redis-server is recorded compressed and played", "[.long]") {
   skip_without({"redis-server", "redis-benchmark"});
   TemporaryFolder folder;
   const std::string script =
@@ -131,7 +131,8 @@ TEST_CASE("compressing allocates nothing: the calls recorded are those recorded 
   CHECK(calls_in("t.zst") == calls_in("t.raw"));
 }
 
-TEST_CASE("threads, signals, forks, the smallest stacks and limits go through the compressor") {
+TEST_CASE("threads, signals, forks, the smallest stacks and limits go through the compressor",
+          "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "fork_in_a_signal_handler", "signals_interrupt_allocations",

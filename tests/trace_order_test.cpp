@@ -107,7 +107,7 @@ TEST_CASE("each trace by order uses the memory of the one before") {
   CHECK(data_kib(program.id) < before + 100);
 }
 
-TEST_CASE("programs work while traces of them begin and end again and again") {
+TEST_CASE("programs work while traces of them begin and end again and again", "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "free_in_another_thread", "thread_churn_is_bounded", "process_ends_with_its_last_thread"}) {

@@ -171,7 +171,7 @@ TEST_CASE("what four threads exchanged and what they left is what the trace says
   CHECK(trace.objects >= 4 * 50000 + 1234 + 77 + 5);
 }
 
-TEST_CASE("programs with threads, signals and cancellation run and are recorded whole") {
+TEST_CASE("programs with threads, signals and cancellation run and are recorded whole", "[.long]") {
   for (const std::string name :
        {"thread_churn_is_bounded", "cancelled_threads_free_in_their_handlers",
         "signals_interrupt_allocations", "free_in_another_thread", "realloc_in_another_thread",
@@ -188,7 +188,7 @@ TEST_CASE("programs with threads, signals and cancellation run and are recorded 
   }
 }
 
-TEST_CASE("programs that fork run and are recorded, and so are their children") {
+TEST_CASE("programs that fork run and are recorded, and so are their children", "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
         "fork_in_a_signal_handler", "fork_handlers_may_allocate", "fork_child_works_without_exec",

@@ -1,27 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What must not drift: exported symbols, the types of our own functions, needed libraries,
-instructions of the fast paths, and what short runs cost on a simulated core.
+instructions of the fast paths, and the cache lines that cross between simulated processors.
 
   golden.py BUILD NAME            compares BUILD/libpktmalloc.so with tests/golden/NAME.txt
   golden.py BUILD NAME --update   writes the file anew
 
-NAME is symbols, interface, needed, older, instructions or simulated. Instructions are counted by callgrind, per call,
-for one function at a time, and locked ones of calls that the next allocator serves; all are the same
-on every x86-64 machine with the same compiler. What
-tools/bench/simulated counts includes the start of the program, so it is compared within a margin.
+NAME is symbols, interface, needed, older, instructions or crossings. Instructions are counted by callgrind, per call,
+for one function at a time, and locked ones of calls that the next allocator serves. Crossings are counted over
+the heap's own references and those to its objects, wherever they lie. All are the same on every x86-64 machine
+with the same compiler.
 """
 import difflib
-import os
+import json
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 
 HERE = pathlib.Path(__file__).resolve().parent
-SIMULATED = HERE.parent.parent / "tools" / "bench" / "simulated"
 FUNCTIONS = {"malloc": ("malloc", "__libc_malloc"), "free": ("free", "cfree", "__libc_free", "__libc_cfree"),
              "operator new": ("operator new(unsigned long)", "_Znwm"),
              "operator delete": ("operator delete(void*)", "_ZdlPv")}
@@ -30,16 +28,8 @@ INLINED = {"pair inlined by pktmalloc.hpp, its loop included": ("inlined_pairs",
            "pktmalloc_allocate_batch, 32 objects": ("pktmalloc_allocate_batch", "pktmalloc::Cache::allocate_run"),
            "pktmalloc_release_batch, 32 objects": ("pktmalloc_release_batch", "pktmalloc::Cache::release_run")}
 
-SIMULATED_COUNTS = ["instructions", "references", "tlb1_misses", "tlb2_misses", "walk_references", "l1_misses",
-                    "l2_misses", "llc_misses", "page_faults", "cycles"]
-# Two runs differ by the digits of a time that is printed, two machines by the functions that the C library
-# chooses: 0.1 % of the instructions of a short run, and 20 of its cache misses, most of which are of the start. Two
-# folders, or two builds, differ by where stack and libraries lie: up to 2,700 first-level TLB misses of 4 million
-# references (2,699 to 5,370 where the heap's code was the same). W5 is
-# not among these runs: five busy pages of it meet in one set, or not, by where the loader puts our library.
-# When a package with a library was installed, the loader's cache of libraries grew by 60 bytes: second-level misses of
-# a short run went from 982 to 868, those of the last level from 381 to 458.
-MARGIN, SLACK, MISS_SLACK, TLB_SLACK = 0.03, 40, 200, 3000
+# Arguments of tools/bench/simulated/crossings: play, threads, nodes, turns a thread.
+PLAYS = ["queue 4 2 20000", "pairs 4 2 20000", "exchange 4 2 20000", "larson 4 2 20000"]
 
 
 def output(*command, **more):
@@ -135,39 +125,20 @@ def instructions(build):
     return lines
 
 
-def simulated(build):
-    """A line for every count of every short run: run: count value."""
-    sys.path[:0] = [str(SIMULATED), str(SIMULATED.parent)]
-    from runs import OWN
-    from trace import simulate
-    runs = [run for run in OWN if run.golden]
-    os.chdir(build)  # paths lie on the stack: the same paths, the same stack, in whatever folder
-    with ThreadPoolExecutor(2) as pool:  # each waits for a valgrind of its own
-        counted = list(pool.map(lambda run: simulate(run, "./libpktmalloc.so", "bench"), runs))
-    return [f"{run.name}: {name} {counts[name]:.0f}"
-            for run, counts in zip(runs, counted) for name in SIMULATED_COUNTS]
-
-
-def is_near(expected, found):
-    """Whether two lines are the same but for a count, and that within the margin."""
-    name, _, count = expected.rpartition(" ")
-    other_name, _, other_count = found.rpartition(" ")
-    least, most = sorted((int(count), int(other_count)))
-    slack = (TLB_SLACK if name.endswith("tlb1_misses") else
-             MISS_SLACK if name.endswith(("l2_misses", "llc_misses")) else SLACK)
-    return name == other_name and most <= least * (1 + MARGIN) + slack
+def crossings(build):
+    """A line for every count of every play: arguments: count value, by 1000 calls."""
+    counted = ((play, json.loads(output(f"{build}/bench/crossings", *play.split()))) for play in PLAYS)
+    return [f"{play}: {name} {value}" for play, counts in counted for name, value in counts.items()]
 
 
 def main(build, name, *options):
     found = {"symbols": symbols, "interface": interface, "needed": needed, "older": older, "instructions": instructions,
-             "simulated": simulated}[name](build)
+             "crossings": crossings}[name](build)
     golden = HERE / f"{name}.txt"
     if "--update" in options:
         golden.write_text("\n".join(found) + "\n")
         return 0
     expected = golden.read_text().splitlines()
-    if name == "simulated" and len(found) == len(expected):
-        found = [before if is_near(before, now) else now for before, now in zip(expected, found)]
     for line in difflib.unified_diff(expected, found, str(golden.name), "found", lineterm=""):
         print(line)
     return 0 if found == expected else 1

@@ -13,8 +13,6 @@ from experiment import Experiment, Row
 
 @dataclass
 class Run(Experiment):
-    golden: bool = False  # held against tests/golden/simulated.txt; one thread, short, of our own
-
     @property
     def name(self):
         return self.rows[0].name
@@ -27,13 +25,13 @@ def run(command, name, **more):
 OWN = [
     run("w1_packets shared_ptr_new 3000", "W1 shared_ptr(new)"),
     run("w1_packets make_shared 4000", "W1 make_shared"),
-    run("w3_rationals new_delete 20", "W3 rationals", golden=True),
+    run("w3_rationals new_delete 20", "W3 rationals"),
     run("w4_exchange 1 2 60000", "W4 1 thread"),
-    run("w4_exchange --touch 1 2 30000", "W4 1 thread, touched", golden=True),
+    run("w4_exchange --touch 1 2 30000", "W4 1 thread, touched"),
     run("w4_exchange 2 1 40000", "W4 2 threads"),
     run("w4_exchange --touch 2 1 30000", "W4 2 threads, touched"),
     run("w5_ring unique_ptr 64 4000", "W5 unique_ptr 64 B"),
-    run("w6_larson 1 1000 8 1000 40000", "W6 larson, 1 thread", golden=True),
+    run("w6_larson 1 1000 8 1000 40000", "W6 larson, 1 thread"),
     run("w6_larson 4 500 8 1000 40000", "W6 larson, 4 threads"),
     run("w6_alloctest 1 50000 80000", "W6 alloc-test"),
     run("w6_mstress 4 2 300", "W6 mstress, 4 threads"),
