@@ -87,6 +87,7 @@ class Ageing {
   const uint64_t* aged_counts() const { return aged_; }  // by class
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
   Growth& growth() { return growth_; }
+  const Growth& growth() const { return growth_; }
 
  private:
   // The program's classes, then magazine sizes.

@@ -41,6 +41,12 @@ class Growth {
   // Slabs were purged; any thread.
   void purged(size_t bytes) { purged_.fetch_add(bytes, std::memory_order_release); }
 
+  // In open slabs; any thread.
+  uint64_t open_bytes() const {
+    const uint64_t purged = purged_.load(std::memory_order_acquire);  // first: the other overtakes
+    return opened_.load(std::memory_order_relaxed) - purged;
+  }
+
   // Is a tick over when this many bytes wait? Any thread.
   bool due(uint64_t waiting) const {
     const uint64_t least = waiting < kWaitingLeast ? kNothingWaits : kTickLeast;
@@ -61,10 +67,8 @@ class Growth {
     budget_.spend(static_cast<int64_t>(again - paid_), kIncome.most);
     paid_ = again;
     at_ms_ = later;
-    const uint64_t purged = purged_.load(std::memory_order_acquire);  // first: the other overtakes
-    const uint64_t resident = opened_.load(std::memory_order_relaxed) - purged;
     most_held_ = std::max(most_held_, held);
-    const bool too_much = resident > std::max(2 * most_held_, kNothingWaits);
+    const bool too_much = open_bytes() > std::max(2 * most_held_, kNothingWaits);
     too_much_.store(too_much, std::memory_order_relaxed);
     return budget_.any() || too_much;
   }

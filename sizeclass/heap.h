@@ -175,6 +175,8 @@ class Heap {
   HeapWindow window() const;
   // Bytes of the classes' slabs in memory, as the system reports; walks over all pages.
   uint64_t resident_bytes();
+  // Of slabs that are open, touched or not; those of magazines too.
+  uint64_t open_bytes() const { return ageing_.growth().open_bytes(); }
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
   uintptr_t base() const { return base_; }
   unsigned piece_shift() const { return piece_shift_; }  // pieces are aligned

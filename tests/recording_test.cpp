@@ -81,7 +81,10 @@ Counts traced(const std::string& path) {
 }
 
 void check_all(const TemporaryFolder& folder) {
-  const Rows rows = rows_of(read(folder / "a.sizes"));
+  const Json sizes = read(folder / "a.sizes");
+  CHECK(sizes.at("classes").size() == 63);
+  CHECK(sizes.at("memory_bytes") > 0);
+  const Rows rows = rows_of(sizes);
   CHECK(rows.at({5000, 0}) == (::Row{1000, 1000, 1}));
   CHECK(rows.at({100, 0}).calls == 1000);
   CHECK(rows.count({3000, 0}) == 0);

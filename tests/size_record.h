@@ -42,9 +42,12 @@ inline Rows rows_of(const Json& recording) {
   return rows;
 }
 
+// Objects of up to 256 KiB count.
 inline uint64_t bytes_at_peak(const Rows& rows) {
   uint64_t sum = 0;
-  for (const auto& [request, row] : rows) sum += request.first * row.live_at_peak;
+  for (const auto& [request, row] : rows) {
+    if (request.first <= 262144) sum += request.first * row.live_at_peak;
+  }
   return sum;
 }
 

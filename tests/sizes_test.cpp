@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -47,7 +48,7 @@ TEST_CASE("every request is recorded with its size, alignment, calls, peak and t
   CHECK(rows.at({1001, 0}) == Row{1000, 1000, 1});
   CHECK(rows.at({301, 256}) == Row{10, 10, 1});
   CHECK(rows.at({0, 0}) == Row{5, 5, 1});
-  CHECK(rows.at({4194305, 0}) == Row{1, 1, 1});
+  CHECK(rows.at({4194305, 0}) == Row{1, 0, 1});
   CHECK(rows.at({1237, 0}) == Row{300, 0, 3});
   for (const uint64_t bytes : {777, 5557, 1048583, 2097169}) {  // by realloc
     INFO(bytes);
@@ -105,6 +106,55 @@ TEST_CASE("the peak of a program with one thread is exact, however it came about
     CHECK(count == 500);
     CHECK(recording.at("peak_bytes") == bytes_at_peak(rows));
   }
+}
+
+TEST_CASE("large objects do not decide which moment is the peak") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      recorded({program_path("peak_before_a_large_object")}, folder / "s.json").run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  const Rows rows = rows_of(read(folder / "s.json"));
+  CHECK(rows.at({5001, 0}) == Row{2000, 2000, 1});
+  CHECK(rows.at({262144, 0}) == Row{1, 1, 1});
+  CHECK(rows.at({262145, 0}) == Row{200, 0, 1});
+}
+
+TEST_CASE("the record says what the classes had in memory at most, and with which table") {
+  for (const std::string classes : {"default", "1024,5008,262144"}) {
+    TemporaryFolder folder;
+    const Outcome outcome =
+        recorded({program_path("peak_before_a_large_object")}, folder / "s.json")
+            .with("PKTMALLOC_CLASSES", classes)
+            .with("PKTMALLOC_STATS", folder / "t.json")
+            .with("PKTMALLOC_AGE", "1h")  // nothing goes back
+            .run();
+    INFO(outcome);
+    CHECK(outcome.clean());
+    const Json recording = read(folder / "s.json");
+    const Json statistics = read(folder / "t.json");
+    Json bytes = Json::array();
+    for (const Json& c : statistics.at("classes")) bytes.push_back(c.at("bytes"));
+    if (classes != "default") CHECK(bytes == Json({1024, 5008, 262144}));
+    CHECK(recording.at("classes").size() >= bytes.size());
+    for (const Json& size : bytes) {
+      CHECK(std::count(recording.at("classes").begin(), recording.at("classes").end(), size) == 1);
+    }
+    const uint64_t memory = recording.at("memory_bytes");
+    CHECK(memory > 2000 * 5001);
+    CHECK(memory ==
+          Approx(statistics.at("process").at("resident_bytes").get<double>()).epsilon(0.01));
+  }
+}
+
+TEST_CASE("the record counts how often the program asks how much it may use") {
+  TemporaryFolder folder;
+  const auto asked = [&](const std::string& program) {
+    recorded({program_path(program)}, folder / "s.json").run();
+    return read(folder / "s.json").at("usable_sizes").get<uint64_t>();
+  };
+  CHECK(asked("usable_size_is_writable") > 0);
+  CHECK(asked("peak_before_a_large_object") == 0);
 }
 
 TEST_CASE("programs with threads, forks and signals of their own end as without a record",

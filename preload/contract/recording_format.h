@@ -20,7 +20,7 @@
 namespace pktmalloc::recording {
 
 inline constexpr char kMagic[8] = {'p', 'k', 't', 'r', 'e', 'c', 'r', 'd'};
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 
 inline constexpr size_t kChunkBytes = size_t{64} << 10;  // a thread's buffer of the trace
 inline constexpr uint32_t kMostChunks = 4096;            // 256 MiB, of which most is a hole
@@ -116,7 +116,8 @@ struct Header {
   uint64_t sizes_started_us;
   std::atomic<uint32_t> sizes;  // rows; 0 is none
   std::atomic<uint32_t> size_threads;
-  std::atomic<uint64_t> size_peak_bytes, size_missing;
+  std::atomic<uint64_t> size_peak_bytes, size_memory_bytes, size_missing, size_usable_sizes;
+  uint64_t size_classes[kMaxClasses];  // bytes of an object; 0 behind the last
 
   // The trace: whole blocks in its file, and that file's length then (by the parity of `blocks`).
   std::atomic<uint32_t> trace_blocks;

@@ -5,10 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "preload/contract/writer.h"
 
 namespace pktmalloc {
+
+// Of requests above, which no class serves unless PKTMALLOC_CLASSES says so, the objects do not
+// count for the peak.
+inline constexpr uint64_t kLargestAtPeak = uint64_t{256} << 10;
 
 struct SizesOrigin {
   const char* program;
@@ -18,7 +23,10 @@ struct SizesOrigin {
   int64_t time;         // likewise, in seconds
   uint32_t threads;
   uint64_t peak_bytes;
-  uint64_t missing;  // allocations that are not among the rows
+  uint64_t memory_bytes;              // the most that the classes had in memory
+  uint64_t missing;                   // allocations that are not among the rows
+  uint64_t usable_sizes;              // that the program asked for (malloc_usable_size)
+  std::span<const uint64_t> classes;  // bytes of an object
 };
 
 // One kind of request.

@@ -75,4 +75,10 @@ void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
   });
 }
 
+void tell_asked() {
+  each([](const Observer& o) {
+    if (o.asked != nullptr) o.asked();
+  });
+}
+
 }  // namespace pktmalloc

@@ -28,6 +28,8 @@ struct Observer {
   void (*moving)(void* p) = nullptr;
   // `from` was resized and is now p. Unless it was `moving`, nobody else has `from` yet.
   void (*resized)(void* from, void* p, size_t bytes, bool was_moving) = nullptr;
+  // The program asked how many bytes of an object it may use.
+  void (*asked)() = nullptr;
 };
 
 // From now on `observer` sees all calls: at load, before the program has a second thread, or while
@@ -42,5 +44,6 @@ void tell_zeroed(void* p, size_t bytes);
 void tell_released(void* p);
 void tell_moving(void* p);
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving);
+void tell_asked();
 
 }  // namespace pktmalloc

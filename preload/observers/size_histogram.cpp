@@ -29,6 +29,10 @@ Number add_to(std::atomic<Number>& sum, Number n) {
   return more;
 }
 
+uint64_t bytes_for_peak(const SizeHistogram::Row& row) {
+  return row.bytes <= kLargestAtPeak ? row.bytes : 0;
+}
+
 // What the row held at a peak, provided that `held` is of this peak or an earlier one: then the row
 // has not changed since.
 uint64_t live_since(const SizeHistogram::Row& row, uint64_t tag) {
@@ -139,7 +143,7 @@ void SizeHistogram::add_object(uint32_t number) {
     recorded->calls.store(calls, kRelaxed);
     recorded->live.store(live, kRelaxed);
   }
-  const uint64_t total = add_to(total_bytes_, row.bytes);
+  const uint64_t total = add_to(total_bytes_, bytes_for_peak(row));
   uint64_t peak = peak_bytes_.load(kRelaxed);
   while (total > peak && !peak_bytes_.compare_exchange_weak(peak, total)) {
   }
@@ -152,7 +156,7 @@ void SizeHistogram::remove_object(uint32_t number) {
   note_held(row, recorded);
   const int64_t live = add_to(row.live, int64_t{-1});
   if (recorded != nullptr) recorded->live.store(live, kRelaxed);
-  add_to(total_bytes_, -row.bytes);
+  add_to(total_bytes_, -bytes_for_peak(row));
 }
 
 void SizeHistogram::add_thread(uint32_t row) {

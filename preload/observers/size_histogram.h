@@ -3,7 +3,8 @@
 // program held most.
 //
 // One row per distinct request (bytes and alignment), made at its first occurrence and never
-// removed. The peak is the moment when the requested bytes of all live objects had the highest sum.
+// removed. The peak is the moment when the requested bytes of all live objects that count for it
+// (contract/sizes.h: those that classes may serve) had the highest sum.
 // Rows are never copied all at once: the first change of a row after a new peak saves what the row
 // held before. So the result is exact where one thread works; otherwise a row is off by at most one
 // object for each other thread inside malloc or free at that moment.
@@ -80,7 +81,7 @@ class SizeHistogram {
   std::atomic<uint32_t>* slots_ = nullptr;  // row numbers, by hash of bytes and alignment
   std::atomic<uint32_t> count_ = 0;         // raised under mutex_
   RecordedArray<recording::SizeRow> recorded_{recording::ChunkKind::kSizes};
-  std::atomic<uint64_t> total_bytes_ = 0;  // of live objects
+  std::atomic<uint64_t> total_bytes_ = 0;  // of live objects that count
   std::atomic<uint64_t> peak_bytes_ = 0;
   std::atomic<uint64_t> pinned_bytes_ = 0;  // a former value of peak_bytes_
 };

@@ -12,6 +12,7 @@
 #include "preload/observers/address_table.h"
 #include "preload/observers/observer.h"
 #include "preload/observers/size_histogram.h"
+#include "preload/process/heap.h"
 #include "preload/process/recording.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
@@ -28,6 +29,9 @@ uint64_t started_us = 0;  // since the epoch: the load, or the fork
 constinit std::atomic<bool> ended = false;
 constinit std::atomic<uint64_t> missing = 0;  // allocations since it ended
 constinit std::atomic<uint32_t> threads = 0;
+constinit std::atomic<uint64_t> usable_sizes = 0;  // that the program asked for
+constinit std::atomic<uint64_t> memory_bytes = 0;  // the most that the classes had in memory
+constinit std::atomic<uint64_t> open_then = 0;     // bytes of open slabs at the latest look
 
 // A bit per row: this thread has used it. nullptr: not yet, or memory was refused.
 constinit thread_local std::atomic<uint64_t>* rows_used = nullptr;
@@ -57,6 +61,27 @@ void count_thread(uint32_t row) {
   histogram.add_thread(row);
 }
 
+void look_at_memory() {
+  if (!heap.can_lock()) return;  // in a signal handler, perhaps
+  const uint64_t now = heap.resident_bytes();
+  uint64_t most = memory_bytes.load(std::memory_order_relaxed);
+  while (now > most && !memory_bytes.compare_exchange_weak(most, now)) {
+  }
+  if (recording::Header* const header = recording_here()) {
+    header->size_memory_bytes = memory_bytes.load(std::memory_order_relaxed);
+  }
+}
+
+// A look walks over all pages; so only when as many slabs were opened as make a difference. What
+// was opened before is in use by now.
+void look_at_memory_that_grew() {
+  const uint64_t open = heap.open_bytes();
+  uint64_t then = open_then.load(std::memory_order_relaxed);
+  if (open < then) open_then.compare_exchange_strong(then, open, std::memory_order_relaxed);
+  if (open <= then + then / 128) return;
+  if (open_then.compare_exchange_strong(then, open, std::memory_order_relaxed)) look_at_memory();
+}
+
 void record(void* p, size_t bytes, size_t alignment) {
   const uint32_t row = histogram.find(bytes, alignment);
   uint32_t before = AddressTable::kNoId;
@@ -64,6 +89,7 @@ void record(void* p, size_t bytes, size_t alignment) {
   if (before != AddressTable::kNoId) histogram.remove_object(before);
   histogram.add_object(row);
   count_thread(row);
+  look_at_memory_that_grew();
 }
 
 void allocated(void* p, size_t bytes, size_t alignment) {
@@ -80,6 +106,11 @@ void released(void* p) {
   if (ended.load(std::memory_order_relaxed)) return;
   const uint32_t row = rows_of.take(p);
   if (row != AddressTable::kNoId) histogram.remove_object(row);
+}
+
+void asked() {
+  const uint64_t now = usable_sizes.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (recording::Header* const header = recording_here()) header->size_usable_sizes = now;
 }
 
 void forget_rows_used() {
@@ -116,10 +147,20 @@ void forked() {
   started_us = now_us();
   threads.store(0, std::memory_order_relaxed);
   missing.store(0, std::memory_order_relaxed);
+  usable_sizes.store(0, std::memory_order_relaxed);
+  memory_bytes.store(0, std::memory_order_relaxed);
   forget_rows_used();
 }
 
-constexpr Observer kObserver{allocated, released};
+unsigned list_classes(uint64_t (&bytes)[kMaxClasses]) {
+  const unsigned count = heap.classes().count();
+  for (unsigned i = 0; i < count; ++i) {
+    bytes[i] = heap.classes()[static_cast<ClassId>(i)].object_bytes;
+  }
+  return count;
+}
+
+constexpr Observer kObserver{.allocated = allocated, .released = released, .asked = asked};
 
 void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
@@ -127,7 +168,10 @@ void load() {
   rows_of.start();
   started_us = now_us();
   if (histogram.start()) {
-    if (recording::Header* const header = recording_here()) header->sizes_started_us = started_us;
+    if (recording::Header* const header = recording_here()) {
+      header->sizes_started_us = started_us;
+      list_classes(header->size_classes);
+    }
     record_report(recording::Content::kSizes, options().sizes_path, 1);
     observe(kObserver);
     active.store(true, std::memory_order_release);  // partner: recording_sizes()
@@ -146,9 +190,20 @@ bool recording_sizes() { return active.load(std::memory_order_acquire); }
 
 void write_sizes(Writer& out) {
   const uint64_t peak = histogram.pin_peak();
-  SizesWriter writer(out, {program_name(), PKTMALLOC_VERSION, getpid(), started_us, time(nullptr),
-                           threads.load(std::memory_order_relaxed), peak,
-                           missing.load(std::memory_order_relaxed)});
+  look_at_memory();
+  uint64_t classes[kMaxClasses];
+  const unsigned count = list_classes(classes);
+  SizesWriter writer(out, {program_name(),
+                           PKTMALLOC_VERSION,
+                           getpid(),
+                           started_us,
+                           time(nullptr),
+                           threads.load(std::memory_order_relaxed),
+                           peak,
+                           memory_bytes.load(std::memory_order_relaxed),
+                           missing.load(std::memory_order_relaxed),
+                           usable_sizes.load(std::memory_order_relaxed),
+                           {classes, count}});
   for (uint32_t i = 1; i <= histogram.rows(); ++i) {
     const SizeHistogram::Row& row = histogram[i];
     const uint64_t calls = row.calls.load(std::memory_order_relaxed);

@@ -19,7 +19,7 @@ extern const Part size_recording_part;
 // Is there a record to write?
 bool recording_sizes();
 
-// Writes JSON. One thread at a time; takes no lock, so that no allocation waits for it.
+// Writes JSON. One thread at a time; holds no lock meanwhile, so that no allocation waits for it.
 void write_sizes(Writer& out);
 
 }  // namespace pktmalloc

@@ -30,6 +30,15 @@ TEST_CASE("a tick by growth is over when a sixteenth of what waits was opened") 
   CHECK_FALSE(growth.due(160 * kMiB));
 }
 
+TEST_CASE("slabs that were purged are not open until they are opened again") {
+  Started growth;
+  growth.opened(3 * kMiB);
+  growth.purged(2 * kMiB);
+  CHECK(growth.open_bytes() == kMiB);
+  growth.opened_again(kMiB);
+  CHECK(growth.open_bytes() == 2 * kMiB);
+}
+
 TEST_CASE("small growth ends no tick, and where little waits only much does") {
   Started growth;
   growth.opened(512 * kKiB - 1);

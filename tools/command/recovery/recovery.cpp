@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "preload/contract/format.h"
 #include "preload/contract/sizes.h"
@@ -99,6 +100,8 @@ bool recover_sizes(const RecordingFile& recording) {
   const std::string program = recording.program();
   const std::string version = recording.library();
   const uint64_t peak = header.size_peak_bytes;
+  const uint64_t* const classes = header.size_classes;
+  const std::span used(classes, std::find(classes, classes + kMaxClasses, 0));
   struct stat file {};
   stat(recording.path().c_str(), &file);  // changed by the last call, more or less
   const std::string path = recording.report_path(Content::kSizes);
@@ -106,7 +109,8 @@ bool recover_sizes(const RecordingFile& recording) {
       path, printed([&](Writer& out) {
         SizesWriter writer(out,
                            {program.c_str(), version.c_str(), header.pid, header.sizes_started_us,
-                            file.st_mtime, header.size_threads, peak, header.size_missing});
+                            file.st_mtime, header.size_threads, peak, header.size_memory_bytes,
+                            header.size_missing, header.size_usable_sizes, used});
         for (uint32_t i = 1; i < header.sizes; ++i) {
           const SizeRow* const row = recording.find<SizeRow>(ChunkKind::kSizes, i);
           if (row == nullptr || row->calls == 0) continue;
