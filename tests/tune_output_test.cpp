@@ -95,6 +95,46 @@ TEST_CASE("of several recordings of one process the last counts, in any order") 
   CHECK(tune({paths[0], paths[2]}).out.find("left out") == std::string::npos);
 }
 
+TEST_CASE("memory is predicted where objects explain it and another run asks for the same") {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  Json recording = recording_of({{1100, 0, 2000, 2000}});
+  recording["usable_sizes"] = 20;
+  recording["classes"] = {1216};
+  recording["memory_bytes"] = 2 * kMiB + 500'000;
+  TemporaryFolder folder;
+  const auto with = [&](const char* key, const Json& value) {
+    Json changed = recording;
+    changed[key] = value;
+    folder.write("s.json", changed.dump());
+    const Outcome outcome = tune({folder / "s.json", "--json"});
+    INFO(outcome);
+    REQUIRE(outcome.status == 0);
+    return Json::parse(outcome.out);
+  };
+  const auto unknown = [&](const char* key, const Json& value) {
+    const Json tuning = with(key, value);
+    CHECK(tuning.at("tuned").at("memory_bytes").is_null());
+    return tuning.at("memory_unknown").get<std::string>();
+  };
+  const Json known = with("pid", 1);
+  const uint64_t pages = known.at("tuned").at("page_bytes");
+  CHECK(known.at("memory_unknown") == "");
+  // 2000 objects of 1216 bytes in slabs of 53: 37 whole ones of 16 pages, and 39 objects.
+  const uint64_t pages_before = (37 * 16 + 12) * 4096;
+  CHECK(known.at("tuned").at("memory_bytes") == 2 * kMiB + 500'000 + pages - pages_before);
+  CHECK(with("memory_bytes", pages_before * 107 / 100).at("memory_unknown") == "");
+  CHECK(unknown("memory_bytes", pages_before * 110 / 100).find(" are free objects") !=
+        std::string::npos);
+  CHECK(unknown("memory_bytes", pages_before * 90 / 100).find(" were never written to") !=
+        std::string::npos);
+  CHECK(unknown("memory_bytes", 0).find("does not tell") != std::string::npos);
+  CHECK(unknown("memory_bytes", kMiB / 2) == "512.0 KiB are too few to tell");
+  CHECK(unknown("threads", 2) == "with several threads it differs from run to run");
+  CHECK(unknown("missing", 1) == "the recording is not whole");
+  CHECK(unknown("usable_sizes", 21).find("asks how much of an object it may use") !=
+        std::string::npos);
+}
+
 TEST_CASE("a file that is none of sizes is named in one line") {
   TemporaryFolder folder;
   const std::string good = recording_of({{100, 0, 5, 10}}).dump();
@@ -114,6 +154,8 @@ TEST_CASE("a file that is none of sizes is named in one line") {
       {"text", "no JSON\n"},
       {"array", "[1, 2]"},
       {"other", "{\"schema\": 1, \"content\": \"tuning\"}"},
+      {"classes", good.substr(0, good.size() - 1) +
+                      ", \"memory_bytes\": 1, \"usable_sizes\": 0, \"classes\": [32, 16]}"},
       {"start", good.substr(0, good.size() - 1) + ", \"started\": \"now\"}"},
       {"negative", with("bytes", -1)},
       {"fraction", with("calls", 1.5)},

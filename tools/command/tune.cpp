@@ -52,6 +52,7 @@ Tuning tune_recording(const Options& options) {
   const ClassTable common = table_of(tuning.table);
   tuning.before = fit(standard, tuning.recording);
   tuning.after = fit(common, tuning.recording);
+  tuning.memory = MemoryPrediction(tuning.recording);
   for (const SizeRecording& program : programs) {
     const ClassTable own =
         programs.size() == 1 ? common : table_of(tune(program.sizes, options.limits));

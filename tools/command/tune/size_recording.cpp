@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sizeclass/class_table.h"
 #include "tools/command/failure.h"
 #include "tools/command/file_kind.h"
 
@@ -36,6 +37,20 @@ SizeRecord record_from(const Json& from) {
   return record;
 }
 
+// Such as an allocator can have.
+std::vector<uint64_t> classes_from(const Json& from) {
+  std::vector<uint64_t> classes;
+  for (const Json& value : from) {
+    const uint64_t least = classes.empty() ? 1 : classes.back() + 1;
+    if (!value.is_number_unsigned() || value < least || value > ClassTable::kMediumLimit) {
+      throw Damaged();
+    }
+    classes.push_back(value);
+  }
+  if (classes.size() >= kMaxClasses) throw Damaged();
+  return classes;
+}
+
 // Process id and start. Libraries before this key wrote one file a process, so such a file is told
 // by its path.
 std::string process_of(const Json& json, const std::string& path) {
@@ -56,6 +71,12 @@ SizeRecording recording_from(const std::string& path, const Json& json) {
   recording.files = 1;
   recording.threads = number(json, "threads");
   recording.missing = number(json, "missing");
+  // Libraries before these keys did not write them.
+  if (json.contains("memory_bytes")) {
+    recording.memory = number(json, "memory_bytes");
+    recording.usable_sizes = number(json, "usable_sizes");
+    recording.classes = classes_from(json.at("classes"));
+  }
   for (const Json& from : json.at("sizes")) recording.sizes.push_back(record_from(from));
   return recording;
 }
@@ -120,7 +141,11 @@ std::vector<SizeRecording> read_sizes(const std::vector<std::string>& paths) {
 SizeRecording merge(const std::vector<SizeRecording>& recordings) {
   SizeRecording all;
   std::map<std::pair<uint64_t, uint64_t>, SizeRecord> sums;
+  if (!recordings.empty()) all.classes = recordings.front().classes;
   for (const SizeRecording& recording : recordings) {
+    if (recording.classes != all.classes) all.classes.clear();
+    all.memory += recording.memory;
+    all.usable_sizes += recording.usable_sizes;
     all.programs.insert(recording.programs.begin(), recording.programs.end());
     all.files += recording.files;
     all.earlier += recording.earlier;

@@ -25,7 +25,10 @@ struct SizeRecording {
   uint64_t files = 0;    // that count: one a process
   uint64_t earlier = 0;  // further files of the same processes
   uint64_t threads = 0;
-  uint64_t missing = 0;  // allocations that are not recorded
+  uint64_t missing = 0;           // allocations that are not recorded
+  uint64_t usable_sizes = 0;      // that the program asked for
+  uint64_t memory = 0;            // bytes, the most that the classes had; 0: not told
+  std::vector<uint64_t> classes;  // that they had it with; none: not told, or not the same in all
 
   uint64_t calls() const;
   uint64_t objects_at_peak() const;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/command/tune/memory_prediction.h"
 #include "tools/command/tune/size_recording.h"
 #include "tools/command/tune/table_fit.h"
 
@@ -24,6 +25,7 @@ struct Tuning {
   std::vector<size_t> table;
   TableFit before;  // the default table
   TableFit after;
+  MemoryPrediction memory;
   uint64_t least = 0;  // bytes lost at the peak, had it a class for every size
   std::vector<ProgramFit> programs;
 };

@@ -8,7 +8,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json table_json(const TableFit& fit) {
+Json table_json(const TableFit& fit, const MemoryPrediction& prediction) {
+  const std::optional<uint64_t> memory = prediction.with(fit);
   Json classes = Json::array();
   for (const ClassFit& c : fit.classes) {
     classes.push_back({{"bytes", c.bytes},
@@ -22,6 +23,7 @@ Json table_json(const TableFit& fit) {
   return {{"requested_bytes_at_peak", fit.requested},
           {"rounding_bytes_at_peak", fit.lost},
           {"page_bytes", fit.page_bytes},
+          {"memory_bytes", memory ? Json(*memory) : Json()},
           {"passed_calls", fit.passed_calls},
           {"passed_objects_at_peak", fit.passed_objects},
           {"passed_bytes_at_peak", fit.passed_bytes},
@@ -53,10 +55,11 @@ std::string tuning_json(const Tuning& tuning) {
                      {"objects_at_peak", r.objects_at_peak()},
                      {"bytes_at_peak", r.bytes_at_peak()},
                      {"missing", r.missing},
+                     {"memory_unknown", tuning.memory.unknown()},
                      {"PKTMALLOC_CLASSES", classes_value(tuning)},
                      {"least_rounding_bytes_at_peak", tuning.least},
-                     {"default", table_json(tuning.before)},
-                     {"tuned", table_json(tuning.after)},
+                     {"default", table_json(tuning.before, tuning.memory)},
+                     {"tuned", table_json(tuning.after, tuning.memory)},
                      {"by_program", programs_json(tuning.programs)}};
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }

@@ -15,9 +15,10 @@ std::string plural(uint64_t count, const std::string& noun) {
 
 constexpr char kTableLine[] = "  {:<8}{:>9}{:>12}{:>9}{:>12}{:>13}{:>12}\n";
 
-std::string table_line(const char* name, const TableFit& fit) {
+std::string table_line(const char* name, const TableFit& fit, const MemoryPrediction& prediction) {
+  const std::optional<uint64_t> memory = prediction.with(fit);
   return fmt::format(kTableLine, name, fit.classes.size(), bytes(fit.lost),
-                     share_text(fit.lost, fit.requested), bytes(fit.page_bytes),
+                     share_text(fit.lost, fit.requested), memory ? bytes(*memory) : "unknown",
                      bytes(fit.passed_bytes), count_text(fit.passed_calls));
 }
 
@@ -76,11 +77,18 @@ std::string tuning_text(const Tuning& tuning) {
     text += fmt::format("{} are missing: memory for the recording was refused\n",
                         plural(r.missing, "allocation"));
   }
-  text += "\n" + fmt::format(kTableLine, "table", "classes", "rounding", "share", "in pages",
+  text += "\n" + fmt::format(kTableLine, "table", "classes", "rounding", "share", "in memory",
                              "passed on", "in calls");
-  text += table_line("default", tuning.before) + table_line("tuned", tuning.after);
+  text += table_line("default", tuning.before, tuning.memory) +
+          table_line("tuned", tuning.after, tuning.memory);
   text += fmt::format("  {:<17}{:>12}{:>9}\n", "a class each", bytes(tuning.least),
                       share_text(tuning.least, tuning.after.requested));
+  if (!tuning.memory.unknown().empty()) {
+    text += fmt::format(
+        "\nmemory is unknown: {}\nknown is what rounding loses; pktmalloc compare measures "
+        "memory\n",
+        tuning.memory.unknown());
+  }
   text += fmt::format("\n  {:>8}{:>16}{:>15}{:>13}{:>9}{:>13}\n", "class", "requests", "calls",
                       "at the peak", "threads", "rounding");
   for (const ClassFit& c : tuning.after.classes) text += class_line(c);
