@@ -94,6 +94,31 @@ TEST_CASE("a running program without the library, or behind another allocator") 
   CHECK(second.says("other.so, which stands before pktmalloc"));
 }
 
+TEST_CASE("allocators in the libraries of a running program are named") {
+  TemporaryFolder folder;
+  // As jemalloc is in libarrow: under names of its own, stripped.
+  const std::string within = "const char* within(void) { return \"<jemalloc>: Error\"; }\n";
+  REQUIRE(compile(folder, within, "-shared -fPIC -s", "libwithin.so"));
+  // That nobody names but another library.
+  REQUIRE(compile(folder, "void mi_malloc(void) {}\n", "-shared -fPIC", "libmimalloc.so.2"));
+  const std::string here = " -Wl,-rpath," + folder.path() + " -Wl,--no-as-needed ";
+  REQUIRE(compile(folder, "void between(void) {}\n",
+                  "-shared -fPIC" + here + (folder / "libmimalloc.so.2"), "libbetween.so"));
+  REQUIRE(compile(folder, kWaiting,
+                  here + (folder / "libwithin.so") + " " + (folder / "libbetween.so"), "waiting"));
+  for (const Running::Environment& environment :
+       {Running::Environment{}, Running::Environment{{"LD_PRELOAD", library_path()}}}) {
+    Running process({folder / "waiting"}, environment);
+    process.line("ready");
+    const Diagnosis report(doctor(std::to_string(process.pid())));
+    INFO(report);
+    CHECK(report.consistent());
+    CHECK(report.says((folder / "libwithin.so") + " has jemalloc built in"));
+    CHECK(report.says("libmimalloc.so.2 is in the process: mimalloc stands behind pktmalloc"));
+    CHECK(report.says("Its malloc is that of "));
+  }
+}
+
 TEST_CASE("a library that could not reserve addresses does not serve") {
   TemporaryFolder folder;
   REQUIRE(compile(folder, kWaiting, "", "waiting"));

@@ -76,20 +76,24 @@ TEST_CASE("allocators that a program brings along") {
   const std::string own =
       "static char pool[1 << 20]; static unsigned long at;\n"
       "void* malloc(unsigned long n) { void* p = pool + at; at += (n + 15) & -16UL; return p; }\n"
-      "void free(void* p) {}\nint mi_malloc_small(void) { return 0; }\nint main(void) {}\n";
-  REQUIRE(compile(folder, own, "-rdynamic", "own"));
+      "void free(void* p) {}\nint main(void) {}\n";
+  const std::string known = own + "int mi_malloc_small(void) { return 0; }\n";
+  REQUIRE(compile(folder, known, "-rdynamic", "own"));
   const Diagnosis built_in(doctor(folder / "own"));
   INFO(built_in);
   CHECK(built_in.consistent());
   CHECK(built_in.level("allocator") == "problem");
   CHECK(built_in.says("has mimalloc built in"));
 
-  REQUIRE(compile(folder, own, "-fvisibility=hidden", "hidden"));
+  REQUIRE(compile(folder, known, "-fvisibility=hidden", "hidden"));
   CHECK(Diagnosis(doctor(folder / "hidden")).level("allocator") == "warning");
   REQUIRE(compile(folder, "void _rjem_malloc(void) {}\nint main(void) {}\n", "", "rust"));
   const Diagnosis prefixed(doctor(folder / "rust"));
   CHECK(prefixed.level("allocator") == "warning");
   CHECK(prefixed.says("jemalloc"));
+  REQUIRE(compile(folder, own + "const char* said = \"<jemalloc>: Error in mmap(): \";\n",
+                  "-rdynamic -s", "stripped"));
+  CHECK(Diagnosis(doctor(folder / "stripped")).says("has jemalloc built in"));
   if (compile(folder, kWaiting, "-Wl,--no-as-needed -l:libjemalloc.so.2", "linked")) {
     const Diagnosis linked(doctor(folder / "linked"));
     INFO(linked);
@@ -146,7 +150,22 @@ TEST_CASE("a script of a shell is judged by what it becomes, or not at all") {
   const Diagnosis bad(doctor(script("bad", "#!/bin/sh\n  exec " + (folder / "static") + "\n")));
   INFO(bad);
   CHECK(bad.level("loader") == "problem");
-  for (const std::string text : {"#!/bin/sh\nsleep 1\n", "#!/bin/bash\nexec $HERE/sleep\n",
+  // As a shim of pyenv: another script, which finds the program while it runs.
+  script("manager", "#!/usr/bin/env bash\nexec \"$found\" \"$@\"\n");
+  const Diagnosis shim(doctor(script("shim", "#!/usr/bin/env bash\nexec \"" + (folder / "manager") +
+                                                 "\" exec \"${0##*/}\" \"$@\"\n")));
+  INFO(shim);
+  CHECK(shim.consistent());
+  CHECK(shim.level("script") == "warning");
+  CHECK(shim.says((folder / "shim") + " is a script of /"));
+  CHECK(shim.says("which becomes " + (folder / "manager") + ". What that starts"));
+  script("second", "#!/bin/sh\nexec /usr/bin/env A=1 B='2' " + (folder / "static") + "\n");
+  CHECK(Diagnosis(doctor(script("first", "#!/bin/sh\nexec " + (folder / "second") + "\n")))
+            .level("loader") == "problem");
+  script("circle", "#!/bin/sh\nexec " + (folder / "circle") + "\n");
+  CHECK(Diagnosis(doctor(folder / "circle")).level("script") == "warning");
+  for (const std::string text : {"#!/bin/sh\nsleep 1\n", "#!/bin/sh\nexec env -i sleep 1\n",
+                                 "#!/bin/bash\nexec $HERE/sleep\n",
                                  "#!/bin/sh\nexec /no/such/program\n", "no first line\n"}) {
     const Diagnosis unknown(doctor(script("unknown", text)));
     INFO(text << unknown);

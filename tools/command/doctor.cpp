@@ -57,6 +57,20 @@ bool is_shell(const std::string& interpreter) {
   return name == "sh" || name == "bash" || name == "dash" || name == "ksh" || name == "zsh";
 }
 
+// The program that a script of a shell becomes in the end; "" where that cannot be told. `script`
+// becomes the last one on the way there: a shim of pyenv, say, becomes another script.
+std::string program_in_the_end(std::string& script) {
+  constexpr int kMost = 8;  // more may be a circle
+  for (int i = 0; i < kMost; ++i) {
+    const std::string command = command_of_exec(script);
+    if (command.empty()) return "";
+    const Target next = find_target(command);
+    if (next.scripts.empty() || !is_shell(next.file)) return next.file;
+    script = next.scripts[0];
+  }
+  return "";
+}
+
 // The program to look at: the interpreter, or what a script of a shell becomes, since such scripts
 // mostly start other programs, which are what matters.
 std::string program_of_script(const Target& target, Examination& e) {
@@ -72,9 +86,9 @@ std::string program_of_script(const Target& target, Examination& e) {
         "");
     return target.file;
   }
+  std::string last = script;
   try {
-    const std::string command = command_of_exec(script);
-    const std::string program = command.empty() ? "" : find_target(command).file;
+    const std::string program = program_in_the_end(last);
     if (!program.empty()) {
       add(Level::kOk,
           fmt::format("{} is a script, which becomes {} in the end: that is looked at here.",
@@ -86,9 +100,10 @@ std::string program_of_script(const Target& target, Examination& e) {
   } catch (const Failure&) {  // a program that is not here
   }
   add(Level::kWarning,
-      fmt::format("{} is a script of {}. What it starts cannot be told from here, and may be "
+      fmt::format("{} is a script of {}{}. What {} starts cannot be told from here, and may be "
                   "anything.",
-                  script, target.file),
+                  script, target.file, last == script ? "" : ", which becomes " + last,
+                  last == script ? "it" : "that"),
       "Name the program itself, or look by doctor PID once it runs.");
   return target.file;
 }

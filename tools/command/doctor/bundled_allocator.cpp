@@ -12,24 +12,33 @@ constexpr struct {
   const char* name;
   const char* library;     // how the file names of its libraries begin
   const char* symbols[3];  // that no program has without it; nullptr: no more
+  const char* message;     // how its messages begin, with {} for its name; nullptr: not known
 } kAllocators[] = {
-    {"jemalloc", "libjemalloc", {"je_malloc", "_rjem_malloc", "mallocx"}},
-    {"mimalloc", "libmimalloc", {"mi_malloc", "mi_malloc_small", nullptr}},
-    {"tcmalloc", "libtcmalloc", {"tc_malloc", "MallocExtension_ReleaseFreeMemory", nullptr}},
-    {"snmalloc", "libsnmalloc", {"sn_malloc", "sn_rust_alloc", nullptr}},
-    {"rpmalloc", "librpmalloc", {"rpmalloc", "rpmalloc_initialize", nullptr}},
-    {"scudo", "libscudo", {"__scudo_default_options", "scudo_malloc", nullptr}},
-    {"hoard", "libhoard", {"xxmalloc", nullptr, nullptr}},
-    {"the TBB allocator", "libtbbmalloc", {"scalable_malloc", nullptr, nullptr}},
-    {"hardened_malloc", "libhardened_malloc", {"h_malloc", nullptr, nullptr}},
+    {"jemalloc", "libjemalloc", {"je_malloc", "_rjem_malloc", "mallocx"}, "<{}>: "},
+    {"mimalloc", "libmimalloc", {"mi_malloc", "mi_malloc_small", nullptr}, "{}: error: "},
+    {"tcmalloc",
+     "libtcmalloc",
+     {"tc_malloc", "MallocExtension_ReleaseFreeMemory", nullptr},
+     nullptr},
+    {"snmalloc", "libsnmalloc", {"sn_malloc", "sn_rust_alloc", nullptr}, nullptr},
+    {"rpmalloc", "librpmalloc", {"rpmalloc", "rpmalloc_initialize", nullptr}, nullptr},
+    {"scudo", "libscudo", {"__scudo_default_options", "scudo_malloc", nullptr}, nullptr},
+    {"hoard", "libhoard", {"xxmalloc", nullptr, nullptr}, nullptr},
+    {"the TBB allocator", "libtbbmalloc", {"scalable_malloc", nullptr, nullptr}, nullptr},
+    {"hardened_malloc", "libhardened_malloc", {"h_malloc", nullptr, nullptr}, nullptr},
 };
 
-// "jemalloc" by its symbols, or "".
+// "jemalloc" by its symbols or, where these were stripped or renamed, by its messages; or "".
 std::string built_in(const ElfFile& elf) {
   for (const auto& allocator : kAllocators) {
     for (const char* symbol : allocator.symbols) {
       if (symbol != nullptr && elf.symbol(symbol)) return allocator.name;
     }
+  }
+  for (const auto& allocator : kAllocators) {
+    if (allocator.message == nullptr) continue;
+    const std::string message = fmt::format(fmt::runtime(allocator.message), allocator.name);
+    if (elf.has_text(message)) return allocator.name;
   }
   return "";
 }
@@ -92,6 +101,24 @@ Findings examine_bundled_allocator(const ElfFile& elf) {
     }
   }
   return all;
+}
+
+Findings examine_library_allocator(const std::string& path, const ElfFile& library) {
+  const std::string itself = allocator_of_library(path);
+  if (!itself.empty()) {
+    return {{Level::kOk, "allocator",
+             fmt::format("{} is in the process: {} stands behind pktmalloc and serves what that "
+                         "does not pool.",
+                         path, itself),
+             ""}};
+  }
+  const std::string name = built_in(library);
+  if (name.empty()) return {};
+  return {{Level::kWarning, "allocator",
+           fmt::format("Its library {} has {} built in: what that library allocates may not reach "
+                       "pktmalloc.",
+                       path, name),
+           "Use a build of that library with the malloc of libc to have all of it served."}};
 }
 
 }  // namespace pktmalloc

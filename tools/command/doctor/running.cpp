@@ -4,11 +4,13 @@
 #include <elf.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "preload/contract/pktmalloc.h"
+#include "tools/command/doctor/bundled_allocator.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/presence.h"
 #include "tools/command/failure.h"
@@ -35,21 +37,36 @@ bool gained_privileges(const Process& process) {
   return false;
 }
 
-// The first object, in the order of look-up, that has a malloc for others; "" when none is seen.
-std::string owner_of_malloc(const Process& process) {
+// What the loader of a process has loaded, in the order of look-up.
+struct Loaded {
+  std::string owner_of_malloc;  // the first that has a malloc for others; "" when none is seen
+  Findings allocators;          // in libraries, but for those that the program names itself
+};
+
+Loaded loaded(const Process& process) {
+  Loaded all;
+  std::vector<std::string> named;
   for (const std::string& path : loaded_objects(process)) {
     if (path.empty()) continue;
     const bool program = path == process.executable();
     try {
       const ElfFile file(program ? path : process.file("root") + path);
-      if (file.is_elf() && file.exports("malloc")) {
-        return program ? std::string(std::filesystem::read_symlink(path)) : path;
+      if (!file.is_elf()) continue;
+      if (all.owner_of_malloc.empty() && file.exports("malloc")) {
+        all.owner_of_malloc = program ? std::string(std::filesystem::read_symlink(path)) : path;
+      }
+      const std::string name = std::filesystem::path(path).filename();
+      if (program) {
+        named = file.needed();
+      } else if (path != all.owner_of_malloc && !is_our_library(path) &&
+                 std::find(named.begin(), named.end(), name) == named.end()) {
+        append(all.allocators, examine_library_allocator(path, file));
       }
     } catch (const Failure&) {
       continue;  // the kernel's own object, or a file that was removed
     }
   }
-  return "";
+  return all;
 }
 
 Finding owner(const Presence& presence, const std::string& path) {
@@ -113,6 +130,12 @@ Findings absent(const Process& process, const Environment& environment) {
                         : "pktmalloc is not in this process.",
                  wanted ? "Look at the points that follow, and whether the file is still there."
                         : "Start it by: pktmalloc run CMD"});
+  const Loaded libraries = loaded(process);
+  if (!libraries.owner_of_malloc.empty()) {
+    all.push_back({Level::kOk, "malloc",
+                   fmt::format("Its malloc is that of {}.", libraries.owner_of_malloc), ""});
+  }
+  append(all, libraries.allocators);
   if (gained_privileges(process)) {
     all.push_back({Level::kProblem, "privilege",
                    "It gained privileges when it started: the loader ignores LD_PRELOAD then.",
@@ -153,7 +176,9 @@ Findings examine_running(const Process& process, const Environment& environment)
   }
   all.push_back(service(*presence));
   if (presence->unreadable.empty()) {
-    all.push_back(owner(*presence, owner_of_malloc(process)));
+    const Loaded libraries = loaded(process);
+    all.push_back(owner(*presence, libraries.owner_of_malloc));
+    append(all, libraries.allocators);
   }
   const Window& w = presence->window;
   if (w.schema == kWindowSchema && w.deep_bindings > 0) {

@@ -22,6 +22,18 @@ Elf_Scn* section(Elf* elf, Elf64_Word type) {
   return nullptr;
 }
 
+Elf_Scn* named_section(Elf* elf, const std::string& name) {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return nullptr;
+  for (Elf_Scn* at = elf_nextscn(elf, nullptr); at != nullptr; at = elf_nextscn(elf, at)) {
+    GElf_Shdr header;
+    if (gelf_getshdr(at, &header) == nullptr) continue;
+    const char* const found = elf_strptr(elf, names, header.sh_name);
+    if (found != nullptr && name == found) return at;
+  }
+  return nullptr;
+}
+
 // In a symbol table of this type: one that is defined in the file, or one that is not.
 std::optional<GElf_Sym> find_symbol(Elf* elf, Elf64_Word type, const std::string& name,
                                     bool defined) {
@@ -115,15 +127,14 @@ bool ElfFile::imports(const std::string& name) const {
 }
 
 bool ElfFile::has_section(const std::string& name) const {
-  size_t names = 0;
-  if (elf_getshdrstrndx(elf_, &names) != 0) return false;
-  for (Elf_Scn* at = elf_nextscn(elf_, nullptr); at != nullptr; at = elf_nextscn(elf_, at)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(at, &header) == nullptr) continue;
-    const char* const found = elf_strptr(elf_, names, header.sh_name);
-    if (found != nullptr && name == found) return true;
-  }
-  return false;
+  return named_section(elf_, name) != nullptr;
+}
+
+bool ElfFile::has_text(const std::string& text) const {
+  Elf_Scn* const constants = named_section(elf_, ".rodata");
+  const Elf_Data* const data = constants == nullptr ? nullptr : elf_rawdata(constants, nullptr);
+  return data != nullptr && data->d_buf != nullptr &&
+         memmem(data->d_buf, data->d_size, text.data(), text.size()) != nullptr;
 }
 
 }  // namespace pktmalloc

@@ -35,6 +35,8 @@ class ElfFile {
   bool exports(const std::string& name) const;
   bool imports(const std::string& name) const;
   bool has_section(const std::string& name) const;
+  // Among its constants.
+  bool has_text(const std::string& text) const;
 
  private:
   int descriptor_ = -1;

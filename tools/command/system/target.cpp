@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -87,7 +88,12 @@ std::string command_of_exec(const std::string& script) {
   for (std::string line; std::getline(file, line);) {
     const std::vector<std::string> words = words_of(line);
     if (words.size() < 2 || words[0] != "exec") continue;
-    std::string word = words[1];
+    auto at = words.begin() + 1;
+    if (*at == "env" || at->ends_with("/env")) {
+      at = std::find_if(at + 1, words.end(),
+                        [](const std::string& w) { return w.find('=') == std::string::npos; });
+    }
+    std::string word = at != words.end() ? *at : "env";
     const bool quoted = word.size() > 2 && word.front() == word.back() &&
                         (word.front() == '"' || word.front() == '\'');
     if (quoted) word = word.substr(1, word.size() - 2);

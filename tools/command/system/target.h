@@ -20,7 +20,7 @@ struct Target {
 Target find_target(const std::string& command);
 
 // What a shell script becomes: the command of its last line that begins with exec, where that is a
-// plain word; "" when there is none.
+// plain word, perhaps behind env(1) and variables; "" when there is none.
 std::string command_of_exec(const std::string& script);
 
 }  // namespace pktmalloc
