@@ -162,8 +162,32 @@ TEST_CASE("what cannot be done is told in one line") {
 TEST_CASE("a process that has ended is no process") {
   Waiting program(controlled());
   CHECK(tell({program.id, "trim"}).run().status == 0);
+  program.send(SIGKILL);
+  siginfo_t info{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(program.pid()), &info, WEXITED | WNOWAIT) == 0);
+  for (const Words& words : {Words{"stat", program.id},
+                             {"top", "--once", program.id},
+                             {"doctor", program.id},
+                             {"tell", program.id, "trim"}}) {
+    Words all = {build_path("pktmalloc")};
+    all.insert(all.end(), words.begin(), words.end());
+    check_refused(Program(all).run(), "process " + program.id + " has ended; its parent has not");
+  }
   program.end();
   check_refused(tell({program.id, "trim"}).run(), "there is no process " + program.id);
+}
+
+TEST_CASE("a stopped process is told of at once, and obeys when it goes on") {
+  const Waiting program(controlled());
+  CHECK(tell({program.id, "trim"}).run().status == 0);
+  program.send(SIGSTOP);
+  siginfo_t info{};
+  REQUIRE(waitid(P_PID, static_cast<id_t>(program.pid()), &info, WSTOPPED | WNOWAIT) == 0);
+  for (int i = 0; i < 3; ++i) {
+    check_refused(tell({program.id, "trim"}).run(), "process " + program.id + " is stopped");
+  }
+  program.send(SIGCONT);
+  CHECK(tell({program.id, "trim"}).run().status == 0);
 }
 
 TEST_CASE("the heap profile begins, pauses and goes on by order, for threads that are there") {

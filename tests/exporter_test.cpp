@@ -269,16 +269,21 @@ TEST_CASE("what a process writes for a heap profile cannot lead the exporter ast
   CHECK(get(exporter.place, "/metrics").starts_with("200 "));
 }
 
-TEST_CASE("a stopped process keeps nobody else waiting") {
-  const TemporaryFolder folder;
+TEST_CASE("a process that does not answer keeps nobody else waiting") {
   const Exporter exporter;
-  const Waiting stopped(controlled({{"PKTMALLOC_PROFILE", folder / "own.heap"}}));
-  const std::string heap = "/debug/pprof/heap?pid=" + stopped.id;
+  // Listens under the name that the library would take, and says nothing.
+  Running deaf(
+      {"python3", "-c",
+       "import os, signal, socket\n"
+       "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+       "s.bind('\\0pktmalloc/%d/%d' % (os.stat('/proc/self/ns/pid').st_ino, os.getpid()))\n"
+       "s.listen()\n"
+       "print('ready', flush=True)\n"
+       "signal.pause()"});
+  deaf.line("ready");
+  const std::string id = std::to_string(deaf.pid());
+  const std::string heap = "/debug/pprof/heap?pid=" + id;
   const auto end = end_of_patience();
-  while (!get(exporter.place, heap).starts_with("200 ")) {  // its thread may not listen yet
-    REQUIRE(std::chrono::steady_clock::now() < end);
-  }
-  stopped.send(SIGSTOP);
   // Either of the two clients may come first; this one asks until it is served.
   Running first({"python3", "-c",
                  "import http.client, sys, time\n"
@@ -296,9 +301,12 @@ TEST_CASE("a stopped process keeps nobody else waiting") {
     REQUIRE(std::chrono::steady_clock::now() < end);
   }
   CHECK(get(exporter.place, "/metrics").starts_with("200 "));
+  // One that is stopped is told at once.
+  deaf.send(SIGSTOP);
   const std::string told = first.line("told ");
   INFO(told);
-  CHECK(has(told, "404 process " + stopped.id + " has told no profile"));
+  CHECK(has(told, "404 "));
+  CHECK(has(told, "process " + id + " was stopped before it answered"));
 }
 
 TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but GET") {

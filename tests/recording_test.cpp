@@ -265,6 +265,71 @@ TEST_CASE("a signal from outside goes through the command, and the statistics ar
   }
 }
 
+TEST_CASE("the command stops with its program and goes on with it, whoever is told to") {
+  TemporaryFolder folder;
+  const std::string words = "echo pid $$; exec sleep 600";
+  Running run({kCommand, "run", "--stats=" + (folder / "a.json"), "sh", "-c", words});
+  const pid_t child = std::stoi(run.line("pid "));
+  REQUIRE(child != run.pid());
+  const auto becomes = [&](int what) {  // of the command, which is our child
+    siginfo_t info{};
+    for (const auto end = end_of_patience(); std::chrono::steady_clock::now() < end;) {
+      waitid(P_PID, static_cast<id_t>(run.pid()), &info, what | WNOHANG);
+      if (info.si_pid == run.pid()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  const auto goes_on = [&] {
+    std::string state = "T";
+    for (const auto end = end_of_patience(); state == "T" && std::chrono::steady_clock::now() < end;
+         std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
+      std::string id, name;
+      stat >> id >> name >> state;
+    }
+    return state != "T";
+  };
+  for (const int signal : {SIGSTOP, SIGTSTP}) {
+    kill(child, signal);
+    REQUIRE(becomes(WSTOPPED));
+    kill(child, SIGCONT);
+    REQUIRE(becomes(WCONTINUED));
+    CHECK(goes_on());
+  }
+  run.send(SIGTSTP);
+  REQUIRE(becomes(WSTOPPED));
+  run.send(SIGCONT);
+  REQUIRE(becomes(WCONTINUED));
+  CHECK(goes_on());
+  kill(-run.pid(), SIGTSTP);  // as a terminal does
+  REQUIRE(becomes(WSTOPPED));
+  kill(-run.pid(), SIGCONT);
+  REQUIRE(becomes(WCONTINUED));
+  CHECK(goes_on());
+  kill(child, SIGSTOP);
+  REQUIRE(becomes(WSTOPPED));
+  kill(child, SIGKILL);
+  CHECK(status_of(run) == SIGKILL);
+  check_tidy(folder);
+}
+
+TEST_CASE("who asks for the command that waits is told of the program") {
+  TemporaryFolder folder;
+  Running run({kCommand, "run", "--control", "--stats=" + (folder / "a.json"),
+               program_path("tells_itself"), "waits"});
+  run.line("ready");
+  const std::string id = std::to_string(run.pid());
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"stat", id}, {"stat", "--json", id}, {"top", "--once", id}, {"tell", id, "trim"}}) {
+    const Outcome outcome = Program(joined({kCommand}, words)).run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+    CHECK((words[0] == "tell" || has(outcome.out, "tells_itself")));
+  }
+  CHECK(has(Program({kCommand, "doctor", id}).run().out, "It serves: "));
+}
+
 TEST_CASE("_exit in a signal handler, as servers end, loses nothing") {
   TemporaryFolder folder;
   Running run = waiting(joined(kAll, {"--stats=a.json"}), folder, {"_exit_in_a_handler"});

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -122,11 +121,8 @@ Examination examine_command(const std::string& command) {
 }
 
 Examination examine_process(const std::string& number) {
-  pid_t pid = 0;
-  const char* const end = number.data() + number.size();
-  if (std::from_chars(number.data(), end, pid).ec != std::errc{}) {
-    throw Failure("there is no process {}", number);
-  }
+  const pid_t pid = process_id(number);
+  if (pid == 0) throw Failure("there is no process {}", number);
   const Process process(pid);
   const Environment environment = environment_of(process);
   Examination e{fmt::format("process {} ({})", pid, process.name()), "",

@@ -13,6 +13,7 @@
 #include "tools/command/live/process_table.h"
 #include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/process.h"
 #include "tools/command/system/standard_output.h"
 
 namespace pktmalloc {

@@ -12,6 +12,7 @@
 #include "tools/command/live/process_table.h"
 #include "tools/command/reading.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/process.h"
 #include "tools/command/system/standard_output.h"
 #include "tools/command/text/printable.h"
 

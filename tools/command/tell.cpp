@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc tell PID ORDER [FILE]: has a process that was started with control do something.
 #include "tools/command/failure.h"
-#include "tools/command/live/process_table.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/control_socket.h"
+#include "tools/command/system/process.h"
 #include "tools/command/text/path_pattern.h"
 
 namespace pktmalloc {

@@ -11,6 +11,7 @@
 #include "tools/command/live/top_screen.h"
 #include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/process.h"
 #include "tools/command/system/standard_output.h"
 
 namespace pktmalloc {

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "tools/command/live/live_counters.h"
@@ -174,18 +173,13 @@ uint64_t LiveProcess::rss_bytes() const {
 }
 
 uint64_t LiveProcess::page_faults() const {
-  std::ifstream stat(Process(pid_).file("stat"));
-  std::string text;
-  std::getline(stat, text);
-  // proc(5): the name may hold spaces, but is the last in brackets; minflt is the tenth field,
-  // majflt the twelfth.
-  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
-  std::string field;
-  uint64_t faults = 0;
-  for (int i = 3; i <= 12 && fields >> field; ++i) {
-    if (i == 10 || i == 12) faults += std::stoull(field);
+  try {
+    const Process process(pid_);
+    return std::stoull(process.field(Process::kMinorFaults)) +
+           std::stoull(process.field(Process::kMajorFaults));
+  } catch (const Failure&) {
+    return 0;
   }
-  return faults;
 }
 
 std::vector<std::unique_ptr<LiveProcess>> live_processes(std::vector<std::string>& refusals) {

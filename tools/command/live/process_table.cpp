@@ -2,7 +2,6 @@
 #include "tools/command/live/process_table.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "preload/contract/bytes.h"
 #include "tools/command/live/live.h"
@@ -41,12 +40,6 @@ ProcessTable process_table() {
     }
   }
   return table;
-}
-
-pid_t process_id(const std::string& text) {
-  pid_t pid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  return error == std::errc{} && end == text.data() + text.size() && pid > 0 ? pid : 0;
 }
 
 }  // namespace pktmalloc

@@ -31,7 +31,4 @@ extern const char* const kProcessTableHead;
 
 ProcessTable process_table();
 
-// What a user typed as a process id; 0: it is none.
-pid_t process_id(const std::string& text);
-
 }  // namespace pktmalloc

@@ -19,6 +19,7 @@
 #include "tools/command/failure.h"
 #include "tools/command/live/live.h"
 #include "tools/command/recovery/recovery.h"
+#include "tools/command/system/process.h"
 #include "tools/command/system/temporary_place.h"
 #include "tools/command/text/path_pattern.h"
 
@@ -37,13 +38,12 @@ constexpr nanoseconds kFirstInterval = std::chrono::milliseconds(1);
 constexpr nanoseconds kLongestInterval = std::chrono::milliseconds(100);
 constexpr int kShare = 50;  // of the time, reading takes at most the kShare-th part
 
-// Those by which a terminal stops the keeper as it stops the program, those that stop nobody for
-// long, and those that tell of the keeper's own faults are not handed on.
+// All but those that nobody can hold, and those that tell of the keeper's own faults.
 sigset_t handed_on() {
   sigset_t set;
   sigfillset(&set);
-  for (const int signal : {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGSEGV, SIGBUS, SIGFPE,
-                           SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE}) {
+  for (const int signal :
+       {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE}) {
     sigdelset(&set, signal);
   }
   return set;
@@ -117,10 +117,49 @@ class Keeper {
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (pid != child_) continue;
       if (!WIFSTOPPED(status)) return true;
-      // What a terminal sends has stopped us, too.
-      if (WSTOPSIG(status) == SIGSTOP) raise(SIGSTOP);
+      stop_with_child(WSTOPSIG(status));
     }
     return false;
+  }
+
+  // A shell sees that its job has stopped. Who continues the program alone continues us, too: a
+  // process of our own waits for that, since a stopped one sees nothing.
+  void stop_with_child(int signal) const {
+    const pid_t keeper = getpid();
+    const pid_t waker = fork();
+    if (waker == 0) wake(keeper);
+    if (waker < 0) return;
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    raise(signal);  // together with one that a terminal sent, so that we stop once
+    sigprocmask(SIG_UNBLOCK, &one, nullptr);
+    sigprocmask(SIG_BLOCK, &one, nullptr);
+    kill(waker, SIGKILL);
+    waitpid(waker, nullptr, 0);
+    // What has continued both is not to be handed on.
+    sigemptyset(&one);
+    sigaddset(&one, SIGCONT);
+    const timespec at_once{};
+    if (!is_stopped(child_)) sigtimedwait(&one, nullptr, &at_once);
+  }
+
+  [[noreturn]] void wake(pid_t keeper) const {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const timespec rest{0, std::chrono::nanoseconds(kLongestInterval).count()};
+    while (getppid() == keeper) {
+      if (is_stopped(keeper) && !is_stopped(child_)) kill(keeper, SIGCONT);
+      nanosleep(&rest, nullptr);
+    }
+    _exit(0);
+  }
+
+  static bool is_stopped(pid_t pid) {
+    try {
+      return Process(pid).is_stopped();
+    } catch (const Failure&) {
+      return false;  // it has ended
+    }
   }
 
   void hand_on(int signal, const siginfo_t& info) {

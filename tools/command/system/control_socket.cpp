@@ -22,8 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kBeginning = 5s;      // in which a process starts its thread
-constexpr int kPatienceMs = 60'000;  // a report may go to a slow file
+constexpr auto kBeginning = 5s;  // in which a process starts its thread, or takes another client
+constexpr auto kPatience = 60s;  // a report may go to a slow file
 
 control::Address address_of(const Process& process) {
   return {process.name_space("pid"), process.innermost_pid()};
@@ -50,9 +50,16 @@ void enter_network(const Process& process) {
 }  // namespace
 
 ControlSocket::ControlSocket(const Process& process) : pid_(process.pid()), socket_(-1) {
+  if (process.is_stopped()) {
+    throw Failure(
+        "process {} is stopped and does nothing that it is told; kill -CONT {} lets it go on", pid_,
+        pid_);
+  }
   enter_network(process);
   socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (socket_ < 0) throw Failure("there is no socket: {}", strerror(errno));
+  const timeval wait{kBeginning.count(), 0};
+  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
   try {
     connect_to(process);
   } catch (...) {
@@ -71,6 +78,7 @@ void ControlSocket::connect_to(const Process& process) {
       break;
     }
     const int error = errno;
+    if (error == EAGAIN) throw Failure("process {} does not answer: others wait for it", pid_);
     const bool wanted = wants_control(process);
     if (error != ECONNREFUSED || !wanted || std::chrono::steady_clock::now() > end) {
       throw Failure("process {} does not listen: {}", pid_,
@@ -94,8 +102,16 @@ std::string ControlSocket::ask(const std::string& order) const {
   pollfd come{socket_, POLLIN, 0};
   ssize_t got = -1;
   if (send(socket_, order.data(), order.size(), MSG_NOSIGNAL) >= 0 || errno == EPIPE) {
-    if (poll(&come, 1, kPatienceMs) == 0) {
-      throw Failure("process {} does not answer; is it stopped?", pid_);
+    for (auto waited = 0s; poll(&come, 1, 1000) == 0; ++waited) {
+      if (Process(pid_).is_stopped()) {
+        throw Failure(
+            "process {} was stopped before it answered; it follows the order when it "
+            "goes on",
+            pid_);
+      }
+      if (waited >= kPatience) {
+        throw Failure("process {} has not answered for {} seconds", pid_, kPatience.count());
+      }
     }
     got = recv(socket_, answer, sizeof answer, 0);
     // It did not want to hear the order; its answer is there all the same.

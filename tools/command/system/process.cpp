@@ -12,6 +12,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <limits>
+#include <sstream>
 
 #include "tools/command/failure.h"
 
@@ -28,6 +31,19 @@ bool read_ids(pid_t pid, const char* key, unsigned& real, unsigned& effective) {
   return false;
 }
 
+// Of /proc/PID/stat, by their numbers in proc(5); none where the process is gone.
+std::vector<std::string> stat_fields(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  // The name may hold spaces, but is the last in brackets.
+  const size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::vector<std::string> fields(Process::kState);
+  std::istringstream rest(text.substr(name_end + 1));
+  fields.insert(fields.end(), std::istream_iterator<std::string>(rest), {});
+  return fields;
+}
+
 [[noreturn]] void fail(pid_t pid, int error) {
   if (error == EACCES || error == EPERM) {
     uid_t owner = 0;
@@ -39,7 +55,32 @@ bool read_ids(pid_t pid, const char* key, unsigned& real, unsigned& effective) {
     throw Failure("process {} is protected (not dumpable, more capabilities, or another container)",
                   pid);
   }
+  const std::vector<std::string> fields = stat_fields(pid);
+  if (!fields.empty() && fields[Process::kState] == "Z" && fields[Process::kThreads] == "1") {
+    throw Failure("process {} has ended; its parent has not asked for its status yet", pid);
+  }
   throw Failure("there is no process {}", pid);
+}
+
+// The program of a `pktmalloc run` that waits for it; the process itself where it is none.
+pid_t waited_for(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+  std::string command;
+  std::string subcommand;
+  std::getline(file, command, '\0');
+  std::getline(file, subcommand, '\0');
+  if (std::filesystem::path(command).filename() != "pktmalloc" || subcommand != "run") return pid;
+  // The first of its children, for others may have come to it when their parents ended.
+  pid_t program = pid;
+  uint64_t first = std::numeric_limits<uint64_t>::max();
+  for (const pid_t other : readable_processes()) {
+    const std::vector<std::string> fields = stat_fields(other);
+    if (fields.empty() || fields[Process::kParent] != std::to_string(pid)) continue;
+    const uint64_t start = std::stoull(fields[Process::kStart]);
+    if (start < first) program = other;
+    first = std::min(first, start);
+  }
+  return program;
 }
 
 }  // namespace
@@ -87,6 +128,17 @@ pid_t Process::innermost_pid() const {
   return pid_;
 }
 
+std::string Process::field(Field wanted) const {
+  const std::vector<std::string> fields = stat_fields(pid_);
+  if (fields.empty()) fail(pid_, ESRCH);
+  return fields[wanted];
+}
+
+bool Process::is_stopped() const {
+  const std::string state = field(kState);
+  return state == "T" || state == "t";
+}
+
 Process::User Process::user() const {
   User user{};
   unsigned real = 0;
@@ -109,6 +161,13 @@ std::vector<pid_t> readable_processes() {
     if (faccessat(AT_FDCWD, memory.c_str(), R_OK, AT_EACCESS) == 0) pids.push_back(pid);
   }
   return pids;
+}
+
+pid_t process_id(const std::string& text) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  const bool is_id = error == std::errc{} && end == text.data() + text.size() && pid > 0;
+  return is_id ? waited_for(pid) : 0;
 }
 
 }  // namespace pktmalloc

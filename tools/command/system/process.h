@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Process: what /proc tells of a running process. Every function throws Failure with the pid when
-// the process is gone, belongs to another user or is protected.
+// the process is gone or has ended, belongs to another user or is protected.
 #pragma once
 
 #include <sys/types.h>
@@ -30,6 +30,18 @@ class Process {
   uint64_t name_space(const std::string& kind) const;
   // Its id in its own PID namespace.
   pid_t innermost_pid() const;
+  // Of /proc/PID/stat, by its number in proc(5).
+  enum Field {
+    kState = 3,
+    kParent = 4,
+    kMinorFaults = 10,
+    kMajorFaults = 12,
+    kThreads = 20,
+    kStart = 22
+  };
+  std::string field(Field field) const;
+  // By a signal or a debugger.
+  bool is_stopped() const;
   // Whose rights it has: the effective ones.
   struct User {
     uid_t uid;
@@ -45,5 +57,9 @@ class Process {
 
 // All processes of /proc that this user may read, in no order.
 std::vector<pid_t> readable_processes();
+
+// What a user typed as a process id, such as $! of a shell; 0: it is none. A `pktmalloc run` that
+// waits for its program stands for that.
+pid_t process_id(const std::string& text);
 
 }  // namespace pktmalloc
