@@ -53,6 +53,28 @@ TEST_CASE("without --with it runs under what is installed, and pktmalloc") {
   }
 }
 
+TEST_CASE("with others pktmalloc is compared, too, unless one of its own is among them") {
+  const Workplace place;
+  place.write("other.c", "int other;\n");
+  if (Program({"gcc", "-shared", place / "other.c", "-o", place / "other.so"}).run().status != 0) {
+    skip("gcc is not installed");
+  }
+  const auto rows = [&](const std::string& with) {
+    const Outcome outcome = Program({build_path("pktmalloc"), "compare", "-n", "1", "--json",
+                                     "--with", with, "--", "true"})
+                                .run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+    std::string names;
+    const Json json = Json::parse(outcome.out);
+    for (const Json& each : json["allocators"]) names += each["name"].get<std::string>() + " ";
+    return names;
+  };
+  CHECK(rows("other=" + place / "other.so") == "glibc other pktmalloc ");
+  CHECK(rows("other=" + place / "other.so" + ",mine=" + place.mine()) == "glibc other mine ");
+  CHECK(rows("pktmalloc-hardened") == "glibc pktmalloc-hardened ");
+}
+
 TEST_CASE("each run is prepared, and those that warm up do not count") {
   Workplace place;
   const Outcome outcome =

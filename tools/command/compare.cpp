@@ -162,7 +162,7 @@ void add_compare(CLI::App& command, const UserCommand& words) {
   sub->add_option("-n,--rounds", options.rounds, "runs under each allocator; 5 unless given")
       ->check(NumberRange(1, 1000));
   sub->add_option("--with", options.with,
-                  "only these beside glibc, such as jemalloc,mine=/p/lib.so")
+                  "only these beside glibc and pktmalloc, such as jemalloc,mine=/p/lib.so")
       ->delimiter(',');
   sub->add_option("--classes", options.classes,
                   "only pktmalloc, with its default classes and with these")

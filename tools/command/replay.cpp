@@ -275,21 +275,25 @@ void replay() {
   preparation->note("reading " + options.file);
   Trace trace = read_trace(options.file);
   preparation.reset();
-  if (!trace.warning.empty()) {
-    fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
+  const bool is_whole = trace.warning.empty();
+  if (trace.calls.empty() && !options.info) {
+    if (is_whole) throw Failure("{} holds no calls to play", options.file);
+    throw Failure("{}, and nothing before it can be played", trace.warning);
   }
+  if (!is_whole) fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
   if (options.info) {
     fmt::print("{}", options.json ? info_json(trace) : info_text(trace));
+    if (!is_whole) throw CLI::RuntimeError(1);
     return;
   }
-  if (trace.calls.empty()) throw Failure("{} holds no calls to play", options.file);
   const std::string title = title_of(trace);
   Plan plan(trace);
   expect_interruption();
   const std::vector<Row> rows = measure(plan, all);
   if (is_interrupted()) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
-  options.json ? print_json(title, trace.warning.empty(), rows) : print_table(title, rows);
+  options.json ? print_json(title, is_whole, rows) : print_table(title, rows);
   if (is_interrupted()) throw CLI::RuntimeError(128 + SIGINT);
+  if (!is_whole) throw CLI::RuntimeError(1);
 }
 
 }  // namespace
@@ -316,6 +320,8 @@ void add_replay(CLI::App& command) {
   app->add_flag("--json", options.json, "print JSON");
   app->add_flag("--info", options.info, "tell what the trace holds, play nothing");
   app->footer(
+      "Exit status: 0 if all was played, 1 if the end of the trace is missing, 2 for what cannot\n"
+      "be done, 130 when interrupted.\n\n"
       "Example:\n  PKTMALLOC_TRACE=app.trace.zst LD_PRELOAD=libpktmalloc.so ./app\n"
       "  pktmalloc replay app.trace.zst --with glibc,pktmalloc");
   app->callback(replay);

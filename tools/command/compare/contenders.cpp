@@ -12,19 +12,21 @@ std::vector<Allocator> find_contenders(const std::vector<std::string>& wanted) {
   for (const std::string& name : wanted) found.push_back(find_allocator(name, "compare"));
   if (wanted.empty()) found = installed_allocators();
   std::vector<Allocator> all = {{kGlibc, ""}};
+  bool any_of_ours = false;
   for (const Allocator& allocator : found) {
     if (allocator.library.empty()) continue;
     if (allocator.name == kGlibc) throw Failure("glibc is what runs without a library");
     for (const Allocator& other : all) {
       if (other.name == allocator.name) throw Failure("{} is named twice", other.name);
     }
-    if (!ElfFile(allocator.library).is_elf()) {
-      throw Failure("{} is not a library", allocator.library);
-    }
+    const ElfFile library(allocator.library);
+    if (!library.is_elf()) throw Failure("{} is not a library", allocator.library);
+    any_of_ours |= library.exports("pktmalloc_window");
     const std::string objection = objection_to(allocator.library);
     if (!objection.empty()) throw Failure("{} cannot be preloaded: {}", allocator.name, objection);
     all.push_back(allocator);
   }
+  if (!any_of_ours) all.push_back(find_allocator("pktmalloc", "compare"));
   return all;
 }
 

@@ -9,8 +9,8 @@
 
 namespace pktmalloc {
 
-// glibc, then the others: those that are installed, or those of the list alone. Throws Failure when
-// one is not there, is named twice, or cannot be preloaded.
+// glibc, then the others: those that are installed, or those of the list, and pktmalloc if none of
+// them is ours. Throws Failure when one is not there, is named twice, or cannot be preloaded.
 std::vector<Allocator> find_contenders(const std::vector<std::string>& wanted);
 
 }  // namespace pktmalloc
