@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include <thread>
 
 #include "preload/contract/recording_format.h"
+#include "tests/count.h"
 #include "tests/heap_profile.h"
 #include "tests/memory_group.h"
 #include "tests/refused.h"
@@ -132,6 +134,22 @@ std::string recordings(const TemporaryFolder& folder) {
 
 std::string only_file(const std::string& folder) {
   return std::filesystem::directory_iterator(folder)->path();
+}
+
+// Those whose name is like this, "a.*.json".
+std::vector<std::string> all_of(const TemporaryFolder& folder, const std::string& pattern) {
+  std::vector<std::string> all;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (fnmatch(pattern.c_str(), entry.path().filename().c_str(), 0) == 0) {
+      all.push_back(entry.path());
+    }
+  }
+  return all;
+}
+
+std::string only_of(const TemporaryFolder& folder, const std::string& pattern) {
+  const std::vector<std::string> all = all_of(folder, pattern);
+  return all.size() == 1 ? all[0] : "";
 }
 
 // Waits until the recording is as wanted.
@@ -543,7 +561,7 @@ TEST_CASE("a program without the command keeps its recording where PKTMALLOC_REC
   check_tidy(folder);
 }
 
-TEST_CASE("programs that the command started leave theirs, and what would clash is kept") {
+TEST_CASE("programs that the command started leave theirs, in files of their own") {
   TemporaryFolder folder;
   const std::string script = kProgram + " SIGKILL; exit 5";
   const auto run = [&](const std::string& file) {
@@ -551,17 +569,83 @@ TEST_CASE("programs that the command started leave theirs, and what would clash 
         .in(folder.path())
         .run();
   };
-  const Outcome apart = run("%e.sizes");
+  const Outcome apart = run("%e.%p.sizes");
   INFO(apart);
   CHECK(apart.status == 5);
-  CHECK(rows_of(read(folder / "ends_as_told-plain.sizes")).at({5000, 0}).calls == 1000);
-  CHECK(!folder.read("bash.sizes").empty());
+  CHECK(!only_of(folder, "bash.*.sizes").empty());
+  const std::string killed = only_of(folder, "ends_as_told-plain.*.sizes");
+  CHECK(rows_of(read(killed)).at({5000, 0}).calls == 1000);
 
-  const Outcome clash = run("one.sizes");
-  INFO(clash);
-  CHECK(clash.status == 5);
-  CHECK(has(clash.err, "pktmalloc recover "));
+  const Outcome beside = run("one.sizes");
+  INFO(beside);
+  CHECK(beside.status == 5);
   CHECK(read(folder / "one.sizes").at("program") == "bash");
+  const std::string child = only_of(folder, "one.*.sizes");
+  CHECK(rows_of(read(child)).at({5000, 0}).calls == 1000);
+  CHECK(has(beside.err, "sizes are in " + child));
+  check_tidy(folder);
+}
+
+TEST_CASE("programs that the command started write beside its files, never over them") {
+  TemporaryFolder folder;
+  const std::string hello = program_path("hello") + " > /dev/null; ";
+  const Outcome outcome =
+      Program({kCommand, "run", "--stats=a.json", "--profile=heap", "--trace=a.trace.zst",
+               "--sizes=%e.sizes", "bash", "-c", hello + hello + "exit 5"})
+          .in(folder.path())
+          .run();
+  INFO(outcome);
+  CHECK(outcome.status == 5);
+  CHECK(read(folder / "a.json").at("program") == "bash");
+  CHECK(read(folder / "bash.sizes").at("program") == "bash");
+  CHECK(pktmalloc::read_trace(folder / "a.trace.zst").program() == std::string("bash"));
+  CHECK(!folder.read("heap").empty());
+  for (const std::string pattern : {"a.*.json", "heap.*", "a.trace.*.zst", "hello-plain.*.sizes"}) {
+    CHECK(all_of(folder, pattern).size() == 2);
+  }
+  for (const std::string& path : all_of(folder, "a.*.json")) {
+    CHECK(read(path).at("program") == "hello-plain");
+    CHECK(has(outcome.err, path));
+  }
+  CHECK(count(outcome.err, "programs that it started wrote ") == 1);
+  check_tidy(folder);
+  // What is no file is shared as ever.
+  const Outcome shared = Program({kCommand, "run", "--stats=/dev/stdout", "bash", "-c",
+                                  program_path("hello") + "; exit 5"})
+                             .in(folder.path())
+                             .run();
+  CHECK(count(shared.out, "---- pktmalloc") == 2);
+}
+
+TEST_CASE("a full disc is called so, before the program starts where that can be known") {
+  TemporaryFolder folder;
+  const std::string mounted = "mount -t tmpfs -o size=256k none . && cd \"$PWD\" && ";
+  const auto there = [&](const std::string& script) {
+    return Program({"unshare", "--mount", "sh", "-c", mounted + script})
+        .in(folder.path())
+        .with("PKTMALLOC", kCommand)
+        .with("PROGRAM", program_path("hello"))
+        .with("LIBRARY", library_path())
+        .run();
+  };
+  if (there("true").status != 0) return leave_out("no file system of its own is to be had");
+  const std::string fill = "head -c 300k /dev/zero > fill 2> /dev/null; ";
+  for (const char* option : {"--stats=a.json", "--profile=a", "--trace=a", "--page=a.html"}) {
+    check_refused(there(fill + "$PKTMALLOC run " + option + " $PROGRAM"),
+                  "No space left on device");
+  }
+  const Outcome full = there(
+      fill + "PKTMALLOC_RECORDING=./r PKTMALLOC_SIZES=/dev/null LD_PRELOAD=$LIBRARY $PROGRAM");
+  INFO(full);
+  CHECK(full.status == 7);
+  CHECK(full.out == "hello\n");
+  CHECK(has(full.err, "/r: No space left on device; what is not written at the end will be lost"));
+  const Outcome filled = there(
+      "$PKTMALLOC run --stats=a.json sh -c 'while printf %4096d 0; do :; done > fill 2> /dev/null; "
+      "exec $PROGRAM'");
+  INFO(filled);
+  CHECK(filled.status == 7);
+  CHECK(has(filled.err, "cannot write statistics to " + (folder / "a.json") + ": No space left"));
 }
 
 TEST_CASE("a place that takes no recording is told in one line, and the program works as ever") {
@@ -599,6 +683,15 @@ TEST_CASE("what is no recording, a damaged one or somebody else's is refused") {
   memcpy(damaged.data() + 8, &pktmalloc::recording::kVersion, 4);
   folder.write("damaged", damaged);
   check_refused(Program({kCommand, "recover", folder / "damaged"}).run(), "is damaged");
+  std::filesystem::create_directory(folder / "empty");
+  check_refused(Program({kCommand, "recover", folder / "empty"}).run(),
+                "there is no recording in " + (folder / "empty"));
+  CHECK(std::filesystem::exists(folder / "empty"));
+  // Each is tried.
+  const Outcome both =
+      Program({kCommand, "recover", folder / "damaged", folder / "empty", folder / "text"}).run();
+  CHECK(both.status == 2);
+  CHECK(lines(both.err).size() == 3);
   if (geteuid() != 0) return leave_out("only root can give a file away");
   REQUIRE(chown((folder / "damaged").c_str(), 65534, 65534) == 0);
   check_refused(Program({kCommand, "recover", folder / "damaged"}).run(), "another user");

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -190,6 +191,7 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
   TemporaryFolder folder;
   folder.write("text", "echo started\n");
   folder.write("script", "#!/no/interpreter\n");
+  std::filesystem::create_symlink("text", folder / "link");
   REQUIRE(chmod((folder / "script").c_str(), 0755) == 0);
   const std::string text = folder / "text";
   const struct {
@@ -203,7 +205,14 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", "/"}, "/ is not a program"},
       {{"run", text}, "cannot execute " + text},
       {{"run", folder / "script"}, "needs the interpreter /no/interpreter"},
-      {{"run", "--colour", "echo", "started"}, "run has no option --colour; its options are"},
+      {{"run", "--colour", "echo", "started"},
+       "run has no option --colour; pktmalloc run --help tells all"},
+      {{"run", "--leak", "echo", "started"},
+       "run has no option --leak; did you mean --leaks? pktmalloc run --help tells all"},
+      {{"run", "--hardend", "--stats=x", "echo", "started"}, "did you mean --hardened?"},
+      {{"run", "--quarantine-size=5", "echo", "started"}, "did you mean --quarantine-rate?"},
+      {{"compare", "--export-c", "a.csv", "echo", "started"}, "did you mean --export-csv?"},
+      {{"stat", "--jsno"}, "stat has no option --jsno; did you mean --json?"},
       {{"run", "--age"}, "run: --age lacks its value"},
       {{"run", "--age", "soon", "echo", "started"}, "run: --age=soon is not understood; accepted"},
       {{"run", "--classes=1,x", "echo", "started"}, "run: --classes=1,x"},
@@ -219,6 +228,11 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", "--stats=/no/such/a.json", "echo", "started"}, "cannot write /no/such/a.json"},
       {{"run", "--stats=/", "echo", "started"}, "cannot write /"},
       {{"run", "--stats=", "echo", "started"}, "run: --stats= lacks its value"},
+      {{"run", "--stats=-", "echo", "started"}, "cannot write -: stdout is the program's"},
+      {{"run", "--page", "-", "echo", "started"}, "cannot write -: stdout is the program's"},
+      {{"run", "--profile", "/proc/x", "echo", "started"}, "cannot write /proc/x: /proc takes no"},
+      {{"run", "--sizes=/proc/%p.x", "echo", "started"}, "cannot write /proc/%p.x: /proc takes no"},
+      {{"run", "--trace", folder / "link", "echo", "started"}, "it is a symbolic link"},
       {{"run", "--stats", "no.json", "echo"}, "is named by --stats=no.json"},
       {{"run", "--age=1s", "--age=2s", "echo", "started"}, "run: --age is given 2 times"},
       {{"run", "--checked", "--trace=" + folder / "a", "echo", "started"},

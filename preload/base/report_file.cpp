@@ -91,10 +91,13 @@ bool ReportPath::name(const char* pattern, unsigned number) {
       fits = append(digits, static_cast<size_t>(snprintf(digits, sizeof digits, "%05u", number)));
     } else if (letter == 'e') {
       fits = append(program_name(), strlen(program_name()));
+    } else if (letter == 'c') {
+      const bool is_child = options().tell != 0 && options().tell != getpid();
+      if (is_child) fits = append(digits, static_cast<size_t>(sprintf(digits, ".%d", getpid())));
     } else {
       fits = append(p, 1);
     }
-    if (letter == 'p' || letter == 'n' || letter == 'e' || letter == '%') ++p;
+    if (letter == 'p' || letter == 'n' || letter == 'e' || letter == 'c' || letter == '%') ++p;
   }
   path[used] = '\0';
   return fits;

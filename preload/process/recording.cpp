@@ -37,6 +37,7 @@ char* first_chunk() { return reinterpret_cast<char*>(recording_header) + kHeader
 bool make_usable(void* start, size_t bytes) {
   if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno == EFAULT) errno = ENOSPC;  // what the file system has told the kernel
   const KeepErrno keep;
   mprotect(start, bytes, PROT_NONE);
   return false;

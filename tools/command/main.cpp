@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "preload/contract/pktmalloc.h"
@@ -30,6 +32,37 @@ std::string names(const std::vector<const CLI::Option*>& options) {
     if (!o->get_positional()) all += (all.empty() ? "" : ", ") + o->get_name();
   }
   return all;
+}
+
+// Letters to be put in, left out or replaced before one word becomes the other.
+size_t distance(const std::string& one, const std::string& other) {
+  std::vector<size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < one.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < other.size(); ++j) {
+      const size_t replaced = diagonal + (one[i] != other[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, diagonal + 1, replaced});
+    }
+  }
+  return row[other.size()];
+}
+
+// The option that is like the word, or begins with it; "" when there is none.
+std::string nearest(const std::string& word, const CLI::App& app) {
+  std::string found;
+  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const CLI::Option* o : app.get_options()) {
+    for (const std::string& name : o->get_lnames()) {
+      const std::string option = "--" + name;
+      const bool begins = word.size() > 3 && option.starts_with(word);
+      const size_t away = begins ? 1 : distance(word, option);
+      if (away < least) found = option;
+      least = std::min(least, away);
+    }
+  }
+  return found;
 }
 
 // What is wrong with the arguments of a subcommand that knows all of them.
@@ -63,8 +96,10 @@ std::string explanation(const CLI::App& command, const CLI::Error& error, const 
   if (unexpected[0][0] != '-') {
     return fmt::format("{}: {} is one argument too many", app.get_name(), unexpected[0]);
   }
-  return fmt::format("{} has no option {}; its options are {}", app.get_name(), unexpected[0],
-                     names(app.get_options()));
+  const std::string near = nearest(unexpected[0].substr(0, unexpected[0].find('=')), app);
+  return fmt::format("{} has no option {}; {}pktmalloc {} --help tells all", app.get_name(),
+                     unexpected[0], near.empty() ? "" : fmt::format("did you mean {}? ", near),
+                     app.get_name());
 }
 
 // `report profile` is `profile`, also behind `help`.

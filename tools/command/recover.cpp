@@ -22,16 +22,26 @@ void recover_file(const std::string& path) {
   unlink(path.c_str());
 }
 
-void recover_files(const std::vector<std::string>& paths) {
+void recover_folder(const std::string& path) {
+  const std::vector<std::string> recordings = recordings_in(path);
+  if (recordings.empty()) throw Failure("there is no recording in {}", path);
+  for (const std::string& file : recordings) recover_file(file);
+  rmdir(path.c_str());
+}
+
+// One that cannot be recovered keeps none of the others back.
+void recover_all(const std::vector<std::string>& paths) {
+  bool all = true;
   for (const std::string& path : paths) {
-    std::error_code ignored;
-    if (!std::filesystem::is_directory(path, ignored)) {
-      recover_file(path);
-      continue;
+    try {
+      std::error_code ignored;
+      std::filesystem::is_directory(path, ignored) ? recover_folder(path) : recover_file(path);
+    } catch (const Failure& failure) {
+      tell(failure.what());
+      all = false;
     }
-    for (const std::string& file : recordings_in(path)) recover_file(file);
-    rmdir(path.c_str());
   }
+  if (!all) throw CLI::RuntimeError(2);
 }
 
 }  // namespace
@@ -44,7 +54,7 @@ void add_recover(CLI::App& command) {
   recover->footer(
       "pktmalloc run does this by itself, unless it is killed too. Example:\n"
       "  pktmalloc recover app.heap.recording-*");
-  recover->callback([] { recover_files(paths); });
+  recover->callback([] { recover_all(paths); });
 }
 
 }  // namespace pktmalloc

@@ -4,6 +4,7 @@
 // exec(3) replaces this process, so pid, parent, signals, standard streams and exit status are the
 // command's own. If reports are wanted, it stays as the parent instead, to write them if CMD is
 // killed (recovery/keeper.h). Whatever can be wrong is told before.
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <map>
 #include <optional>
 
+#include "preload/contract/quiet_write.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
@@ -123,15 +125,40 @@ Library library_for(const Options& options) {
   return options.library.empty() ? Library::find(wanted_kind(options)) : Library(options.library);
 }
 
+// What the library would find only when the program has ended.
+void refuse_unwritable(const std::string& file) {
+  namespace fs = std::filesystem;
+  if (file == "-") {
+    throw Failure("cannot write -: stdout is the program's; name a file, such as ./-");
+  }
+  std::error_code ignored;  // writing tells it
+  const fs::file_status found = fs::status(file, ignored);
+  if (fs::is_directory(found)) throw Failure("cannot write {}: it is a folder", file);
+  if (fs::exists(found) && !fs::is_regular_file(found)) {
+    if (access(file.c_str(), W_OK) == 0) return;
+    throw Failure("cannot write {}: {}", file, strerror(errno));
+  }
+  const std::string folder = fs::absolute(file).lexically_normal().parent_path();
+  if (folder.find('%') != std::string::npos) return;
+  std::string name = folder + "/pktmalloc-XXXXXX";
+  const int fd = mkostemp(name.data(), O_CLOEXEC);
+  constexpr char kBlock[4096] = {};
+  const bool is_written = fd >= 0 && write_all(fd, kBlock, sizeof kBlock);
+  const int error = errno;
+  if (fd >= 0) unlink(name.c_str());
+  close(fd);
+  if (is_written) return;
+  throw Failure("cannot write {}: {} takes no file: {}", file, folder, strerror(error));
+}
+
 // Absolute, since the program may change its folder; %p, %e and %n in it are the library's.
 std::string written_path(const std::string& file) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::absolute(file).lexically_normal().parent_path();
-  std::error_code ignored;  // access tells it
-  if (fs::is_directory(file, ignored)) throw Failure("cannot write {}: it is a folder", file);
-  const bool known = folder.string().find('%') == std::string::npos;
-  if (known && access(folder.c_str(), W_OK) != 0) {
-    throw Failure("cannot write {}: {}: {}", file, folder.string(), strerror(errno));
+  refuse_unwritable(file);
+  std::error_code ignored;
+  const bool names_descriptor = file.starts_with("/proc/") || file.starts_with("/dev/");
+  if (!names_descriptor && std::filesystem::is_symlink(file, ignored)) {
+    throw Failure("cannot write {}: it is a symbolic link, which the library does not follow",
+                  file);
   }
   return absolute_pattern(file);
 }
@@ -185,7 +212,8 @@ struct Removal {
 
 // The page is made from statistics and a heap profile, in files that nobody else sees.
 void prepare_page(Options& options) {
-  options.page = std::filesystem::absolute(written_path(options.page));
+  refuse_unwritable(options.page);
+  options.page = std::filesystem::absolute(options.page);
   std::string folder = temporary_place() + "/pktmalloc-page-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     throw Failure("run: cannot make the folder {}: {}", folder, strerror(errno));
@@ -363,6 +391,11 @@ void run(Options options, UserCommand words) {
   if (tells && options.page.empty()) environment["PKTMALLOC_TELL"] = std::to_string(getpid());
   if (!options.stats_file.empty()) remove_old(options.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+  for (const char* variable : kReports) {
+    const auto given = environment.find(variable);
+    if (given == environment.end() || given->second == kText) continue;
+    setenv(variable, with_files_of_children(given->second).c_str(), 1);
+  }
   keep_reports(options);
   become(words);
   throw Failure("cannot execute {}: {}", words[0], strerror(errno));

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <set>
 
 #include <fmt/ranges.h>
 
@@ -77,17 +76,10 @@ class Keeper {
   }
 
   void recover_all(int status) {
-    // The others first: what this one wrote is not to be replaced.
-    std::set<std::string> taken;
-    std::unique_ptr<RecordingFile> own = open(child_);
-    for (const Content content : kAll) {
-      if (own) taken.insert(own->report_path(content));
-    }
-    taken.erase("");
     for (const std::string& path : recordings_in(folder_)) {
-      if (path != path_of(child_)) recover_other(path, taken);
+      if (path != path_of(child_)) recover_other(path);
     }
-    if (own) {
+    if (const auto own = open(child_)) {
       recover_own(*own, status);
     } else if (WIFSIGNALED(status)) {
       tell(fmt::format("process {} ended by {} and left no recording: its reports are lost", child_,
@@ -228,17 +220,10 @@ class Keeper {
     }
   }
 
-  void recover_other(const std::string& path, std::set<std::string>& taken) const {
+  void recover_other(const std::string& path) const {
     try {
       const RecordingFile recording(path);
       if (recording.in_use()) return tell_kept(recording, "it runs on; if it is killed, that");
-      bool clashes = false;
-      for (const Content content : kAll) {
-        if (recording.wanted(content)) clashes |= taken.contains(recording.report_path(content));
-      }
-      if (clashes) {
-        return tell_kept(recording, "it was killed; its files are those of another process, so it");
-      }
       if (!recover(recording, keeping_.untold)) return tell_kept(recording, "what is missing");
     } catch (const Failure& failure) {
       return tell(failure.what());
@@ -278,8 +263,10 @@ class Keeper {
 }
 
 std::string new_folder(const std::vector<std::string>& files) {
-  const bool known = !files.empty() && files[0].find('%') == std::string::npos;
-  const fs::path first = known ? files[0] : "pktmalloc";
+  std::string file = files.empty() ? "%" : files[0];
+  if (const size_t at = file.find("%c"); at != std::string::npos) file.erase(at, 2);
+  const bool known = file.find('%') == std::string::npos;
+  const fs::path first = known ? file : "pktmalloc";
   const std::string folder = first.parent_path(), name = first.filename();
   for (const std::string& place : {folder, temporary_place()}) {
     std::string path = place + "/" + name + ".recording-XXXXXX";

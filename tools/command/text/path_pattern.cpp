@@ -17,6 +17,19 @@ std::string absolute_pattern(const std::string& pattern) {
   return fs::path(pattern).is_absolute() ? pattern : as_pattern(fs::current_path()) + "/" + pattern;
 }
 
+std::string with_files_of_children(std::string pattern) {
+  std::error_code ignored;
+  const auto found = std::filesystem::symlink_status(pattern, ignored);
+  const bool is_no_file =
+      std::filesystem::exists(found) && !std::filesystem::is_regular_file(found);
+  if (is_no_file || pattern.find("%p") != std::string::npos) return pattern;
+  const size_t name = pattern.rfind('/') + 1;
+  const size_t ending = pattern.rfind('.');
+  const bool has_ending = ending != std::string::npos && ending > name;
+  const size_t at = has_ending ? ending : pattern.size();
+  return pattern[at - 1] == '%' ? pattern : pattern.insert(at, "%c");
+}
+
 std::vector<std::string> paths_of(const std::string& pattern, pid_t pid) {
   std::string wanted;  // for glob(3)
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -27,10 +40,12 @@ std::vector<std::string> paths_of(const std::string& pattern, pid_t pid) {
       wanted += "[0-9]*";
     } else if (letter == 'e') {
       wanted += '*';
+    } else if (letter == 'c') {
+      if (pid == 0) wanted += ".[0-9]*";
     } else {
       wanted += {'\\', pattern[i]};
     }
-    if (letter == 'p' || letter == 'n' || letter == 'e' || letter == '%') ++i;
+    if (letter == 'p' || letter == 'n' || letter == 'e' || letter == 'c' || letter == '%') ++i;
   }
   std::vector<std::string> paths;
   glob_t found{};
