@@ -119,6 +119,31 @@ TEST_CASE("allocators in the libraries of a running program are named") {
   }
 }
 
+TEST_CASE("a process without the library is told so where its memory may not be read") {
+  TemporaryFolder folder;
+  REQUIRE(compile(folder, kWaiting, "", "waiting"));
+  // As kernel.yama.ptrace_scope does.
+  REQUIRE(compile(folder,
+                  "#include <errno.h>\n#include <linux/filter.h>\n#include <linux/seccomp.h>\n"
+                  "#include <sys/prctl.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n"
+                  "int main(int argc, char** argv) { prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);\n"
+                  "  struct sock_filter all[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),\n"
+                  "    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),\n"
+                  "    BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EPERM),\n"
+                  "    BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)};\n"
+                  "  struct sock_fprog filter = {4, all};\n"
+                  "  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);\n"
+                  "  execv(argv[1], argv + 1); }\n",
+                  "", "blind"));
+  Running process({folder / "waiting"});
+  process.line("ready");
+  const Diagnosis report(Program({folder / "blind", build_path("pktmalloc"), "doctor", "--json",
+                                  std::to_string(process.pid())}));
+  INFO(report);
+  CHECK(report.consistent());
+  CHECK(report.level("library") == "problem");
+}
+
 TEST_CASE("a library that could not reserve addresses does not serve") {
   TemporaryFolder folder;
   REQUIRE(compile(folder, kWaiting, "", "waiting"));

@@ -93,7 +93,8 @@ bool ReportPath::name(const char* pattern, unsigned number) {
       fits = append(program_name(), strlen(program_name()));
     } else if (letter == 'c') {
       const bool is_child = options().tell != 0 && options().tell != getpid();
-      if (is_child) fits = append(digits, static_cast<size_t>(sprintf(digits, ".%d", getpid())));
+      const int length = is_child ? snprintf(digits, sizeof digits, ".%d", getpid()) : 0;
+      fits = append(digits, static_cast<size_t>(length));
     } else {
       fits = append(p, 1);
     }

@@ -130,12 +130,15 @@ Findings absent(const Process& process, const Environment& environment) {
                         : "pktmalloc is not in this process.",
                  wanted ? "Look at the points that follow, and whether the file is still there."
                         : "Start it by: pktmalloc run CMD"});
-  const Loaded libraries = loaded(process);
-  if (!libraries.owner_of_malloc.empty()) {
-    all.push_back({Level::kOk, "malloc",
-                   fmt::format("Its malloc is that of {}.", libraries.owner_of_malloc), ""});
+  try {
+    const Loaded libraries = loaded(process);
+    if (!libraries.owner_of_malloc.empty()) {
+      all.push_back({Level::kOk, "malloc",
+                     fmt::format("Its malloc is that of {}.", libraries.owner_of_malloc), ""});
+    }
+    append(all, libraries.allocators);
+  } catch (const Failure&) {  // its memory may not be read, where its files may
   }
-  append(all, libraries.allocators);
   if (gained_privileges(process)) {
     all.push_back({Level::kProblem, "privilege",
                    "It gained privileges when it started: the loader ignores LD_PRELOAD then.",
