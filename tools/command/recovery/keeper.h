@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Keeper: the parent of a program whose reports are wanted whatever ends it. It hands on the
-// signals that it gets, reads the program's counters from outside into its recording, and writes at
-// the end what the program did not. Then it ends as the program did.
+// signals that it gets, stops and goes on with the program, reads its counters from outside into
+// its recording, and writes at the end what the program did not. Then it ends as the program did.
 //
 // The recordings lie in a folder of their own: the program's, and those of other programs with the
 // library that it starts. What a program without the keeper left is for `pktmalloc recover`.
