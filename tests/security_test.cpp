@@ -137,7 +137,8 @@ Environment preloaded(Environment options) {
 
 }  // namespace
 
-TEST_CASE("the library makes the system calls that docs/security.md lists, and no other") {
+TEST_CASE("the library makes the system calls that docs/security.md lists, and no other",
+          "[.long]") {
   const Calls listed = documented();
   REQUIRE(listed.size() > 10);
   TemporaryFolder folder;

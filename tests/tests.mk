@@ -155,7 +155,8 @@ tests: $(ENGINE) $(LIBRARIES) $(SUITES:%=$(TESTS)/%)  ## build the tests of this
 ifneq ($(ARCH),)
 test: $(CROSS_ROOT)
 	$(MAKE) $(JOBS) $(CROSS_SUITES:%=$(TESTS)/%)
-	tools/cross/run.sh $(CROSS_ROOT) $(KERNEL) python3 tests/run.py $(CROSS_SUITES:%=$(TESTS)/%)
+	tools/cross/run.sh $(CROSS_ROOT) $(KERNEL) python3 tests/run.py $(CROSS_SUITES:%=$(TESTS)/%) \
+	  --long $(addprefix $(TESTS)/,checked hardened options statistics)
 else
 test: deps  ## what tells whether a build is right, in six minutes; closes with "N passed, N failed, N skipped"
 	$(MAKE) $(JOBS) tests
