@@ -18,6 +18,13 @@ namespace {
 
 constinit std::atomic<size_t> committed = 0;
 
+// By pages without memory.
+bool replace(void* start, size_t bytes, int protection) {
+  const KeepErrno keep;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  return mmap(start, bytes, protection, kFlags, -1, 0) != MAP_FAILED;
+}
+
 }  // namespace
 
 size_t page_bytes() { return getauxval(AT_PAGESZ); }
@@ -107,11 +114,9 @@ bool purge(void* start, size_t bytes) {
   return madvise(start, bytes, MADV_DONTNEED) == 0;
 }
 
-bool decommit(void* start, size_t bytes) {
-  const KeepErrno keep;
-  return mmap(start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-              0) != MAP_FAILED;
-}
+bool decommit(void* start, size_t bytes) { return replace(start, bytes, PROT_NONE); }
+
+bool withdraw(void* start, size_t bytes) { return replace(start, bytes, PROT_READ); }
 
 size_t resident_bytes(const void* start, size_t bytes) {
   const KeepErrno keep;

@@ -56,6 +56,9 @@ bool purge(void* start, size_t bytes);
 // refuses; then nothing has changed.
 bool decommit(void* start, size_t bytes);
 
+// The same, but who reads the pages finds zeros, as after purge().
+bool withdraw(void* start, size_t bytes);
+
 // How many bytes of these committed pages are in memory.
 size_t resident_bytes(const void* start, size_t bytes);
 

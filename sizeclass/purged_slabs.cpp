@@ -77,7 +77,8 @@ void SlabArea::decommit_purged() {
   for (uint32_t slab = 0, end; slab < fresh; slab = std::max(end, slab + 1)) {
     const uint32_t piece_end = std::min(fresh, place_.piece_end(slab));
     for (end = slab; end < piece_end && purged_.contains(end);) ++end;
-    if (end > slab) memory::decommit(start_of(slab), size_t{end - slab} << class_.slab_shift);
+    // The checked library may look at any object of a slab that was in use.
+    if (end > slab) memory::withdraw(start_of(slab), size_t{end - slab} << class_.slab_shift);
   }
 }
 

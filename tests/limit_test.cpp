@@ -11,6 +11,7 @@
 #include "tests/program.h"
 #include "tests/skip.h"
 #include "tests/temporary_folder.h"
+#include "tests/twins.h"
 
 namespace {
 
@@ -54,6 +55,18 @@ TEST_CASE("stat, the text and the report show a limit and how far it is") {
   INFO(report);
   CHECK(has(report.out, "64.0 MiB"));
   CHECK(has(report.out, " left"));
+}
+
+TEST_CASE("what one size filled and freed serves the others, in each library") {
+  for (const std::string library :
+       {"libpktmalloc.so", "libpktmalloc-hardened.so", "libpktmalloc-checked.so"}) {
+    const Outcome outcome =
+        preloaded_with(library, {program_path("freed_memory_at_a_limit_serves_other_sizes")})
+            .with("PKTMALLOC_LIMIT", "16MiB")
+            .run();
+    INFO(library << ": " << outcome);
+    CHECK(outcome.clean());
+  }
 }
 
 TEST_CASE("a share is that of the group's memory, and a limit keeps a program alive in its group") {

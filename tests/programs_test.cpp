@@ -58,6 +58,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"fork_while_the_background_thread_works",
      {{{"PKTMALLOC_BACKGROUND", "1"}, {"PKTMALLOC_AGE", "20ms"}}}},
     {"free_in_another_thread", {}},
+    {"freed_memory_at_a_limit_serves_other_sizes", {{{"PKTMALLOC_LIMIT", "16MiB"}}}},
     {"free_keeps_errno", {}},
     {"free_of_null_does_nothing", {}},
     {"inlined_objects_are_those_of_malloc", {}},

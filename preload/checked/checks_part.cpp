@@ -29,6 +29,12 @@ void load() {
 
 void thread_exit() { checked::leave_thread_of_quarantine(); }
 
+bool refused(size_t bytes) {
+  if (bytes > options().quarantine_bytes) return false;
+  checked::empty_quarantine();
+  return true;
+}
+
 void at_exit() {
   checked::inspect_quarantine();
   checked::inspect_all();
@@ -54,6 +60,7 @@ constinit const Part checks_part{
     .start = start,
     .load = load,
     .thread_exit = thread_exit,
+    .refused = refused,
     .exit = at_exit,
     .lock = lock,
     .unlock = unlock,

@@ -173,6 +173,14 @@ void exchange(size_t most_bytes, void (*let_go)(Header&)) {
   } while (leaving == kBatch);
 }
 
+// This thread's objects, and the oldest in the ring beyond so many bytes.
+void leave_quarantine(size_t most_bytes) {
+  if (ring_entries == 0 || recent.at_work) return;
+  exchange(most_bytes, leave);
+  const Raised at_work(recent.at_work);
+  while (recent.count > 0) leave_recent();
+}
+
 void quarantine_slow(Header& header) {
   const size_t bytes = raw_bytes(header);
   // Between our fork handlers this thread already holds the lock.
@@ -211,12 +219,9 @@ void start_quarantine(size_t bytes, int rate) {
   most_recent_bytes = std::min(bytes, Recent::kMostBytes);
 }
 
-void leave_thread_of_quarantine() {
-  if (ring_entries == 0) return;
-  exchange(limit_bytes, leave);
-  const Raised at_work(recent.at_work);
-  while (recent.count > 0) leave_recent();
-}
+void leave_thread_of_quarantine() { leave_quarantine(limit_bytes); }
+
+void empty_quarantine() { leave_quarantine(0); }
 
 void inspect_quarantine() {
   // At work: exit() out of a signal handler that interrupted us.

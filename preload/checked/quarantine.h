@@ -20,6 +20,9 @@ void quarantine(Header& header);
 // The calling thread ends: its own batch joins the ring.
 void leave_thread_of_quarantine();
 
+// Memory is refused: nothing waits any longer, except what other threads freed last.
+void empty_quarantine();
+
 // At exit: the last look at all waiting objects, except what other threads freed last. Nothing goes
 // back to the heap: a signal handler that allocates would find its locks held.
 void inspect_quarantine();

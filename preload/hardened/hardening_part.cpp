@@ -26,6 +26,11 @@ void let_go(ClassId id, void* p) { hardened::release_waited_at(this_site(), id, 
 
 void end_waiting() { hardened::end_waiting(let_go); }
 
+bool refused(size_t) {
+  hardened::interrupt_waiting(let_go);
+  return false;  // little
+}
+
 // At exit, of this thread's.
 void inspect_waiting() {
   hardened::each_waiting([](void* p) {
@@ -46,6 +51,7 @@ constinit const Part hardening_part{
     .load = load,
     .thread_start = hardened::begin_waiting,
     .thread_exit = end_waiting,
+    .refused = refused,
     .exit = inspect_waiting,
     .lock = stop_unwinding,
     .unlock = allow_unwinding,

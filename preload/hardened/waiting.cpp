@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "preload/base/mapping.h"
 #include "preload/base/random.h"
@@ -31,16 +32,22 @@ void begin_waiting() {
   waiting.random = random_number();
 }
 
-void end_waiting(void (*let_go)(ClassId id, void* p)) {
-  WaitingObjects* const objects = waiting.objects;
+void interrupt_waiting(void (*let_go)(ClassId id, void* p)) {
+  WaitingObjects* const objects = std::exchange(waiting.objects, nullptr);
   if (objects == nullptr) return;
-  waiting.objects = nullptr;
   for (unsigned i = 0; i < kMaxClasses; ++i) {
-    for (void* p : objects->places[i]) {
+    for (void*& place : objects->places[i]) {
+      void* const p = std::exchange(place, nullptr);
       if (p != nullptr) let_go(static_cast<ClassId>(i), p);
     }
   }
-  munmap(objects, sizeof *objects);
+  waiting.objects = objects;
+}
+
+void end_waiting(void (*let_go)(ClassId id, void* p)) {
+  interrupt_waiting(let_go);
+  WaitingObjects* const objects = std::exchange(waiting.objects, nullptr);
+  if (objects != nullptr) munmap(objects, sizeof *objects);
 }
 
 void each_waiting(void (*visit)(void* p)) {

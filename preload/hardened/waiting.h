@@ -47,6 +47,8 @@ void start_waiting();
 // each free at its time.
 void begin_waiting();
 void end_waiting(void (*let_go)(ClassId id, void* p));
+// What waits goes, and others may wait then.
+void interrupt_waiting(void (*let_go)(ClassId id, void* p));
 void each_waiting(void (*visit)(void* p));
 
 }  // namespace pktmalloc::hardened

@@ -6,6 +6,8 @@
 // order. A part fills in what it needs; the rest is null.
 #pragma once
 
+#include <cstddef>
+
 namespace pktmalloc {
 
 struct Part {
@@ -17,10 +19,13 @@ struct Part {
   void (*thread_start)() = nullptr;  // in a thread that has just got its cache
   void (*thread_exit)() = nullptr;   // in a thread that still has it; reverse order
   void (*last_thread)() = nullptr;   // no thread of the program has a cache any more; reverse order
-  void (*exit)() = nullptr;          // the last look; reverse order
-  void (*lock)() = nullptr;          // before a fork
-  void (*unlock)() = nullptr;        // after it, in parent and child; reverse order
-  void (*forked)() = nullptr;        // in the child, after unlock
+  // Memory is refused. Of what waits in the library, as much as the calling thread can get at goes
+  // back to the heap; false: not as many bytes may wait. Reverse order.
+  bool (*refused)(size_t bytes) = nullptr;
+  void (*exit)() = nullptr;    // the last look; reverse order
+  void (*lock)() = nullptr;    // before a fork
+  void (*unlock)() = nullptr;  // after it, in parent and child; reverse order
+  void (*forked)() = nullptr;  // in the child, after unlock
 };
 
 extern const Part* const parts[];

@@ -207,6 +207,14 @@ bool past_destructors() {
          sigismember(&blocked, __SIGRTMIN) == 1;
 }
 
+bool let_waiting_go(size_t bytes) {
+  bool gone = false;
+  for (unsigned i = part_count; i-- > 0;) {
+    if (const auto refused = parts[i]->refused) gone |= refused(bytes);
+  }
+  return gone;
+}
+
 bool in_own_memory() { return getpid() == process; }
 
 const std::atomic<uint64_t>& fork_count() { return forks; }

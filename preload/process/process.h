@@ -4,12 +4,16 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace pktmalloc {
 
 // Not in the child of vfork, which works in its parent's memory.
 bool in_own_memory();
+
+// Memory is refused: see Part::refused. True if a part let go.
+bool let_waiting_go(size_t bytes);
 
 // Number of forks from the process that loaded the library down to this one.
 const std::atomic<uint64_t>& fork_count();

@@ -10,6 +10,7 @@
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/passed_requests.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/profile/sampler.h"
 #include "preload/reports/moment.h"
@@ -76,23 +77,24 @@ constexpr size_t kMostSlabBytes = size_t{4} << 20;  // of a class of 1 MiB
 // Our own limit, or the system refused. False: there is nothing to give back that would help.
 bool make_room(size_t bytes) {
   const MemoryLimit& limit = heap.limit();
-  if (limit.left() < std::max(bytes, kMostSlabBytes)) {
-    if (bytes > limit.hard()) return false;
+  const bool at_limit = limit.left() < std::max(bytes, kMostSlabBytes);
+  if (at_limit && bytes > limit.hard()) return false;
+  const bool waited = let_waiting_go(bytes);
+  if (at_limit) {
     heap.trim(cache_of_this_thread(), this_thread.release_cache);
     next_allocator().trim(0);
     return true;
   }
-  if (bytes > memory::committed_bytes()) return false;
+  if (bytes > memory::committed_bytes()) return waited;
   heap.decommit(cache_of_this_thread());
   return true;
 }
 
-// Tries once more when memory is refused: by then our free memory no longer counts. Not in the
-// checked library, which looks into free objects.
+// Tries once more when memory is refused: by then our free memory no longer counts.
 template <typename Attempt>
 void* retry_if_refused(size_t bytes, const Attempt& attempt) {
   void* p = attempt(false);
-  if (p == nullptr && !PKTMALLOC_CHECKED && !this_thread.forking && make_room(bytes)) {
+  if (p == nullptr && !this_thread.forking && make_room(bytes)) {
     this_thread.sampled = false;  // a class may serve the second attempt
     p = attempt(true);
   }

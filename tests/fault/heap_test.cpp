@@ -45,6 +45,7 @@ bool __real__ZN9pktmalloc6memory6commitEPvm(void* start, size_t bytes);
 bool __real__ZN9pktmalloc6memory8populateEPvm(void* start, size_t bytes);
 bool __real__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes);
 bool __real__ZN9pktmalloc6memory8decommitEPvm(void* start, size_t bytes);
+bool __real__ZN9pktmalloc6memory8withdrawEPvm(void* start, size_t bytes);
 
 void* __wrap__ZN9pktmalloc6memory7reserveEmm(size_t bytes, size_t alignment) {
   if (refusals.refuse(kReserve)) return nullptr;
@@ -61,6 +62,9 @@ bool __wrap__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes) {
 }
 bool __wrap__ZN9pktmalloc6memory8decommitEPvm(void* start, size_t bytes) {
   return !refusals.refuse(kDecommit) && __real__ZN9pktmalloc6memory8decommitEPvm(start, bytes);
+}
+bool __wrap__ZN9pktmalloc6memory8withdrawEPvm(void* start, size_t bytes) {
+  return !refusals.refuse(kDecommit) && __real__ZN9pktmalloc6memory8withdrawEPvm(start, bytes);
 }
 }
 
