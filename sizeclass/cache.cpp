@@ -311,6 +311,13 @@ void Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
   }
 }
 
+bool Cache::recover() {
+  if (changing_) return false;
+  for (unsigned i = 0; i < kMaxClasses; ++i) unmark(static_cast<ClassId>(i));
+  marks = nullptr;
+  return true;
+}
+
 void Cache::flush(const Supply& supply) {
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
     flush_class(supply, static_cast<ClassId>(i), lines_[i], true);

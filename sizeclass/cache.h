@@ -24,6 +24,7 @@
 #include "sizeclass/class_id.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/depot.h"
+#include "sizeclass/holder.h"
 #include "sizeclass/magazine.h"
 #include "sizeclass/magazine_store.h"
 #include "sizeclass/owned.h"
@@ -135,6 +136,10 @@ class alignas(64) Cache {
   // interrupted a change.
   void inspect_all(const Supply& supply);
 
+  // After its thread ended without a word: the next one may have it as it is. False where a signal
+  // interrupted a change.
+  bool recover();
+
   // Gives everything to the depot; every class points at the sentinel again.
   void flush(const Supply& supply);
 
@@ -173,6 +178,8 @@ class alignas(64) Cache {
   Cache* next_free = nullptr;  // in the list of caches without a thread
   uint8_t home = 0;            // its shard of the depot's stacks (sharded_stack.h)
   bool tripped = false;        // set by the slow paths when they went to depot or slabs
+  bool counts = false;         // as a thread's first one, among the threads that are alive
+  Holder holder;
 
  private:
   struct Line {

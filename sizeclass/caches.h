@@ -22,6 +22,14 @@ class Caches {
   // A cache without a thread; `commit` makes a new one usable. nullptr: no memory.
   Cache* take(bool (*commit)(void* start, size_t bytes)) UNDER(mutex_);
   void give(Cache* cache) UNDER(mutex_);
+  bool none_waits() const UNDER(mutex_) { return free_ == nullptr; }
+
+  // All caches, one a call, again and again. nullptr: there is none.
+  Cache* walk() UNDER(mutex_) {
+    Cache* const cache = walked_ != nullptr ? walked_ : first_;
+    if (cache != nullptr) walked_ = cache->next;
+    return cache;
+  }
 
   // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }
@@ -36,6 +44,7 @@ class Caches {
   Mutex mutex_{LockRank::kCaches};
   Cache* first_ GUARDED_BY(mutex_) = nullptr;
   Cache* free_ GUARDED_BY(mutex_) = nullptr;
+  Cache* walked_ GUARDED_BY(mutex_) = nullptr;  // the next one
   size_t committed_bytes_ GUARDED_BY(mutex_) = 0;
   unsigned made_ GUARDED_BY(mutex_) = 0;
 };

@@ -129,9 +129,24 @@ void Heap::stop() {
   started_ = false;
 }
 
-Cache* Heap::take_cache() {
+// Has the cache's thread ended without detach()? Then the cache waits for another one.
+bool Heap::inherit(Cache& cache) {
+  if (!cache.holder.has_ended()) return false;
+  if (cache.counts) threads_alive_.fetch_sub(1, std::memory_order_relaxed);
+  cache.counts = false;
+  if (cache.recover()) caches_.give(&cache);
+  return true;
+}
+
+Cache* Heap::take_cache(void* thread) {
+  // A few looks a thread find the ended ones in time, and cost the same however many threads live.
+  constexpr int kLooks = 8;
+  for (int i = 0; i < kLooks && caches_.none_waits(); ++i) {
+    if (Cache* const cache = caches_.walk()) inherit(*cache);
+  }
   Cache* cache = caches_.take(quick_bytes_ > 0 ? memory::commit : memory::map);
   if (cache == nullptr) return nullptr;
+  cache->holder.enter(thread);
   cache->set_near(quick_bytes_ > 0 ? (uint64_t{1} << piece_shift_) - 1 : 0);
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
@@ -140,22 +155,24 @@ Cache* Heap::take_cache() {
   return cache;
 }
 
-Cache* Heap::attach() {
+Cache* Heap::attach(void* thread) {
   if (!started_) return nullptr;
   const Lock lock(caches_.mutex());
-  Cache* const cache = take_cache();
+  Cache* const cache = take_cache(thread);
   if (cache == nullptr) return nullptr;
+  cache->counts = true;
   ++threads_seen_;
   threads_alive_.fetch_add(1, std::memory_order_relaxed);
   return cache;
 }
 
-Cache* Heap::attach_second() {
+Cache* Heap::attach_second(void* thread) {
   const Lock lock(caches_.mutex());
-  return take_cache();
+  return take_cache(thread);
 }
 
 void Heap::detach(Cache* cache) {
+  cache->counts = false;
   detach_second(cache);
   threads_alive_.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -164,6 +181,7 @@ void Heap::detach_second(Cache* cache) {
   cache->flush(supply_);
   ageing_.notice();
   const Lock lock(caches_.mutex());
+  cache->holder.leave();
   caches_.give(cache);
 }
 
@@ -228,8 +246,16 @@ void Heap::unlock_all() {
   ageing_.mutex().unlock();
 }
 
-void Heap::forget_other_threads(const Cache* mine) {
+void Heap::forget_other_threads(Cache* mine) {
   threads_alive_.store(mine != nullptr ? 1 : 0, std::memory_order_relaxed);
+  void* const thread = mine != nullptr ? mine->holder.thread() : nullptr;
+  for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
+    if (cache->holder.thread() != thread) {
+      cache->holder.forget();
+    } else {
+      cache->holder.enter(thread);
+    }
+  }
 }
 
 }  // namespace pktmalloc

@@ -106,13 +106,25 @@ class Heap {
     areas_[index(id)].each_object(visit);
   }
 
-  // A cache for the calling thread; nullptr when there is no memory for one.
-  Cache* attach();
+  // A cache for the calling thread; nullptr when there is no memory for one. If the thread ends
+  // without detach(), another one gets its caches, provided it has said what it is (holder.h).
+  Cache* attach(void* thread = nullptr);
   // Gives back the cache's contents; it no longer belongs to the thread.
   void detach(Cache* cache);
   // A second cache for a thread that has one; it does not count as a thread.
-  Cache* attach_second();
+  Cache* attach_second(void* thread = nullptr);
   void detach_second(Cache* cache);
+
+  // Calls tell(thread) for the threads that said what they are. None of them detaches meanwhile;
+  // those that have ended are left out.
+  template <typename Tell>
+  void each_thread(Tell tell) {
+    const Lock lock(caches_.mutex());
+    for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
+      void* const thread = cache->holder.thread();
+      if (thread != nullptr && !inherit(*cache)) tell(thread);
+    }
+  }
   // Before allocate(): see Cache::trade().
   void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
 
@@ -166,7 +178,7 @@ class Heap {
   void unlock_all() AROUND_FORK;
   // In the child: its other threads are gone. The contents of their magazines stay counted as
   // cached in threads and are not reused: they may have been changing at the moment of the fork.
-  void forget_other_threads(const Cache* mine);
+  void forget_other_threads(Cache* mine) NOT_FOLLOWED;
 
   void statistics(HeapStatistics& out);  // heap_statistics.cpp has it and what follows
   // Can every lock be had soon, for statistics in a signal handler? Else this thread may hold one.
@@ -190,7 +202,8 @@ class Heap {
   static constexpr size_t kCacheRegionMost = size_t{512} << 20;
 
   bool reserve(const HeapConfig& config, unsigned area_shift);
-  Cache* take_cache() UNDER(caches_.mutex());
+  Cache* take_cache(void* thread) UNDER(caches_.mutex());
+  bool inherit(Cache& cache) UNDER(caches_.mutex());
 
   // No pointer is ours until start(). These three are plain and read without order, like the class
   // table: acquire loads would cost free two instructions. Thread creation orders them, because

@@ -85,6 +85,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "peaks_of_other_sizes_do_not_add_up",               // and wait in quarantine
       "peaks_of_other_sizes_fit_in_a_limit_of_data",      // the same, and need more
       "thread_starts_without_address_space",              // the same
+      "threads_that_skip_their_end_leave_little",         // the same, and are lost there
       "limit_of_addresses_lowered_by_the_program",        // its tables count as well
       "background_thread_is_not_pinned",                  // needs PKTMALLOC_BACKGROUND=1
       "locked_memory_does_not_wait",                      // the same

@@ -276,6 +276,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("what was the stack of a thread that ended by the system call exit is not written to") {
+  for (const std::string& way : kWays) {
+    Program program({program_path("tells_itself", way), "ended", "profile start"});
+    if (way == "plain") program.preloaded();
+    const Outcome outcome = program.with("PKTMALLOC_CONTROL", "1").run();
+    INFO(way << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
 TEST_CASE("programs with threads, forks and signals of their own end as without control",
           "[.long]") {
   for (const std::string name :

@@ -123,6 +123,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"thousand_threads_hold_little", {}},
     {"thread_churn_is_bounded", {}},
     {"thread_starts_without_address_space", {}},
+    {"threads_that_skip_their_end_leave_little", {}},
     {"threads_that_never_allocate_leave_nothing", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"threads_with_the_smallest_stacks", {}},
     {"trim_returns_memory", {}},

@@ -183,7 +183,7 @@ __attribute__((destructor)) void on_exit() {
 Cache* enter_thread() {
   this_thread.direct = true;  // for what the following calls allocate
   if (!started.load(std::memory_order_acquire)) start_process();
-  Cache* cache = heap.attach();
+  Cache* cache = heap.attach(&this_thread);
   // pthread_setspecific may allocate; without the key this thread's magazines would be lost with
   // it.
   if (cache != nullptr && (!have_exit_key || pthread_setspecific(exit_key, cache) != 0)) {

@@ -11,8 +11,6 @@ constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
                                           false,
                                           false,
                                           false,
-                                          nullptr,
-                                          nullptr,
                                           nullptr};
 constinit std::atomic<bool> observing = false;
 

@@ -24,13 +24,12 @@ struct Thread {
   Cache* allocates_from;
   Cache* releases_to;
   Cache* cache;
-  Cache* release_cache;     // while sampling, the one it releases into
-  Sampler* sampler;         // while sampling
-  bool sampled;             // the allocation under way is a sample
-  bool direct;              // starting, ended, or no heap: works on the slabs directly
-  bool forking;             // between our fork handlers: holds every lock, must not enter the heap
-  void* set_aside;          // objects freed meanwhile, chained through their first word
-  Thread *next, *previous;  // of all threads (threads.h)
+  Cache* release_cache;  // while sampling, the one it releases into
+  Sampler* sampler;      // while sampling
+  bool sampled;          // the allocation under way is a sample
+  bool direct;           // starting, ended, or no heap: works on the slabs directly
+  bool forking;          // between our fork handlers: holds every lock, must not enter the heap
+  void* set_aside;       // objects freed meanwhile, chained through their first word
 };
 
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));

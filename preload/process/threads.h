@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads: those that have a cache, so that each can be made to take the slow path while it runs.
-// Kept with PKTMALLOC_CONTROL only.
+// Threads: those that have a cache can be made to take the slow path while they run.
 #pragma once
 
 #include "preload/process/part.h"
@@ -13,7 +12,7 @@ namespace pktmalloc {
 // without. Any thread.
 void divert_next_calls();
 
-// Forks wait for it, with PKTMALLOC_CONTROL.
+// Who holds it knows that no fork is under way, with PKTMALLOC_CONTROL.
 Mutex& threads_mutex();
 
 extern const Part threads_part;

@@ -115,7 +115,7 @@ void attach() {
   Sampler* const sampler = new_sampler();
   if (sampler == nullptr) return;
   if (by_bytes) {
-    this_thread.release_cache = heap.attach_second();
+    this_thread.release_cache = heap.attach_second(&this_thread);
     if (this_thread.release_cache == nullptr) return free_sampler(sampler);
   }
   Cache& cache = *this_thread.cache;

@@ -7,12 +7,15 @@
 //   silent     while a hundred clients say nothing
 //   rude       after clients that send too much, nothing, or do not read their answer
 //   children   to its children, which have asked for memory since they were forked
+//   ended      after a thread ended by the system call `exit`; its stack has another use by then
 //   exec       before and after it became itself anew
 //   waits      none: it holds 10 MiB, has freed 40, writes a line, and waits
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +93,26 @@ static void children(const char* order) {
   tell(getpid(), order);
 }
 
+static void* end_by_system_call(void* unused) {
+  void* volatile p = malloc(100);
+  free(p);
+  syscall(SYS_exit, 0);
+  return unused;
+}
+
+static void ended(const char* order) {
+  static unsigned char stack[1 << 18] __attribute__((aligned(4096)));
+  pthread_attr_t attributes;
+  CHECK(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstack(&attributes, stack, sizeof stack) == 0);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, &attributes, end_by_system_call, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+  memset(stack, 0xAB, sizeof stack);
+  tell(getpid(), order);
+  for (size_t i = 0; i < sizeof stack; ++i) CHECK(stack[i] == 0xAB);
+}
+
 static void wait_for_orders(void) {
   static void* objects[(50 << 20) / kBytes];
   const int count = sizeof objects / sizeof *objects;
@@ -109,6 +132,7 @@ int main(int argc, char** argv) {
   if (strcmp(mode, "silent") == 0) silent(order);
   if (strcmp(mode, "rude") == 0) rude(order);
   if (strcmp(mode, "children") == 0) children(order);
+  if (strcmp(mode, "ended") == 0) ended(order);
   if (strcmp(mode, "waits") == 0) wait_for_orders();
   if (strcmp(mode, "exec") == 0) {
     tell(getpid(), order);
