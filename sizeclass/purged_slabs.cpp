@@ -44,6 +44,7 @@ bool SlabArea::purge_run(uint32_t low, uint32_t count) {
   const size_t bytes = size_t{count} << class_.slab_shift;
   if (unmaps_purged_) {
     for (uint32_t i = 0; i < count; ++i) purged_.insert(low + i);
+    reopens_from_ = std::min(reopens_from_, low);
     if (memory::release(start_of(low), bytes)) return true;
     for (uint32_t i = 0; i < count; ++i) purged_.erase(low + i);
     return false;
@@ -82,9 +83,25 @@ void SlabArea::decommit_purged() {
   }
 }
 
-// False for kNone, and also when somebody else has its addresses by now.
+// The lowest one, or, where others may have taken addresses, the lowest that is still to be had. It
+// asks for few at a time, and looks at the lowest ones anew when there are no others.
+bool SlabArea::reopen_a_purged_slab() {
+  const int most = unmaps_purged_ ? 8 : 1;
+  for (int tried = 0; tried < most; ++tried) {
+    const uint32_t slab = purged_.lowest_from(reopens_from_);
+    if (slab == SlabSet::kNone) {
+      reopens_from_ = 0;
+      return false;
+    }
+    if (reopen_purged_slab(slab)) return true;
+    if (unmaps_purged_) reopens_from_ = slab + 1;
+  }
+  return false;
+}
+
+// False also when somebody else has its addresses by now.
 bool SlabArea::reopen_purged_slab(uint32_t slab) {
-  if (slab == SlabSet::kNone || !take_slab()) return false;
+  if (!take_slab()) return false;
   const bool usable = !unmaps_purged_ && purges_decommitted_ == 0;
   if (!usable && !make_usable(start_of(slab), slab_bytes())) {
     give_slabs(1);

@@ -148,7 +148,7 @@ uint32_t SlabArea::slab_to_fill() {
       const uint32_t slab = kept_.lowest();
       kept_.erase(slab);
       empty_.insert(slab);
-    } else if (reopen_purged_slab(purged_.lowest())) {
+    } else if (reopen_a_purged_slab()) {
       if (growth_ != nullptr) growth_->opened_again(slab_bytes());
     } else if (open_fresh_slab()) {
       if (growth_ != nullptr) growth_->opened(slab_bytes());

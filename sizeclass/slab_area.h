@@ -201,6 +201,7 @@ class SlabArea {
   void keep_below(uint32_t slab);
   uint32_t slab_to_fill() UNDER(mutex_);
   bool reopen_purged_slab(uint32_t slab) UNDER(mutex_);
+  bool reopen_a_purged_slab() UNDER(mutex_);
   bool open_fresh_slab() UNDER(mutex_);
   bool take_slab() { return limit_ == nullptr || limit_->take(slab_bytes()); }
   void give_slabs(uint32_t count) {
@@ -234,6 +235,7 @@ class SlabArea {
   AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes from late_sets_
   // Purges up to the latest decommit_purged(); 0: none yet.
   uint64_t purges_decommitted_ GUARDED_BY(mutex_) = 0;
+  uint32_t reopens_from_ GUARDED_BY(mutex_) = 0;  // purged slabs below are somebody else's
   HugePages huge_pages_ = HugePages::kAuto;
   bool maps_ = false;           // nothing is reserved; slabs are mapped as needed, not committed
   bool unmaps_purged_ = false;  // and purged slabs are unmapped

@@ -7,6 +7,7 @@
 // microseconds.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -39,6 +40,15 @@ class SlabSet {
     if (count_ == 0) return kNone;
     while (word(low_) == 0) ++low_;
     return low_ * 64 + static_cast<uint32_t>(std::countr_zero<uint64_t>(word(low_)));
+  }
+  // The lowest one that is not below `slab`.
+  uint32_t lowest_from(uint32_t slab) {
+    const uint32_t high = highest();
+    if (high == kNone) return kNone;
+    for (slab = std::max(slab, lowest()); slab <= high; ++slab) {
+      if (contains(slab)) return slab;
+    }
+    return kNone;
   }
   uint32_t highest() {
     if (count_ == 0) return kNone;

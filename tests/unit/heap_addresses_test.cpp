@@ -95,3 +95,30 @@ TEST_CASE("slabs that are purged after addresses were given back are nobody's") 
   *static_cast<char*>(page) = 1;
   CHECK(take(heap, cache, count).size() == count);
 }
+
+TEST_CASE("what somebody else maps over a purged slab keeps no other from being opened again") {
+  StartedHeap heap(of_few_classes(tiny()));
+  Cache* cache = heap->attach();
+  heap->give_back_addresses();
+  const std::vector<uint64_t*> objects = take(heap, cache);
+  const uint32_t in_slab = heap->classes()[kId].objects_per_slab;
+  REQUIRE(objects.size() > 100 * in_slab);
+  for (uint64_t* object : objects) heap->release(cache, kId, object);
+  CHECK(heap->trim(cache) > 0);
+  // More than the heap tries for one request.
+  std::vector<char*> pages;
+  for (int slab = 0; slab < 20; ++slab) {
+    pages.push_back(static_cast<char*>(take_page(slab_of(objects[0], slab))));
+    REQUIRE(pages.back() != nullptr);
+    *pages.back() = 1;
+  }
+  size_t got = 0;
+  for (int request = 0; request < 10 && got == 0; ++request) got += take(heap, cache).size();
+  CHECK(got + 21 * in_slab > objects.size());
+  for (char* page : pages) {
+    CHECK(*page == 1);
+    munmap(page, kPage);
+  }
+  got += take(heap, cache).size();
+  CHECK(got + in_slab > objects.size());
+}
