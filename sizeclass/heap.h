@@ -88,9 +88,7 @@ class Heap {
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
     return states_.entry(id, reinterpret_cast<uintptr_t>(p));
   }
-  bool has_state(const void* p) const {
-    return states_.is_open((reinterpret_cast<uintptr_t>(p) - base_) >> piece_shift_);
-  }
+  bool has_state(const void* p) const { return states_.is_open(reinterpret_cast<uintptr_t>(p)); }
 
   // For the checks: as in SlabArea, for class `id`.
   uintptr_t object_at(ClassId id, const void* p) const {

@@ -82,7 +82,7 @@ void Heap::give_back_addresses() {
     bookkeeping.keep(start + memory::page_bytes(), early_committed_bytes_);
     bookkeeping.keep(caches_.region(), caches_.committed_bytes());
     const auto keep_records = [&](const SlabArea& area) {
-      bookkeeping.keep(area.late(), area.counts().record_bytes);
+      area.each_late([&](const void* late, size_t bytes) { bookkeeping.keep(late, bytes); });
     };
     for (unsigned i = 0; i < kMagazineSizes; ++i) keep_records(store_.area(i));
     for (unsigned i = 0; i < classes_.count(); ++i) keep_records(areas_[i]);

@@ -48,16 +48,24 @@ void ObjectStates::release() {
   bytes_ = 0;
 }
 
-bool ObjectStates::open(uintptr_t address, bool (*make_usable)(void*, size_t)) {
-  const uintptr_t piece = (address - base_) >> piece_shift_;
-  if (is_open(piece)) return true;  // at an attempt before, the slab's own memory was refused
-  Area& area = areas_[piece % kMaxClasses];
-  const size_t bytes = piece_bytes(area);
-  void* const words = reinterpret_cast<void*>(word(area, base_ + (piece << piece_shift_)));
-  if (!make_usable(words, bytes)) return false;
-  committed_.fetch_add(bytes, std::memory_order_relaxed);
-  area.open.store(piece + 1, std::memory_order_relaxed);
-  return true;
+bool ObjectStates::open(uintptr_t end, bool (*make_usable)(void*, size_t)) {
+  constexpr size_t kStep = size_t{64} << 10;  // of words; a piece has no more, or a multiple
+  const uintptr_t piece = (end - 1 - base_) >> piece_shift_ << piece_shift_;
+  Area& area = areas_[(piece >> piece_shift_) % kMaxClasses];
+  const uintptr_t step = std::min(kStep / sizeof(uint16_t) << area.shift, piece_bytes());
+  const uintptr_t to = round_up(end - base_, step);
+  for (;;) {
+    const uintptr_t open = area.open.load(std::memory_order_relaxed);
+    if (to <= open) return true;
+    // What is left of the piece before comes first, though no slab fits there.
+    const bool left = open < piece && open % piece_bytes() != 0;
+    const uintptr_t begin = left ? open : std::max(open, piece);
+    const uintptr_t stop = left ? round_up(open, piece_bytes()) : to;
+    const size_t bytes = words_bytes(stop - begin, area.shift);
+    if (!make_usable(reinterpret_cast<void*>(word(area, base_ + begin)), bytes)) return false;
+    committed_.fetch_add(bytes, std::memory_order_relaxed);
+    area.open.store(stop, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace pktmalloc

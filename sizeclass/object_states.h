@@ -15,12 +15,13 @@
 // and an addition find a word. What lies between the pieces of those areas is never touched.
 //
 // Whoever hands objects out and takes them back sets the states (preload/hardened). A canary lies
-// behind the object's bytes, and is no concern of the engine's. An area opens
-// the words of a piece with the piece's first slab; those of others may not even be read. (If they
-// could, a program that locks its memory would get all of them.) Optional: a heap that was not
-// asked for states has none.
+// behind the object's bytes, and is no concern of the engine's. An area opens the words of its
+// slabs as it grows, some ahead; those of others may not even be read. (If they could, a program
+// that locks its memory would get all of them.) Optional: a heap that was not asked for states has
+// none.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -64,11 +65,14 @@ class ObjectStates {
   void release();
   bool exist() const { return bytes_ != 0; }
 
-  // Opens the piece with this address, the area's next one. `make_usable` is memory::commit or map.
-  bool open(uintptr_t address, bool (*make_usable)(void*, size_t));
+  // Opens the words of all addresses of an area up to `end`, which lies in its latest piece or
+  // behind it. `make_usable` is memory::commit or map.
+  bool open(uintptr_t end, bool (*make_usable)(void*, size_t));
   // Pieces are numbered by address; those of area i are i, i + kMaxClasses and so on.
-  bool is_open(uintptr_t piece) const {
-    return piece < areas_[piece % kMaxClasses].open.load(std::memory_order_relaxed);
+  bool is_open(uintptr_t address) const {
+    const uintptr_t distance = address - base_;
+    return distance <
+           areas_[(distance >> piece_shift_) % kMaxClasses].open.load(std::memory_order_relaxed);
   }
 
   Entry entry(ClassId id, uintptr_t address) const {
@@ -83,8 +87,10 @@ class ObjectStates {
     for (unsigned shift = kLeastShift; shift <= most_shift(piece_shift_); ++shift) {
       for (uintptr_t piece = 0; piece < pieces_; ++piece) {
         const Area& area = areas_[piece % kMaxClasses];
-        if (area.shift == shift && is_open(piece)) {
-          keep(word(area, base_ + (piece << piece_shift_)), piece_bytes(area));
+        const uintptr_t begin = piece << piece_shift_, end = begin + piece_bytes();
+        const uintptr_t open = std::min(end, area.open.load(std::memory_order_relaxed));
+        if (area.shift == shift && open > begin) {
+          keep(word(area, base_ + begin), words_bytes(open - begin, shift));
         }
       }
     }
@@ -96,9 +102,9 @@ class ObjectStates {
   static constexpr unsigned kLeastShift = 4;
 
   struct alignas(32) Area {
-    uintptr_t words = 0;             // of the address 0
-    std::atomic<uint64_t> open = 0;  // pieces below are
-    unsigned shift = 0;              // a granule is 1 << shift bytes
+    uintptr_t words = 0;              // of the address 0
+    std::atomic<uintptr_t> open = 0;  // words of addresses up to here, counted from base_
+    unsigned shift = 0;               // a granule is 1 << shift bytes
   };
 
   // With larger granules the words of a piece would be less than a page.
@@ -106,9 +112,7 @@ class ObjectStates {
   static size_t words_bytes(size_t bytes, unsigned shift) {
     return (bytes >> shift) * sizeof(uint16_t);
   }
-  size_t piece_bytes(const Area& area) const {
-    return words_bytes(size_t{1} << piece_shift_, area.shift);
-  }
+  size_t piece_bytes() const { return size_t{1} << piece_shift_; }
   static uintptr_t word(const Area& area, uintptr_t address) {
     return area.words + words_bytes(address, area.shift);
   }

@@ -28,8 +28,13 @@ size_t SlabArea::early_bytes(const SizeClass& c) {
   return round_up(record_bytes(c) * SlabSet::kInlineSlabs, 64);
 }
 
+// Words of all sets for the same slabs lie side by side: little is committed for few slabs.
+size_t SlabArea::sets_bytes(uint32_t slabs) {
+  return round_up((slabs / 64 + size_t{1}) * kSets * sizeof(uint64_t), memory::page_bytes());
+}
+
 size_t SlabArea::late_bytes(const SizeClass& c, uint32_t slabs) {
-  return round_up(kSets * set_bytes(slabs) + slabs * record_bytes(c), memory::page_bytes());
+  return sets_bytes(slabs) + round_up(slabs * record_bytes(c), memory::page_bytes());
 }
 
 void SlabArea::start(const SizeClass& size_class, LockRank rank, const AreaPlace& place,
@@ -40,12 +45,10 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, const AreaPlace
   place_ = place;
   early_records_ = static_cast<char*>(early);
   late_sets_ = static_cast<char*>(late);
-  const size_t one_set = set_bytes(place_.slabs());
-  late_sets_bytes_ = kSets * one_set;
-  late_records_ = late_sets_ + late_sets_bytes_;
+  late_records_ = late_sets_ + sets_bytes(place_.slabs());
   SlabSet* sets[kSets] = {&partial_, &populated_, &empty_, &kept_, &purged_};
   for (size_t i = 0; i < kSets; ++i)
-    sets[i]->use(reinterpret_cast<Owned<uint64_t>*>(late_sets_ + i * one_set));
+    sets[i]->use(reinterpret_cast<Owned<uint64_t>*>(late_sets_) + i, kSets);
 }
 
 SlabArea::Record& SlabArea::record(uint32_t slab) {
@@ -200,16 +203,22 @@ bool SlabArea::commit_slab(uint32_t slab) {
 
 bool SlabArea::commit_record(uint32_t slab) {
   if (slab < SlabSet::kInlineSlabs) return true;
-  const size_t need = late_sets_bytes_ + (slab + 1 - SlabSet::kInlineSlabs) * record_bytes_;
-  if (need <= counts_.record_bytes) return true;
-  const size_t page = memory::page_bytes();
-  const size_t end = round_up(need + std::min(counts_.record_bytes, kCommitLeast), page);
-  const size_t all = round_up(late_sets_bytes_ + size_t{place_.slabs()} * record_bytes_, page);
-  const size_t target = std::min(end, all);
-  if (!make_usable(late_sets_ + counts_.record_bytes, target - counts_.record_bytes)) {
-    return false;
+  const uint32_t late = slab + 1 - SlabSet::kInlineSlabs;
+  const size_t records = counts_.record_bytes - sets_bytes_;
+  if (records < late * record_bytes_) {
+    const size_t page = memory::page_bytes();
+    const size_t all = round_up(place_.slabs() * record_bytes_, page);
+    const size_t more = std::min(records, kCommitLeast);
+    const size_t to = std::min(all, round_up(late * record_bytes_ + more, page));
+    if (!make_usable(late_records_ + records, to - records)) return false;
+    counts_.record_bytes += to - records;
   }
-  counts_.record_bytes = target;
+  const size_t sets = sets_bytes(late);
+  if (sets_bytes_ < sets) {
+    if (!make_usable(late_sets_ + sets_bytes_, sets - sets_bytes_)) return false;
+    counts_.record_bytes += sets - sets_bytes_;
+    sets_bytes_ = sets;
+  }
   return true;
 }
 

@@ -148,7 +148,12 @@ class SlabArea {
     while (slab < counts_.used_slabs && unmaps_purged_ && is_purged(slab)) ++slab;
     return slab < counts_.used_slabs;
   }
-  const void* late() const { return late_sets_; }  // bookkeeping, as start() was given it
+  // Calls keep(start, bytes) for what is committed of the bookkeeping that start() got as `late`.
+  template <typename Keep>
+  void each_late(Keep keep) const NOT_FOLLOWED {
+    keep(late_sets_, sets_bytes_);
+    keep(late_records_, counts_.record_bytes - sets_bytes_);
+  }
 
   // Without the kept ones: these will not go.
   uint32_t empty_slabs() const { return empty_count_.load(std::memory_order_relaxed); }
@@ -172,16 +177,15 @@ class SlabArea {
     uint64_t bits[1];  // objects_per_slab bits
   };
   static size_t record_bytes(const SizeClass& size_class);
-  static size_t set_bytes(uint32_t slabs) { return round_up(slabs / 8 + 8, 64); }
+  static size_t sets_bytes(uint32_t slabs);
 
   Record& record(uint32_t slab) UNDER(mutex_);
   void* start_of(uint32_t slab) const { return reinterpret_cast<void*>(place_.start_of(slab)); }
   // Only for slabs below fresh_.
   bool is_purged(uint32_t slab) const NOT_FOLLOWED { return purged_.contains(slab); }
-  // With the first slab of a piece.
   bool open_states(uint32_t slab) UNDER(mutex_) {
-    return states_ == nullptr || slab != place_.piece_begin(slab) ||
-           states_->open(place_.start_of(slab), maps_ ? memory::map : memory::commit);
+    return states_ == nullptr || states_->open(place_.start_of(slab) + slab_bytes(),
+                                               maps_ ? memory::map : memory::commit);
   }
   bool make_usable(void* start, size_t bytes) UNDER(mutex_) {
     return maps_ ? memory::map(start, bytes) : memory::commit(start, bytes);
@@ -223,16 +227,16 @@ class SlabArea {
   ObjectStates* states_ = nullptr;
   AreaPlace place_;
   char* early_records_ = nullptr;  // of slabs below SlabSet::kInlineSlabs
-  char* late_sets_ = nullptr;      // bits of the five sets
-  char* late_records_ = nullptr;   // of the other slabs
-  size_t late_sets_bytes_ = 0;
-  std::atomic<uint32_t> fresh_ = 0;  // slabs below have been used; written under mutex_
+  char* late_sets_ = nullptr;      // of the other slabs: a word of each set for 64 of them
+  char* late_records_ = nullptr;   // of the same
+  size_t sets_bytes_ GUARDED_BY(mutex_) = 0;  // committed
+  std::atomic<uint32_t> fresh_ = 0;           // slabs below have been used; written under mutex_
   SlabSet partial_ GUARDED_BY(mutex_), populated_ GUARDED_BY(mutex_), empty_ GUARDED_BY(mutex_),
       kept_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
   LowWater empty_low_ GUARDED_BY(mutex_);
   uint32_t huge_from_ GUARDED_BY(mutex_) = SlabSet::kNone;  // slabs above may have huge pages
   std::atomic<uint32_t> empty_count_ = 0;       // = empty_.count(), readable without the lock
-  AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes from late_sets_
+  AreaStatistics counts_ GUARDED_BY(mutex_){};  // record_bytes: with sets_bytes_
   // Purges up to the latest decommit_purged(); 0: none yet.
   uint64_t purges_decommitted_ GUARDED_BY(mutex_) = 0;
   uint32_t reopens_from_ GUARDED_BY(mutex_) = 0;  // purged slabs below are somebody else's

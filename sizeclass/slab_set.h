@@ -20,9 +20,12 @@ class SlabSet {
   static constexpr uint32_t kInlineSlabs = 64;
   static constexpr uint32_t kNone = ~uint32_t{0};
 
-  // `rest` holds the bits of slabs 64 and up, all zero; it is not touched until such a slab is
-  // inserted.
-  void use(Owned<uint64_t>* rest) { rest_ = rest; }
+  // `rest` holds the bits of slabs 64 and up, all zero, in every `stride`-th word; none is touched
+  // until such a slab is inserted.
+  void use(Owned<uint64_t>* rest, uint32_t stride) {
+    rest_ = rest;
+    stride_ = stride;
+  }
 
   void insert(uint32_t slab) {
     const uint32_t w = slab / 64;
@@ -56,18 +59,17 @@ class SlabSet {
     return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero<uint64_t>(word(high_)));
   }
   // Without the lock too: an old answer or a new one.
-  bool contains(uint32_t slab) const {
-    const uint32_t w = slab / 64;
-    return ((w == 0 ? first_ : rest_[w - 1]).seen() & bit(slab)) != 0;
-  }
+  bool contains(uint32_t slab) const { return (word(slab / 64).seen() & bit(slab)) != 0; }
   uint32_t count() const { return count_; }
 
  private:
   static uint64_t bit(uint32_t slab) { return uint64_t{1} << (slab % 64); }
-  Owned<uint64_t>& word(uint32_t w) { return w == 0 ? first_ : rest_[w - 1]; }
+  Owned<uint64_t>& word(uint32_t w) { return w == 0 ? first_ : rest_[size_t{w - 1} * stride_]; }
+  const Owned<uint64_t>& word(uint32_t w) const { return const_cast<SlabSet*>(this)->word(w); }
 
   Owned<uint64_t> first_ = 0;  // who holds the lock owns the words
   Owned<uint64_t>* rest_ = nullptr;
+  uint32_t stride_ = 1;
   uint32_t count_ = 0;
   uint32_t low_ = 0;   // words below have no member
   uint32_t high_ = 0;  // words above have no member

@@ -33,7 +33,7 @@ TEST_CASE("the first 64 slabs need no further memory") {
 TEST_CASE("lowest and highest cross words, in both directions") {
   pktmalloc::Owned<uint64_t> rest[16]{};
   SlabSet set;
-  set.use(rest);
+  set.use(rest, 1);
   for (const uint32_t slab : {500U, 64U, 63U, 1000U, 0U, 129U}) set.insert(slab);
   CHECK(set.count() == 6);
   for (const uint32_t slab : {0U, 63U, 64U, 129U}) {
@@ -49,7 +49,7 @@ TEST_CASE("lowest and highest cross words, in both directions") {
 TEST_CASE("a slab inserted below or above the hints is found") {
   pktmalloc::Owned<uint64_t> rest[16]{};
   SlabSet set;
-  set.use(rest);
+  set.use(rest, 1);
   set.insert(300);
   CHECK(set.lowest() == 300);
   set.insert(70);
