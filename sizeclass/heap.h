@@ -157,8 +157,11 @@ class Heap {
   void decommit(Cache* cache);
 
   // Gives back all addresses but those of used slabs, for when addresses must be few. Later they
-  // are mapped again as needed, unless somebody else took them meanwhile.
-  void give_back_addresses() NOT_FOLLOWED;
+  // are mapped again as needed, unless somebody else took them meanwhile. `limit`: how many bytes
+  // of addresses the process may have; below kFewAddresses no more slabs are opened for objects.
+  void give_back_addresses(size_t limit) NOT_FOLLOWED;
+  // Half-filled slabs of all classes take up to 12 MiB, which the next allocator need not lose.
+  static constexpr size_t kFewAddresses = size_t{512} << 20;
 
   // For a background thread, see Ageing.
   uint64_t age() { return ageing_.run(supply_); }

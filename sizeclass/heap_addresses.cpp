@@ -55,9 +55,10 @@ void Heap::decommit(Cache* cache) {
   for (unsigned i = 0; i < classes_.count() && started_; ++i) areas_[i].decommit_purged();
 }
 
-void Heap::give_back_addresses() {
+void Heap::give_back_addresses(size_t limit) {
   if (!started_) return;
   lock_all();
+  for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].let_grow(limit >= kFewAddresses);
   if (quick_bytes_ > 0) {
     quick_bytes_ = 0;  // before the first address can be somebody else's
     for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) cache->set_near(0);

@@ -164,7 +164,7 @@ uint32_t SlabArea::slab_to_fill() {
 
 bool SlabArea::open_fresh_slab() {
   const uint32_t slab = fresh_.load(std::memory_order_relaxed);
-  if (slab == place_.slabs() || !take_slab()) return false;
+  if (!grows_ || slab == place_.slabs() || !take_slab()) return false;
   if (!commit_record(slab) || !open_states(slab) || !commit_slab(slab)) {
     give_slabs(1);
     return false;

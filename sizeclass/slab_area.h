@@ -144,6 +144,8 @@ class SlabArea {
     unmaps_purged_ = purged;
     counts_.committed_bytes = counts_.used_slabs << class_.slab_shift;
   }
+  // False: from now on it has the slabs that it has used, and no others.
+  void let_grow(bool grows) UNDER(mutex_) { grows_ = grows; }
   bool next_mapped(uint32_t& slab) const UNDER(mutex_) {
     while (slab < counts_.used_slabs && unmaps_purged_ && is_purged(slab)) ++slab;
     return slab < counts_.used_slabs;
@@ -243,6 +245,7 @@ class SlabArea {
   HugePages huge_pages_ = HugePages::kAuto;
   bool maps_ = false;           // nothing is reserved; slabs are mapped as needed, not committed
   bool unmaps_purged_ = false;  // and purged slabs are unmapped
+  bool grows_ GUARDED_BY(mutex_) = true;
 };
 
 }  // namespace pktmalloc

@@ -87,6 +87,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "thread_starts_without_address_space",              // the same
       "threads_that_skip_their_end_leave_little",         // the same, and are lost there
       "limit_of_addresses_lowered_by_the_program",        // its tables count as well
+      "random_sizes_fit_in_few_addresses",                // the same
       "background_thread_is_not_pinned",                  // needs PKTMALLOC_BACKGROUND=1
       "locked_memory_does_not_wait",                      // the same
       "writes_after_free_break_no_list",                  // misuse is its subject

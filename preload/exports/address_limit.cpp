@@ -24,7 +24,7 @@ int set_limit(pid_t process, int resource, const void* limit, void* old) {
     rlimit ours{};  // of whichever process it was set for
     if (getrlimit(RLIMIT_AS, &ours) == 0 && ours.rlim_cur < heap.reserved_bytes() &&
         in_own_memory()) {
-      heap.give_back_addresses();
+      heap.give_back_addresses(ours.rlim_cur);
     }
   }
   return static_cast<int>(result);

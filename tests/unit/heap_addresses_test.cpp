@@ -51,7 +51,7 @@ TEST_CASE("addresses that were given back can be somebody else's, and are had ag
   CHECK(is_ours(heap, slab_of(live, 100)));
   CHECK(take_page(slab_of(live, 100)) == nullptr);
 
-  heap->give_back_addresses();
+  heap->give_back_addresses(Heap::kFewAddresses);
   CHECK(*live == 1);
   CHECK(heap->owner(live) == index(kId));
   CHECK_FALSE(Heap::is_class(heap->quick_owner(live)));
@@ -73,7 +73,7 @@ TEST_CASE("addresses that were given back can be somebody else's, and are had ag
   CHECK(take(heap, cache).size() > 50 * in_slab);
   // Never a second time: what lies in between is not the heap's.
   void* const other = take_page(slab_of(live, 0) - kPage);
-  heap->give_back_addresses();
+  heap->give_back_addresses(Heap::kFewAddresses);
   if (other != nullptr) *static_cast<char*>(other) = 1;
   CHECK(*live == 1);
 }
@@ -81,7 +81,7 @@ TEST_CASE("addresses that were given back can be somebody else's, and are had ag
 TEST_CASE("slabs that are purged after addresses were given back are nobody's") {
   StartedHeap heap(of_few_classes(tiny()));
   Cache* cache = heap->attach();
-  heap->give_back_addresses();
+  heap->give_back_addresses(Heap::kFewAddresses);
   const size_t count = capacity(heap.heap, kId) / 3;
   const std::vector<uint64_t*> objects = take(heap, cache, count);
   REQUIRE(objects.size() == count);
@@ -99,7 +99,7 @@ TEST_CASE("slabs that are purged after addresses were given back are nobody's") 
 TEST_CASE("what somebody else maps over a purged slab keeps no other from being opened again") {
   StartedHeap heap(of_few_classes(tiny()));
   Cache* cache = heap->attach();
-  heap->give_back_addresses();
+  heap->give_back_addresses(Heap::kFewAddresses);
   const std::vector<uint64_t*> objects = take(heap, cache);
   const uint32_t in_slab = heap->classes()[kId].objects_per_slab;
   REQUIRE(objects.size() > 100 * in_slab);
@@ -121,4 +121,17 @@ TEST_CASE("what somebody else maps over a purged slab keeps no other from being 
   }
   got += take(heap, cache).size();
   CHECK(got + in_slab > objects.size());
+}
+
+TEST_CASE("where addresses are few no more slabs are opened, but those there were are used again") {
+  StartedHeap heap(of_few_classes(tiny()));
+  Cache* cache = heap->attach();
+  const size_t before = take(heap, cache, 1000).size();
+  heap->give_back_addresses(Heap::kFewAddresses - 1);
+  const std::vector<uint64_t*> rest = take(heap, cache);
+  CHECK(rest.size() < before);  // of magazines, and of one slab
+  for (uint64_t* object : rest) heap->release(cache, kId, object);
+  CHECK(take(heap, cache).size() == rest.size());
+  heap->give_back_addresses(Heap::kFewAddresses);
+  CHECK(take(heap, cache).size() > before);
 }

@@ -86,7 +86,7 @@ TEST_CASE("states survive when addresses are given back, and new ones are had") 
   constexpr ClassId kId{5}, kOther{6};
   const std::vector<char*> before = take(heap, cache, kId, 300);
   for (char* p : before) heap->state_of(kId, p).set(ObjectStates::kLive);
-  heap->give_back_addresses();
+  heap->give_back_addresses(Heap::kFewAddresses);
   const std::vector<char*> more = take(heap, cache, kId, 300);
   const std::vector<char*> others = take(heap, cache, kOther, 10);
   CHECK(others.size() == 10);
