@@ -51,11 +51,12 @@ void SlabArea::keep_below(uint32_t end) {
 
 bool SlabArea::populate(uint64_t objects) {
   const auto before = static_cast<uint32_t>(statistics().populated_slabs);
-  const uint32_t more = slabs_for(objects);
-  if (more > place_.slabs() - before) return false;
+  if (objects > ~promised_) return false;
+  const uint32_t last = slabs_for(promised_ + objects);
+  if (last > place_.slabs()) return false;
   const auto step = std::max<uint32_t>(1, static_cast<uint32_t>(kStepBytes >> class_.slab_shift));
-  for (uint32_t slab = before, end; slab < before + more; slab = end) {
-    end = std::min({before + more, slab + step, place_.piece_end(slab)});
+  for (uint32_t slab = before, end; slab < last; slab = end) {
+    end = std::min({last, slab + step, place_.piece_end(slab)});
     bool there = true;
     {
       const Lock lock(mutex_);
@@ -66,11 +67,13 @@ bool SlabArea::populate(uint64_t objects) {
       return false;
     }
   }
+  promised_ += objects;
   return true;
 }
 
 void SlabArea::unpopulate(uint64_t objects) {
-  keep_below(static_cast<uint32_t>(statistics().populated_slabs) - slabs_for(objects));
+  promised_ -= objects;
+  keep_below(slabs_for(promised_));
 }
 
 // Under the lock of ageing, so that nothing is purged meanwhile. The magazines that hold so many
@@ -80,7 +83,10 @@ bool Heap::populate(ClassId id, uint64_t objects) {
   const Lock lock(ageing_.mutex());
   const uint32_t rounds = classes_[id].largest_rounds;
   SlabArea& magazines = store_.area(size_for_rounds(rounds));
-  const uint64_t full = objects / rounds + 1;
+  const uint64_t before = areas_[index(id)].promised();
+  // The first one is never full.
+  const uint64_t full =
+      (before + objects) / rounds - before / rounds + (before == 0 && objects > 0);
   if (!magazines.populate(full)) return false;
   if (areas_[index(id)].populate(objects)) return true;
   magazines.unpopulate(full);

@@ -115,6 +115,8 @@ class SlabArea {
   bool populate(uint64_t objects);
   // Takes back the latest populate() of as many objects: their slabs age again.
   void unpopulate(uint64_t objects);
+  // For how many objects all populate() were. Calls for few objects each share slabs.
+  uint64_t promised() const { return promised_; }
 
   // Before populate() of as many: commits slabs for them on huge pages of the system's pool, as far
   // as it has them. Returns their bytes.
@@ -246,6 +248,7 @@ class SlabArea {
   bool maps_ = false;           // nothing is reserved; slabs are mapped as needed, not committed
   bool unmaps_purged_ = false;  // and purged slabs are unmapped
   bool grows_ GUARDED_BY(mutex_) = true;
+  uint64_t promised_ = 0;
 };
 
 }  // namespace pktmalloc

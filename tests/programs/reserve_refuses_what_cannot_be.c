@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "interface.h"
+#include "resident.h"
 
 static int in_handler;
 static void before_fork(void) { in_handler = pktmalloc_reserve(64, 1); }
@@ -24,6 +25,14 @@ int main(void) {
   struct pktmalloc_statistics s;
   CHECK(pktmalloc_get_statistics(&s, sizeof s) == sizeof s);
   CHECK(s.populated_bytes == 0);
+
+  // Many calls for few objects take what one call takes.
+  const double before = resident_mib();
+  for (int i = 0; i < 500; ++i)
+    CHECK(pktmalloc_reserve(64, 0) == 0 && pktmalloc_reserve(64, 1) == 0);
+  CHECK(resident_mib() - before < 1);
+  pktmalloc_get_statistics(&s, sizeof s);
+  CHECK(s.populated_bytes > 0 && s.populated_bytes < 256 << 10);
 
   CHECK(pktmalloc_reserve(64, 1000) == 0);
   CHECK(pthread_atfork(before_fork, NULL, NULL) == 0);

@@ -110,3 +110,14 @@ TEST_CASE("a heap populates the magazines, too, and a trim leaves both") {
   CHECK(heap->resident_bytes() == kept);
   CHECK(heap.statistics().waiting_bytes == 0);
 }
+
+TEST_CASE("calls for few objects each populate as many slabs as one call for all") {
+  LoneArea area(kSlab / 4, 64 * kSlab);
+  for (int n = 0; n < 5; ++n) CHECK((area->populate(1) && area->populate(0)));
+  CHECK(area->statistics().populated_slabs == 2);
+  area->unpopulate(1);
+  CHECK(area->statistics().populated_slabs == 1);
+  CHECK(area->promised() == 4);
+  CHECK_FALSE(area->populate(~uint64_t{0}));
+  CHECK(area->promised() == 4);
+}
