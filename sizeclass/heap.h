@@ -88,7 +88,10 @@ class Heap {
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
     return states_.entry(id, reinterpret_cast<uintptr_t>(p));
   }
-  bool has_state(const void* p) const { return states_.is_open(reinterpret_cast<uintptr_t>(p)); }
+  bool has_state(const void* p) const {
+    const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
+    return states_.is_open((distance >> piece_shift_) % kMaxClasses, distance);
+  }
 
   // For the checks: as in SlabArea, for class `id`.
   uintptr_t object_at(ClassId id, const void* p) const {

@@ -68,11 +68,10 @@ class ObjectStates {
   // Opens the words of all addresses of an area up to `end`, which lies in its latest piece or
   // behind it. `make_usable` is memory::commit or map.
   bool open(uintptr_t end, bool (*make_usable)(void*, size_t));
-  // Pieces are numbered by address; those of area i are i, i + kMaxClasses and so on.
-  bool is_open(uintptr_t address) const {
-    const uintptr_t distance = address - base_;
-    return distance <
-           areas_[(distance >> piece_shift_) % kMaxClasses].open.load(std::memory_order_relaxed);
+  // Is the word open of the address that lies so far behind the first one, in that area? Pieces are
+  // numbered by address; those of area i are i, i + kMaxClasses and so on.
+  bool is_open(uintptr_t area, uintptr_t distance) const {
+    return distance < areas_[area].open.load(std::memory_order_relaxed);
   }
 
   Entry entry(ClassId id, uintptr_t address) const {
