@@ -83,7 +83,7 @@ class Job:
                 self.passed += 1
         for case in set(self.cases) - set(self.times):
             self.failed += 1
-            self.lines.append(f"FAILED {self.title}: {case}: was not run")
+            self.lines.append(f"FAILED {self.title}: {case}: did not run, or checks nothing")
 
 
 def escaped(case):

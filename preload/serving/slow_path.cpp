@@ -136,12 +136,11 @@ void* allocate_slow(size_t bytes) {
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
-  bool zeroed = false;
+  void* zeroed = nullptr;  // by the next allocator; where it refused, a class may serve
   void* p = serve(bytes, [=, &zeroed] {
-    zeroed = true;
-    return next_allocator().allocate_zeroed(count, bytes_each);
+    return zeroed = next_allocator().allocate_zeroed(count, bytes_each);
   });
-  if (p != nullptr && !zeroed) memset(p, 0, bytes);
+  if (p != nullptr && zeroed == nullptr) memset(p, 0, bytes);
   if (is_observed()) [[unlikely]]
     tell_zeroed(p, bytes);
   return sampled(this_site(), p, bytes);

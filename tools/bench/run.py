@@ -25,6 +25,21 @@ def end(child):
             pass
 
 
+def start(argv, **how):
+    """A child in a session of its own, so that the whole tree can be ended. An interruption that comes
+    meanwhile is raised when the child is known, and has ended."""
+    interruptions = []
+    usual = signal.signal(signal.SIGINT, lambda *_: interruptions.append(True))
+    try:
+        child = subprocess.Popen(argv, start_new_session=True, **how)
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if interruptions:
+        end(child)
+        raise KeyboardInterrupt
+    return child
+
+
 class Runner:
     """Runs experiments' commands by way of the program `measure` (programs/measure.c)."""
 
@@ -50,9 +65,7 @@ class Runner:
         if experiment.stdin:
             here = os.path.dirname(os.path.abspath(__file__))
             stdin = open(os.path.join(here, "real", experiment.stdin))
-        # A session of its own, so that the whole tree can be killed.
-        child = subprocess.Popen(argv, env=environment, stdin=stdin, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, text=True, start_new_session=True)
+        child = start(argv, env=environment, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             output, errors = child.communicate(timeout=TIMEOUT_SECONDS)
         except BaseException as error:
