@@ -24,6 +24,30 @@ TEST_CASE("signal handlers that allocate may interrupt the checks") {
   CHECK(outcome.clean());
 }
 
+TEST_CASE("remains of former headers in memory of another alignment are no damage") {
+  for (const std::string quarantine : {"0", "1MiB"}) {
+    const Outcome outcome = checked({program_path("memory_changes_its_alignment", "checked")})
+                                .with("PKTMALLOC_QUARANTINE", quarantine)
+                                .run();
+    INFO(quarantine << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("a library preloaded beside ours may allocate before our heap starts") {
+  const std::string beside = build_path("tests/plugins/early_clock.so");
+  for (const std::string kind : {"", "-hardened", "-checked"}) {
+    const std::string ours = build_path("libpktmalloc" + kind + ".so");
+    for (const std::string& both : {ours + ":" + beside, beside + ":" + ours}) {
+      const Outcome outcome = Program({program_path("hello")}).with("LD_PRELOAD", both).run();
+      INFO(both << ": " << outcome);
+      CHECK(outcome.out == "hello\n");
+      CHECK(outcome.status == 7);
+      CHECK(outcome.err.empty());
+    }
+  }
+}
+
 TEST_CASE("objects of no bytes trap without any option") {
   for (const std::string name : {"empty_write", "empty_array_read"}) {
     const Outcome outcome = checked({program_path("faults", "checked"), name}).run();

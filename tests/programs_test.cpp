@@ -103,6 +103,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"random_sizes_fit_in_few_addresses", {}},
     {"realloc_at_the_border_of_the_pool", {}},
     {"realloc_crosses_between_pool_and_next_allocator", {}},
+    {"realloc_forgets_the_alignment", {}},
     {"realloc_in_another_thread", {}},
     {"realloc_keeps_contents", {}},
     {"realloc_of_null_allocates", {}},

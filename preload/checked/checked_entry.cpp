@@ -207,13 +207,15 @@ void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
   return moved;
 }
 
-// Only while the request fits and fills half of the space.
+// Only while the request fits and fills half of the space, and if nothing tells from then on that
+// the object had an alignment: to whoever frees it, realloc allocated it.
 bool resize_in_place(Header& header, size_t bytes) {
   const size_t room = header.bytes + header.back() - kLeastBack;
   if (in_guarded(&header) || bytes > room || bytes * 2 < room) return false;
+  if (front_bytes(header.alignment()) != front_bytes(0)) return false;
   header.unseal();
   const size_t back = std::min(header.bytes + header.back() - bytes, kMostBack);
-  header.set_shape(header.family(), header.alignment(), back);
+  header.set_shape(header.family(), 0, back);
   header.bytes = bytes;
   fill(back_of(header), kBackByte, back);
   header.seal();

@@ -14,11 +14,10 @@
 namespace pktmalloc {
 namespace {
 
-void start() {
+void begin() {
   if (const unsigned long random = getauxval(AT_RANDOM); random != 0) {
     memcpy(&checked::secret, reinterpret_cast<const void*>(random), sizeof checked::secret);
   }
-  start_stacks();
 }
 
 void load() {
@@ -57,7 +56,8 @@ void unlock() AROUND_FORK {
 }  // namespace
 
 constinit const Part checks_part{
-    .start = start,
+    .begin = begin,
+    .start = [] { start_stacks(); },
     .load = load,
     .thread_exit = thread_exit,
     .refused = refused,

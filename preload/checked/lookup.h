@@ -11,13 +11,17 @@
 namespace pktmalloc::checked {
 
 // Makes an object of raw memory and leaves its user bytes as they are. `raw_bytes`: the memory's
-// size.
+// size. Nothing before the header looks like one: of former owners' headers, which the program may
+// have overwritten since, the first goes last, because a sweep stops at the first canary.
 [[gnu::always_inline]] inline Header* dress(void* raw, size_t raw_bytes, size_t alignment,
                                             size_t bytes, Family family, StackId allocated_at) {
   const size_t front = front_bytes(alignment);
   Header* header = header_of(static_cast<char*>(raw) + front);
   header->unseal();
-  if (front > sizeof(Header)) memset(raw, 0, sizeof(Header));  // of a former owner
+  for (size_t former = front / 2; former >= sizeof(Header); former /= 2) {
+    memset(static_cast<char*>(raw) + former - sizeof(Header), 0, sizeof(Header));
+    std::atomic_thread_fence(std::memory_order_release);
+  }
   header->bytes = bytes;
   header->allocated_at = allocated_at;
   header->freed_at.store(0, std::memory_order_relaxed);

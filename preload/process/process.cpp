@@ -131,6 +131,7 @@ size_t address_limit() {
 void start_process() {
   const Lock lock(start_mutex);
   if (started.load(std::memory_order_relaxed)) return;
+  each_part(&Part::begin);
   read_options();
   set_misuse_handler(on_misuse);
   process = getpid();
