@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sizeclass/clock.h"
+#include "sizeclass/memory.h"
 
 namespace pktmalloc {
 namespace {
@@ -174,6 +175,10 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
 
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
+  if (memory::in_strict_mode) {
+    visits.watched = false;
+    return;
+  }
   const uint64_t now = clock_ms();
   // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
   if (why == Visit::kPassing && now == visits.last_ms) return;

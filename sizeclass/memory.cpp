@@ -53,6 +53,7 @@ bool release(void* start, size_t bytes) {
 }
 
 bool map(void* start, size_t bytes) {
+  if (in_strict_mode) return false;
   const KeepErrno keep;
   void* const p = mmap(start, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
@@ -66,6 +67,7 @@ bool map(void* start, size_t bytes) {
 }
 
 bool commit(void* start, size_t bytes) {
+  if (in_strict_mode) return false;
   const KeepErrno keep;
   if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   committed.fetch_add(bytes, std::memory_order_relaxed);

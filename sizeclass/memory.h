@@ -10,6 +10,10 @@
 
 namespace pktmalloc::memory {
 
+// The system ends the calling thread at any call (seccomp's strict mode). From then on map() and
+// commit() refuse, and nobody else makes one for a malloc or free of it.
+inline constinit thread_local bool in_strict_mode = false;
+
 // Bytes in a page; a power of two, known before the first constructor.
 size_t page_bytes();
 

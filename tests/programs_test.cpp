@@ -133,6 +133,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"valloc_gives_whole_pages", {}},
     {"vfork_and_exec_leave_the_parent_intact", {}},
     {"writes_after_free_break_no_list", {}},
+    {"works_in_strict_mode", {{{"PKTMALLOC_AGE", "20ms"}}}},
     {"zero_sizes_give_distinct_blocks", {}},
 };
 

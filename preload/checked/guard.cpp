@@ -46,7 +46,7 @@ bool used(uintptr_t slot) { return slot < guarded_begin + fresh * slot_bytes; }
 // 0: none.
 uintptr_t take_slot() {
   const TableLock lock(mutex);
-  if (fresh < slots) {
+  if (fresh < slots && !memory::in_strict_mode) {
     const uintptr_t slot = guarded_begin + fresh * slot_bytes;
     if (mprotect(reinterpret_cast<void*>(slot), slot_bytes - page, PROT_READ | PROT_WRITE) == 0) {
       ++fresh;

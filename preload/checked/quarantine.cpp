@@ -183,8 +183,11 @@ void leave_quarantine(size_t most_bytes) {
 
 void quarantine_slow(Header& header) {
   const size_t bytes = raw_bytes(header);
-  // Between our fork handlers this thread already holds the lock.
-  if (bytes > limit_bytes || this_thread.forking || recent.at_work) return give_back(header);
+  // Between our fork handlers this thread already holds the lock. In strict mode the heap could not
+  // get memory in the place of what waits long.
+  if (bytes > limit_bytes || this_thread.forking || recent.at_work || memory::in_strict_mode) {
+    return give_back(header);
+  }
   poison(header);
   const Raised at_work(recent.at_work);
   batch.headers[batch.count++] = &header;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// prctl is libc's, or whoever's stands in front of it. But once it has put the calling thread into
+// the kernel's strict mode, any system call except read, write and exit kills that thread, and so
+// does a look at the exact clock. From then on its mallocs and frees do neither; the next allocator
+// serves what our heap has no memory for. (A program that enters strict mode by the system call
+// itself is not seen.)
+//
+// Weak, because a program linked with the archive may have its own.
+#include <dlfcn.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdarg>
+
+#include "preload/base/export.h"
+#include "sizeclass/memory.h"
+
+namespace {
+
+using namespace pktmalloc;
+
+using Word = unsigned long;
+
+int by_number(int option, Word a, Word b, Word c, Word d) {
+  return static_cast<int>(syscall(SYS_prctl, option, a, b, c, d));
+}
+// Looked up at load, because it may be called in a signal handler.
+int (*next_prctl)(int, ...) = nullptr;
+
+__attribute__((constructor(102))) void find_next() {
+  next_prctl = reinterpret_cast<decltype(next_prctl)>(dlsym(RTLD_NEXT, "prctl"));
+}
+
+}  // namespace
+
+extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int prctl(int option, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, option);
+  Word words[4];
+  for (Word& word : words) word = va_arg(arguments, Word);
+  va_end(arguments);
+  const int result = next_prctl != nullptr
+                         ? next_prctl(option, words[0], words[1], words[2], words[3])
+                         : by_number(option, words[0], words[1], words[2], words[3]);
+  if (option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT && result == 0) {
+    memory::in_strict_mode = true;
+  }
+  return result;
+}
