@@ -77,6 +77,12 @@ TEST_CASE("what the checks may need is not taken from the system ahead") {
   }
 }
 
+TEST_CASE("addresses kept for stacks are given back when the program lowers its limit of them") {
+  const Outcome outcome = checked({program_path("lower_limit_of_addresses", "checked")}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
 TEST_CASE("correct programs run silently and with the same output", "[.long]") {
   check_correct_commands(checked, "PKTMALLOC_GUARD", {"0", "64", "2048"});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // setrlimit and prlimit like libc's, by one system call. But when a program lowers its own limit of
 // address space (RLIMIT_AS) below what is reserved, it could map nothing any more, though without
-// us it could: so the heap gives back what it does not use.
+// us it could: so the heap gives back what it does not use, and so do the stacks.
 //
 // Weak, because a program linked with the archive may have its own.
 #include <sys/resource.h>
@@ -11,6 +11,7 @@
 #include "preload/base/export.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
+#include "preload/stacks/stacks.h"
 #include "sizeclass/keep_errno.h"
 
 namespace {
@@ -22,9 +23,9 @@ int set_limit(pid_t process, int resource, const void* limit, void* old) {
   if (result == 0 && resource == RLIMIT_AS && limit != nullptr && !this_thread.forking) {
     const KeepErrno keep;
     rlimit ours{};  // of whichever process it was set for
-    if (getrlimit(RLIMIT_AS, &ours) == 0 && ours.rlim_cur < heap.reserved_bytes() &&
-        in_own_memory()) {
-      heap.give_back_addresses(ours.rlim_cur);
+    if (getrlimit(RLIMIT_AS, &ours) == 0 && in_own_memory()) {
+      if (ours.rlim_cur < heap.reserved_bytes()) heap.give_back_addresses(ours.rlim_cur);
+      limit_stacks(ours.rlim_cur);
     }
   }
   return static_cast<int>(result);

@@ -175,7 +175,7 @@ size_t at_most(size_t bytes) {
 
 bool start_tables() {
   buckets = static_cast<uint32_t*>(map_lazily(sizeof *buckets << kBucketBits));
-  start_stacks(at_most(kStackBytes));
+  start_stacks(kStackBytes);
   return buckets != nullptr && live.start(at_most(kSampleBytes)) &&
          sums.start(at_most(kSumBytes)) && sums.add();
 }

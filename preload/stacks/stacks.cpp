@@ -2,6 +2,7 @@
 #include "preload/stacks/stacks.h"
 
 #include <alloca.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +18,8 @@ constexpr unsigned kBucketBits = 17;
 constexpr uint32_t kLongStack = 6;
 constexpr StackId kUnknown = 1;  // a stack without frames
 constexpr size_t kStep = size_t{256} << 10;
-size_t store_bytes = 0;  // address space
+constexpr size_t kLeast = size_t{1} << 20;
+constinit std::atomic<size_t> store_bytes = 0;  // address space
 constinit std::atomic<size_t> committed = 0;
 constinit std::atomic<size_t> used = 2 * kStackUnit;
 // Heads of the lists of stacks by hash; exchanged atomically, so nobody waits.
@@ -30,11 +32,13 @@ constexpr uint16_t kManyWays = 250;
 constexpr uint32_t kFewFrames = 8;
 constinit std::atomic<uint16_t> ways_to[1 << kWaysBits]{};
 
+size_t share_of(size_t address_bytes) { return std::max(address_bytes / 32, kLeast); }
+
 // Threads may commit the same step at once: then the second commit changes nothing.
 bool commit_up_to(size_t end) {
-  size_t begin = committed.load(std::memory_order_relaxed);
+  size_t begin = committed;
   if (end <= begin) return true;
-  const size_t next = std::min(round_up(end, kStep), store_bytes);
+  const size_t next = std::min(round_up(end, kStep), store_bytes.load());
   if (end > next || !memory::commit(stack_store + begin, next - begin)) return false;
   do {
     if (committed.compare_exchange_weak(begin, next, std::memory_order_relaxed)) break;
@@ -98,11 +102,31 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_c
 
 void start_stacks(size_t most_bytes) {
   if (stack_store != nullptr) return;
-  for (store_bytes = round_up(most_bytes, kStep); store_bytes >= (1 << 20);
-       store_bytes = store_bytes / 8 / kStep * kStep) {
-    stack_store = static_cast<char*>(memory::reserve(store_bytes, memory::page_bytes()));
-    if (stack_store != nullptr) return;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) == 0) {
+    most_bytes = std::min(most_bytes, share_of(limit.rlim_cur));
   }
+  for (size_t bytes = round_up(most_bytes, kStep); bytes >= kLeast;
+       bytes = bytes / 8 / kStep * kStep) {
+    stack_store = static_cast<char*>(memory::reserve(bytes, memory::page_bytes()));
+    if (stack_store == nullptr) continue;
+    store_bytes = bytes;
+    return;
+  }
+}
+
+void limit_stacks(size_t address_bytes) {
+  static constinit std::atomic<bool> at_work = false;
+  if (at_work.exchange(true)) return;  // another thread sets a limit, too
+  const size_t former = store_bytes;
+  const size_t wanted = std::min(former, round_up(share_of(address_bytes), kStep));
+  // A thread that commits by the former bound goes at most a step beyond what it saw as committed,
+  // and that was before the bound fell.
+  store_bytes = wanted;
+  store_bytes = std::min(former, std::max(wanted, committed + kStep));
+  const size_t kept = store_bytes;
+  if (kept < former) memory::release(stack_store + kept, former - kept);
+  at_work = false;
 }
 
 StackId capture_interrupted(uintptr_t pc) {

@@ -40,9 +40,14 @@ inline constinit uint32_t stack_depth = kStackFrames;
           reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa())};
 }
 
-// The first call reserves address space for the stacks, less if the system refuses; memory comes as
-// they grow. A stack without memory is reported as an unknown place.
+// The first call reserves address space for the stacks, a thirty-second of what the process may
+// have (RLIMIT_AS) at the most, less if the system refuses; memory comes as they grow. A stack
+// without memory is reported as an unknown place.
 void start_stacks(size_t most_bytes = size_t{1} << 30);
+
+// The process may have no more than so many bytes of addresses from now on: gives back what is
+// beyond a thirty-second of it and not in use. Any thread.
+void limit_stacks(size_t address_bytes);
 
 // The stacks, one after the other; an id is the position in units. A stack never changes once its
 // id is known.
