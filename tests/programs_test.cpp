@@ -100,6 +100,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"producers_and_consumers_stay_bounded", {}},
     {"producers_and_one_that_only_frees_stay_bounded", {}},
     {"program_with_a_dlopen_of_its_own", {}},
+    {"random_calls_of_all_functions", {}},
     {"random_sizes_fit_in_few_addresses", {}},
     {"realloc_at_the_border_of_the_pool", {}},
     {"realloc_crosses_between_pool_and_next_allocator", {}},
