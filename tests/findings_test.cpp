@@ -167,6 +167,36 @@ TEST_CASE("each finding is told with its exact first line, and the program is ab
   }
 }
 
+TEST_CASE("an access beyond a slab is told before the program is aborted") {
+  struct Case {
+    Twin twin;
+    std::string what, object, told, in;
+  };
+  const std::string writes = "writes_downwards", reads = "reads_downwards";
+  const Case cases[] = {
+      {checked, "write", "4000", ": its header is overwritten", writes},
+      {checked, "read", "4000", ": byte -33", reads},
+      {hardened, "write", "up to 4096", ": byte -1", writes},
+      {hardened, "read", "up to 4096", ": byte -1", reads},
+  };
+  for (const Case& c : cases) {
+    const Outcome outcome = c.twin({program_path("faults", "checked"), c.in}).run();
+    INFO(outcome);
+    CHECK(outcome.signal == SIGABRT);
+    CHECK(first_line(outcome.err) ==
+          expected(
+              {"", c.what + " before the start of *, an object of " + c.object + " bytes" + c.told,
+               c.in},
+              outcome.out));
+  }
+  // Nothing is left that would tell which object.
+  const Outcome far = checked({program_path("faults", "checked"), "writes_far_downwards"}).run();
+  INFO(far);
+  CHECK(far.signal == SIGABRT);
+  CHECK(first_line(far.err).find(", beside the memory of objects of up to 4096 bytes, in "
+                                 "writes_downwards of faults-checked") != std::string::npos);
+}
+
 TEST_CASE("with PKTMALLOC_CHECK=report the program goes on, and each fault is told once") {
   for (const Row& row : kRows) {
     const Outcome outcome = fault(row.name).with("PKTMALLOC_CHECK", "report").run();

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "preload/base/options.h"
+#include "preload/checked/fault.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
@@ -23,6 +24,7 @@ void begin() {
 void load() {
   checked::start_quarantine(options().quarantine_bytes, options().quarantine_rate);
   checked::start_guard(options().guard_size);
+  checked::watch_faults();
   load_unwinder();
 }
 

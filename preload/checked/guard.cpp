@@ -6,11 +6,7 @@
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/options.h"
-#include "preload/checked/finding.h"
-#include "preload/checked/large_objects.h"
-#include "preload/checked/poison.h"
 #include "preload/checked/table_lock.h"
-#include "preload/process/fault_signal.h"
 #include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
@@ -60,26 +56,6 @@ uintptr_t take_slot() {
   return guarded_begin + slot * slot_bytes;
 }
 
-bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
-  if (address < 65536) return false;  // programs with a runtime of their own let these come often
-  void* const p = reinterpret_cast<void*>(address);
-  const char* const what = writes ? "write" : "read";
-  const uintptr_t slot = in_guarded(p) ? slot_of(p) : 0;
-  if (slot != 0 && used(slot) && address >= guard_of(slot) && header_in(slot) != nullptr) {
-    const Facts facts(*header_in(slot));
-    tell(capture_interrupted(pc), facts, "%s past the end of %p, an object of %zu bytes: byte %zu",
-         what, facts.user, facts.bytes, address - reinterpret_cast<uintptr_t>(facts.user));
-    // Only in report mode: from now on the access is allowed.
-    return mprotect(reinterpret_cast<void*>(guard_of(slot)), page, PROT_READ | PROT_WRITE) == 0;
-  }
-  Header* const freed = slot == 0 ? find_large(p) : nullptr;
-  if (freed == nullptr || !freed->sealed() || freed->freed_at.load() == 0) return false;
-  const Facts facts(*freed);
-  tell(capture_interrupted(pc), facts, "%s after free to %p, an object of %zu bytes: byte %zu",
-       what, facts.user, facts.bytes, address - reinterpret_cast<uintptr_t>(facts.user));
-  return expose(*freed);
-}
-
 }  // namespace
 
 void start_guard(size_t size) {
@@ -95,7 +71,6 @@ void start_guard(size_t size) {
   if (released == nullptr || region == nullptr) slots = 0;
   guarded_begin = reinterpret_cast<uintptr_t>(region);
   guarded_bytes = slots * slot_bytes;
-  watch_faults(on_fault);
 }
 
 void* take_guarded(size_t bytes) {
@@ -124,6 +99,16 @@ size_t guarded_room(const void* raw) {
 Header* find_guarded(const void* p) {
   const uintptr_t slot = slot_of(p);
   return used(slot) ? header_in(slot) : nullptr;
+}
+
+Header* find_before_guard(const void* p) {
+  const uintptr_t slot = slot_of(p);
+  const bool in_guard = reinterpret_cast<uintptr_t>(p) >= guard_of(slot);
+  return in_guard ? find_guarded(p) : nullptr;
+}
+
+bool open_guard(const void* p) {
+  return mprotect(reinterpret_cast<void*>(guard_of(slot_of(p))), page, PROT_READ | PROT_WRITE) == 0;
 }
 
 Header* next_guarded(size_t& n) {

@@ -37,6 +37,11 @@ size_t guarded_room(const void* raw);
 // The object whose slot holds p, even if its header is destroyed; nullptr: there was none.
 Header* find_guarded(const void* p);
 
+// The object before the guard page that holds p; nullptr: p lies in none.
+Header* find_before_guard(const void* p);
+// Allows access to the guard page that holds p. False if the system refuses.
+bool open_guard(const void* p);
+
 // For a sweep: the first object from slot n on; moves n past it. nullptr: no more.
 Header* next_guarded(size_t& n);
 

@@ -7,7 +7,9 @@
 #include "preload/hardened/hardened_entry.h"
 #include "preload/hardened/nothing.h"
 #include "preload/hardened/waiting.h"
+#include "preload/process/fault_signal.h"
 #include "preload/process/thread.h"
+#include "preload/stacks/finding.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
@@ -38,10 +40,25 @@ void inspect_waiting() {
   });
 }
 
+// An access before the first object of a slab, or behind the last.
+bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+  const uintptr_t object = object_beside(address);
+  if (object == 0) return false;
+  Facts facts;
+  facts.user = reinterpret_cast<const void*>(object);
+  facts.bytes = heap.classes()[static_cast<ClassId>(heap.owner(facts.user))].object_bytes;
+  const auto at = static_cast<ptrdiff_t>(address - object);
+  tell(capture_interrupted(pc), facts, "%s %s of %p, an object of up to %zu bytes: byte %td",
+       writes ? "write" : "read", at < 0 ? "before the start" : "past the end", facts.user,
+       facts.bytes, at);
+  return false;
+}
+
 void load() {
   if (is_observed()) end_waiting();
   start_stacks(kStackBytes);
   load_unwinder();
+  if (options().sample_guard == 0) watch_faults(on_fault);  // else the guard does
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <new>
 #include <string>
@@ -195,6 +197,20 @@ SITE void* with_changed_mark() {
   return p;
 }
 
+// Before the lowest of many nobody may read or write.
+SITE void* of_many(bool lowest) {
+  void* all[100];
+  for (void*& p : all) p = malloc(4000);
+  const auto [first, last] = std::minmax_element(std::begin(all), std::end(all));
+  return shown(lowest ? *first : *last);
+}
+SITE void writes_downwards(void* p) {
+  for (volatile char* at = bytes(p);;) *--at = 'A';
+}
+SITE void reads_downwards(void* p) {
+  for (const volatile char* at = bytes(p);;) static_cast<void>(*--at);
+}
+
 SITE void* nothing() { return nullptr; }
 SITE void frees_stack_of_thread(void*) {
   std::thread([] { frees(stack_data()); }).join();
@@ -347,6 +363,9 @@ const std::map<std::string, Fault> kFaults = {
     {"empty_double_free", {empty_and_freed, frees}},
     {"guard_write", {whole_guarded, writes_into_guard}},
     {"guard_read", {whole_guarded, reads_guard}},
+    {"writes_downwards", {[] { return of_many(true); }, writes_downwards}},
+    {"reads_downwards", {[] { return of_many(true); }, reads_downwards}},
+    {"writes_far_downwards", {[] { return of_many(false); }, writes_downwards}},
     {"two_ways", {two_ways, frees_twice}},
     {"many", {allocation, frees_often}},
 };

@@ -17,6 +17,14 @@ $(FUZZ)/heap_fuzz: $(FUZZ_OBJECTS)
 	$(Q)clang++ -fsanitize=fuzzer,address $^ -o $@
 -include $(FUZZ_OBJECTS:.o=.d)
 
+ROUNDS ?= 100
+SEED ?= 1
+CALLS := $(BUILD)/tests/bin/random_calls_of_all_functions-plain
+.PHONY: fuzz-calls
+fuzz-calls: all $(CALLS)  ## random calls of all functions under each library (ROUNDS=100 SEED=1)
+	for kind in "" -hardened -checked; do \
+	  LD_PRELOAD=$(BUILD)/libpktmalloc$$kind.so $(CALLS) $(ROUNDS) $(SEED) || exit 1; done
+
 .PHONY: fuzz
 fuzz:  ## the heap under libFuzzer and the address sanitizer (SECONDS=60)
 	@sh tools/deps/install.sh $(FUZZ_PACKAGES)

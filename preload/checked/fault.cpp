@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "preload/checked/fault.h"
+
+#include "preload/checked/finding.h"
+#include "preload/checked/guard.h"
+#include "preload/checked/inspection.h"
+#include "preload/checked/large_objects.h"
+#include "preload/checked/lookup.h"
+#include "preload/checked/poison.h"
+#include "preload/process/fault_signal.h"
+
+namespace pktmalloc::checked {
+namespace {
+
+void tell_at(const Header& header, uintptr_t address, const char* what, const char* where,
+             StackId now) {
+  const Facts facts(header);
+  tell(now, facts, "%s %s %p, an object of %zu bytes: byte %td", what, where, facts.user,
+       facts.bytes, static_cast<ptrdiff_t>(address - reinterpret_cast<uintptr_t>(facts.user)));
+}
+
+// Beyond a slab; `raw` is the memory of its first or last object.
+void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now) {
+  const auto id = static_cast<ClassId>(heap.owner(reinterpret_cast<void*>(raw)));
+  const size_t object_bytes = heap.classes()[id].object_bytes;
+  if (const Header* header = find_object(reinterpret_cast<void*>(raw))) {
+    tell_at(*header, address, what, address < raw ? "before the start of" : "past the end of", now);
+  } else if (const Header* remains = overwritten_in(raw, object_bytes)) {
+    tell_overwritten("write before the start", *remains, now);
+  } else {
+    tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
+         reinterpret_cast<void*>(address), object_bytes);
+  }
+}
+
+bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+  if (address < 65536) return false;  // programs with a runtime of their own let these come often
+  void* const p = reinterpret_cast<void*>(address);
+  const char* const what = writes ? "write" : "read";
+  if (const uintptr_t raw = object_beside(address)) {
+    tell_beyond(raw, address, what, capture_interrupted(pc));
+    return false;
+  }
+  // Below, only in report mode: from now on the access is allowed.
+  if (in_guarded(p)) {
+    const Header* const guarded = find_before_guard(p);
+    if (guarded == nullptr) return false;
+    tell_at(*guarded, address, what, "past the end of", capture_interrupted(pc));
+    return open_guard(p);
+  }
+  const Header* const freed = find_large(p);
+  if (freed == nullptr || !freed->sealed() || freed->freed_at.load() == 0) return false;
+  tell_at(*freed, address, what, "after free to", capture_interrupted(pc));
+  return expose(*freed);
+}
+
+}  // namespace
+
+void watch_faults() { pktmalloc::watch_faults(on_fault); }
+
+}  // namespace pktmalloc::checked
