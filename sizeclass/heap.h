@@ -184,12 +184,21 @@ class Heap {
   // cached in threads and are not reused: they may have been changing at the moment of the fork.
   void forget_other_threads(Cache* mine) NOT_FOLLOWED;
 
+  // Somebody else serves an object of the class, a sample of the heap profile, say: the statistics
+  // count it as the class's, its memory too. A new one was handed out just now.
+  void count_outside(ClassId id, bool is_new) {
+    outside_[index(id)].fetch_add(1, std::memory_order_relaxed);
+    if (is_new) direct_allocs_[index(id)].fetch_add(1, std::memory_order_relaxed);
+  }
+  void uncount_outside(ClassId id) { outside_[index(id)].fetch_sub(1, std::memory_order_relaxed); }
+
   void statistics(HeapStatistics& out);  // heap_statistics.cpp has it and what follows
   // Can every lock be had soon, for statistics in a signal handler? Else this thread may hold one.
   bool can_lock() AROUND_FORK;
   // The same for a reader outside the process. Call after start().
   HeapWindow window() const;
-  // Bytes of the classes' slabs in memory, as the system reports; walks over all pages.
+  // Bytes of the classes' slabs in memory, as the system reports, and of what is outside; walks
+  // over all pages.
   uint64_t resident_bytes();
   // Of slabs that are open, touched or not; those of magazines too.
   uint64_t open_bytes() const { return ageing_.growth().open_bytes(); }
@@ -234,7 +243,8 @@ class Heap {
   uint64_t shuffle_seed_ = 0;
   uint64_t threads_seen_ GUARDED_BY(caches_.mutex()) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
-  std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects taken by threads without cache
+  std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that came from no cache
+  std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
 };
 
 }  // namespace pktmalloc

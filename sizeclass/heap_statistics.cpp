@@ -7,7 +7,10 @@ namespace pktmalloc {
 
 uint64_t Heap::resident_bytes() {
   uint64_t bytes = 0;
-  for (unsigned i = 0; i < classes_.count() && started_; ++i) bytes += areas_[i].resident_bytes();
+  for (unsigned i = 0; i < classes_.count() && started_; ++i) {
+    bytes += areas_[i].resident_bytes() + outside_[i].load(std::memory_order_relaxed) *
+                                              classes_[static_cast<ClassId>(i)].object_bytes;
+  }
   return bytes;
 }
 
@@ -43,7 +46,7 @@ void Heap::statistics(HeapStatistics& out) {
       sum += cache->statistics(id);
     }
     out.of[i] = class_statistics(classes_[id].object_bytes, areas_[i].slab_bytes(), area, sum,
-                                 ageing_.aged(id));
+                                 ageing_.aged(id), outside_[i].load(std::memory_order_relaxed));
     out.metadata_bytes += area.record_bytes;
     committed += out.of[i].committed_bytes;
   }
@@ -91,6 +94,7 @@ HeapWindow Heap::window() const {
   w.magazine_slots = sizeof(Magazine);
   w.direct_allocs = address(direct_allocs_);
   w.aged = address(ageing_.aged_counts());
+  w.outside = address(outside_);
   w.cache_committed_bytes = address(&caches_.committed_bytes());
   w.waiting_bytes = address(&ageing_.waiting_count());
   w.threads_seen = address(&threads_seen_);

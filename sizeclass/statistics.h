@@ -88,11 +88,11 @@ inline uint64_t usable_bytes(const AreaStatistics& area, uint64_t slab_bytes) {
   return area.committed_bytes - area.purged_slabs * slab_bytes;
 }
 
-// `caches` is the sum over all of them, plus what threads without a cache took; `aged` counts
-// objects moved from the depot to slabs.
+// `caches` is the sum over all of them, plus what came from none; `aged` counts objects moved from
+// the depot to slabs; `outside` are live objects that somebody else serves (Heap::count_outside).
 inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_bytes,
                                         const AreaStatistics& area, const CacheStatistics& caches,
-                                        uint64_t aged) {
+                                        uint64_t aged, uint64_t outside) {
   const auto minus = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
   ClassStatistics c{};
   c.object_bytes = object_bytes;
@@ -100,7 +100,8 @@ inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_byt
   c.cached_threads = caches.held;
   c.cached_depot = minus(caches.given, caches.taken + aged);
   c.cached_slabs = area.free_objects;
-  c.live = std::min(minus(area.filled, area.drained + c.cached_threads + c.cached_depot), c.allocs);
+  c.live = std::min(minus(area.filled, area.drained + c.cached_threads + c.cached_depot) + outside,
+                    c.allocs);
   c.frees = c.allocs - c.live;
   c.depot_takes = caches.takes;
   c.depot_gives = caches.gives;
@@ -108,8 +109,10 @@ inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_byt
   c.drains = area.drains;
   c.commits = area.commits;
   c.purges = area.purges;
-  c.committed_bytes = usable_bytes(area, slab_bytes);
-  c.active_bytes = minus(area.used_slabs, area.empty_slabs + area.purged_slabs) * slab_bytes;
+  const uint64_t outside_bytes = outside * object_bytes;
+  c.committed_bytes = usable_bytes(area, slab_bytes) + outside_bytes;
+  c.active_bytes =
+      minus(area.used_slabs, area.empty_slabs + area.purged_slabs) * slab_bytes + outside_bytes;
   c.free_bytes = minus(c.committed_bytes, c.active_bytes);
   c.purged_bytes = area.purged_total_bytes;
   c.populated_bytes = area.populated_slabs * slab_bytes;

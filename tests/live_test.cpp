@@ -95,6 +95,15 @@ TEST_CASE("what is read from outside is what the process says of itself") {
   }
 }
 
+TEST_CASE("samples of a heap profile are read where the process counts them") {
+  TemporaryFolder folder;
+  Running::Environment environment = preloaded();
+  environment["PKTMALLOC_PROFILE"] = "/dev/null";
+  environment["PKTMALLOC_PROFILE_RATE"] = "16KiB";
+  Running program(outside("holds", folder), environment);
+  check_same(program, folder);
+}
+
 TEST_CASE("a thousand threads are read exactly") {
   TemporaryFolder folder;
   Running program(outside("holds", folder, "1000"), preloaded());

@@ -200,9 +200,8 @@ TEST_CASE("every process of a family writes its own file") {
   CHECK(files == 6);
 }
 
-TEST_CASE("JSON numbers agree with each other and with what the program did") {
-  TemporaryFolder folder;
-  const std::string exact = std::string(kJsonChecks) + R"(
+// Of statistics_are_exact.
+const std::string kExact = std::string(kJsonChecks) + R"(
 assert of[640]["live"] == 1234 and of[49152]["live"] == 77, (of[640], of[49152])
 assert of[640]["allocs"] == 190000 + 1234 and of[49152]["allocs"] == 10000 + 77
 assert s["passed"]["too_large"]["to_32MiB"] == 5 and p["passed"] == 205
@@ -210,15 +209,37 @@ assert s["passed"]["too_large"]["to_1MiB"] == 200
 assert p["threads_seen"] == 5 and p["threads_alive"] == 1 and p["forks"] == 0
 assert s["program"].startswith("statistics_are_exact-")
 )";
+
+TEST_CASE("JSON numbers agree with each other and with what the program did") {
+  TemporaryFolder folder;
   for (const std::string way : {"plain", "shared", "static"}) {
     for (int run = 0; run < 5; ++run) {
       const Outcome outcome = exact_to(folder / "s.json", way);
       INFO(way << ": " << outcome);
       CHECK(outcome.clean());
-      const Outcome checked = python(exact, folder / "s.json");
+      const Outcome checked = python(kExact, folder / "s.json");
       INFO(checked);
       CHECK(checked.clean());
     }
+  }
+}
+
+TEST_CASE("samples of the heap profile and guarded objects count in their classes") {
+  TemporaryFolder folder;
+  for (const auto& [option, value] : {std::pair("PKTMALLOC_PROFILE_RATE", "1"),
+                                      {"PKTMALLOC_PROFILE_RATE", "16KiB"},
+                                      {"PKTMALLOC_SAMPLE_GUARD", "1"}}) {
+    Program program({program_path("statistics_are_exact")});
+    program.preloaded().with("PKTMALLOC_STATS", folder / "s.json").with(option, value);
+    if (option == std::string("PKTMALLOC_PROFILE_RATE")) {
+      program.with("PKTMALLOC_PROFILE", "/dev/null");
+    }
+    const Outcome outcome = program.run();
+    INFO(option << "=" << value << ": " << outcome);
+    CHECK(outcome.clean());
+    const Outcome checked = python(kExact, folder / "s.json");
+    INFO(checked);
+    CHECK(checked.clean());
   }
 }
 

@@ -40,7 +40,7 @@ Window small_window() {
   for (uint64_t& area : h.areas) area = here(8192);
   for (uint64_t& area : h.magazine_areas) area = here(8192);
   h.caches = h.cache_committed_bytes = h.waiting_bytes = here(8192);
-  h.direct_allocs = h.aged = h.threads_seen = h.threads_alive = here(8192);
+  h.direct_allocs = h.aged = h.outside = h.threads_seen = h.threads_alive = here(8192);
   h.cache_bytes = 4096;
   h.cache = {4000, 0, 512, 1024, 40, 0, 8, 8, 3600};
   return w;
@@ -64,11 +64,11 @@ Outcome stat_of_faked(const Window& window, std::string behind = "") {
 TEST_CASE("a window of another schema is told, with both numbers") {
   Window window = small_window();
   CHECK(stat_of_faked(window).status == 0);
-  window.schema = 7;
+  window.schema = pktmalloc::kWindowSchema + 1;
   window.bytes = 4711;
   check_refused(stat_of_faked(window),
-                "has pktmalloc 9.8.7 with window schema 7; this pktmalloc reads schema " +
-                    std::to_string(pktmalloc::kWindowSchema));
+                "has pktmalloc 9.8.7 with window schema " + std::to_string(window.schema) +
+                    "; this pktmalloc reads schema " + std::to_string(pktmalloc::kWindowSchema));
 }
 
 TEST_CASE("a window that makes no sense is refused") {

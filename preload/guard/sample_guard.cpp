@@ -137,10 +137,13 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   return memory::commit(reinterpret_cast<void*>(address & ~(page - 1)), page);
 }
 
-void taken(void* p, const Sample&, Site site) {
+void taken(void* p, const Sample& sample, Site site) {
   if (!is_guarded(p)) return;
   const KeepErrno keep;
-  slot_of(reinterpret_cast<uintptr_t>(p)).allocated_at = capture(site);
+  Slot& slot = slot_of(reinterpret_cast<uintptr_t>(p));
+  slot.allocated_at = capture(site);
+  slot.id = sample.id;
+  heap.count_outside(slot.id, true);
 }
 
 constexpr SampleHandlers kHandlers{taken, [](void*, Sample&) { return false; },
@@ -160,7 +163,7 @@ void* allocate_guarded(size_t bytes, size_t alignment) {
   // Of all objects none, so that a program that is run again ends again in the same way.
   const uint64_t random = (data ^ slots_taken()) * 0x9E3779B97F4A7C15;
   const bool at_begin = options().sample_guard > 1 && bytes > 0 && random >> 63 != 0;
-  const Slot former{{}, slot->allocated_at, {}, slot->user, slot->bytes};
+  const Slot former{{}, slot->allocated_at, {}, slot->user, slot->bytes, slot->id};
   slot->bytes = bytes;
   slot->user =
       at_begin ? data : data + kSlotDataBytes - round_up(bytes, std::max(alignment, kAlignment));
@@ -191,6 +194,7 @@ void release_guarded(void* p, Site site) {
     return;
   }
   const Pages pages(slot);
+  heap.uncount_outside(slot.id);
   check_edges(slot, pages, now);
   slot.freed_at.store(now, std::memory_order_relaxed);
   // If the system refuses, the pages stay accessible until the slot is used again.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "preload/stacks/finding.h"
+#include "sizeclass/class_id.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
 
@@ -31,6 +32,7 @@ struct Slot {
   std::atomic<StackId> freed_at;
   uintptr_t user;
   size_t bytes;
+  ClassId id;  // that would have served it, or kNoClass
 
   Facts facts() const;
 };

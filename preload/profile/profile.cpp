@@ -90,6 +90,7 @@ void add_live(const Sample& sample, const Amount& amount) {
 }
 
 void remove_live(const Sample& sample) {
+  heap.uncount_outside(sample.id);
   ProfileSums& s = sums[sample.owner];
   const Amount amount = amount_of(sample);
   peak.note(s.peaks, s.live);
@@ -105,8 +106,9 @@ bool lose() {
   return lost++ == 0;
 }
 
-bool keep(void* p, const Sample& sample, const Amount& amount) {
+bool keep(void* p, const Sample& sample, const Amount& amount, bool is_new) {
   if (!live.put(p, sample)) return lose();
+  heap.count_outside(sample.id, is_new);
   add_live(sample, amount);
   return false;
 }
@@ -133,7 +135,7 @@ void taken(void* p, const Sample& from_sampler, Site site) {
     } else {
       const Amount amount = amount_of(sample);
       sums[sample.owner].all += amount;
-      first_lost = keep(p, sample, amount);
+      first_lost = keep(p, sample, amount, true);
     }
     new_place = sums.size() > before;
   }
@@ -157,7 +159,7 @@ void kept(void* p, const Sample& before, size_t bytes) {
   sample.is_temporary = false;
   const ProfileLock lock;
   if (before.is_temporary) sums[before.owner].temporary -= amount_of(before);
-  keep(p, sample, amount_of(sample));
+  keep(p, sample, amount_of(sample), false);
 }
 
 constexpr SampleHandlers kHandlers{taken, released, kept};

@@ -56,7 +56,7 @@ void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool aga
     if (p != nullptr || guarded_bytes == 0) {
       this_thread.sampled = true;
       sample_mark(id, true);
-      return p;
+      if (p != nullptr || id != kNoClass) return p;
     }
   }
   if (id == kNoClass) {

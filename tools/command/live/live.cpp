@@ -146,13 +146,15 @@ uint64_t LiveProcess::resident_bytes() const {
   const int pages = open(Process(thread_).file("pagemap").c_str(), O_RDONLY | O_CLOEXEC);
   if (pages < 0) return 0;
   AreaStatistics areas[kMaxClasses];
-  std::vector<RemoteMemory::Piece> pieces;
+  uint64_t outside[kMaxClasses];
+  std::vector<RemoteMemory::Piece> pieces = {{heap.outside, outside, sizeof outside}};
   for (unsigned i = 0; i < heap.classes; ++i) {
     pieces.push_back({heap.areas[i], &areas[i], sizeof areas[i]});
   }
   memory_.copy_all(pieces);
   uint64_t resident = 0;
   for (unsigned i = 0; i < heap.classes; ++i) {
+    resident += outside[i] * heap.object_bytes[i];
     uint64_t left = std::min(areas[i].committed_bytes, heap.area_bytes);
     for (uint64_t piece = heap.first_slab[i]; left > 0; piece += heap.stripe_bytes) {
       const uint64_t bytes = std::min(left, heap.piece_bytes[i]);

@@ -19,7 +19,7 @@ constexpr uint64_t kCachesMost = uint64_t{1} << 17;  // more than the library ha
 struct Counters {
   AreaStatistics areas[kMaxClasses];
   AreaStatistics magazine_areas[kMagazineSizes];
-  uint64_t direct_allocs[kMaxClasses], aged[kMaxClasses];
+  uint64_t direct_allocs[kMaxClasses], aged[kMaxClasses], outside[kMaxClasses];
   uint64_t first_cache, cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;
   MemoryLimit::Counts limit;
 };
@@ -38,6 +38,7 @@ void copy_counters(const HeapWindow& w, const RemoteMemory& memory, Counters& to
   add(w.limit, to.limit);
   add(w.direct_allocs, to.direct_allocs, words);
   add(w.aged, to.aged, words);
+  add(w.outside, to.outside, words);
   for (unsigned i = 0; i < w.classes; ++i) add(w.areas[i], to.areas[i]);
   for (unsigned i = 0; i < kMagazineSizes; ++i) add(w.magazine_areas[i], to.magazine_areas[i]);
   memory.copy_all(pieces);
@@ -136,7 +137,7 @@ void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& 
   for (unsigned i = 0; i < w.classes; ++i) {
     sums.of[i].allocated += counters.direct_allocs[i];
     out.of[i] = class_statistics(w.object_bytes[i], w.slab_bytes[i], counters.areas[i], sums.of[i],
-                                 counters.aged[i]);
+                                 counters.aged[i], counters.outside[i]);
     out.metadata_bytes += counters.areas[i].record_bytes;
   }
   std::copy(std::begin(sums.tallies), std::end(sums.tallies), out.tallies);
