@@ -82,17 +82,41 @@ TEST_CASE("frame pointers find the same bytes") {
   CHECK(bytes_of(folder / "heap", names(kLeaks)) == kLeaks);
 }
 
-TEST_CASE("PKTMALLOC_PROFILE_LEAKS tells the largest places on stderr at exit") {
-  const Outcome outcome = Program({program_path("leaks_known_objects")})
-                              .preloaded()
-                              .with("PKTMALLOC_PROFILE_LEAKS", "1")
-                              .with("PKTMALLOC_PROFILE_RATE", "1")
-                              .run();
+TEST_CASE("leaks are told to the byte on stderr at exit, if no rate is given") {
+  const Outcome outcome =
+      Program({build_path("pktmalloc"), "run", "--leaks", program_path("leaks_known_objects")})
+          .run();
   INFO(outcome);
   CHECK(outcome.status == 0);
   CHECK(outcome.out.empty());
   CHECK(outcome.err.find("pktmalloc: still allocated at exit: 2.9 MiB in 159 objects, in 8 places\n"
                          "  2.8 MiB in 1 object, allocated by\n") == 0);
+}
+
+TEST_CASE("leaks that are estimated are told as estimates, with what may be missing") {
+  TemporaryFolder folder;
+  const auto estimated = [&](const std::string& rate) {
+    const Outcome outcome = profiled({program_path("leaks_known_objects")}, folder / "heap", rate)
+                                .with("PKTMALLOC_PROFILE_LEAKS", "1")
+                                .run();
+    INFO(rate << ": " << outcome);
+    CHECK(outcome.status == 0);
+    return outcome.err;
+  };
+  const std::regex some(
+      R"(pktmalloc: still allocated at exit: about \S+ MiB \+- \S+ KiB in \d+ objects)"
+      R"( \(\d+ samples\), in \d places\n  estimated from one sample per 64.0 KiB; )"
+      R"(\+- is one standard error\n  a place that holds less than 192.0 KiB may be missing(.|\n)*)");
+  CHECK(std::regex_match(estimated("64KiB"), some));
+  const std::string none = estimated("1024GiB");
+  CHECK(none.find("exit: about 0 B in 0 objects (0 samples), in 0 places\n  estimated") !=
+        std::string::npos);
+  for (const std::string option : {"--live", "--leaks"}) {
+    const Outcome outcome = command({option, folder / "heap"});
+    INFO(outcome);
+    CHECK(outcome.out.find("a place that holds less than 3.0 TiB may be missing\n") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("estimates lie as near to the truth as their number of samples allows") {

@@ -174,7 +174,9 @@ bool parse_PROFILE(const char* value) {
 }
 
 bool parse_PROFILE_RATE(const char* value) {
-  return parse_quantity(value, kBytes, 1, uint64_t{1} << 40, parsed.profile_rate);
+  parsed.given_profile_rate = 0;
+  return equal(value, "auto") ||
+         parse_quantity(value, kBytes, 1, uint64_t{1} << 40, parsed.given_profile_rate);
 }
 
 bool parse_PROFILE_STACKS(const char* value) {

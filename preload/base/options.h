@@ -48,8 +48,8 @@ struct Options {
   Switch background;
   const char* trace_path;  // nullptr: none
   bool verbose;
-  const char* profile_path;  // nullptr: none
-  uint64_t profile_rate;
+  const char* profile_path;     // nullptr: none
+  uint64_t given_profile_rate;  // 0: auto
   StackWalk profile_stacks;
   int profile_depth;      // frames
   bool profile_leaks;     // on stderr at exit
@@ -62,6 +62,12 @@ struct Options {
   size_t quarantine_bytes;
   int quarantine_rate;  // one freed object in so many waits there
   size_t guard_size;    // 0: none
+
+  // Bytes a sample. A leak is small, and who looks for one waits for it.
+  uint64_t profile_rate() const {
+    if (given_profile_rate != 0) return given_profile_rate;
+    return profile_leaks ? 1 : 512 << 10;
+  }
 };
 
 // At start, by one thread. Does nothing if already done, or while libc does not know the

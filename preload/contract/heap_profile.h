@@ -61,6 +61,9 @@ double square_root(double x);
 // To the nearest whole number; 0 for negative numbers. Without libm for the same reason.
 uint64_t rounded(double x);
 
+// Of so many rates' bytes in one place all but one in twenty have a sample: 1 - exp(-3).
+inline constexpr uint64_t kSeldomMissed = 3;
+
 struct ProfileOrigin {
   const char* program;
   const char* version;  // of the library

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "preload/base/options.h"
 #include "preload/contract/bytes.h"
 #include "preload/contract/format.h"
 #include "preload/profile/profile.h"
@@ -14,11 +15,13 @@ namespace {
 constexpr unsigned kPlaces = 10;
 constexpr unsigned kFrames = 8;
 
-// "1.2 MiB +- 0.3 MiB in 2400 objects (19 samples)"; exact where the variance is zero.
+bool is_exact() { return options().profile_rate() == 1; }
+
+// "about 1.2 MiB +- 0.3 MiB in 2400 objects (19 samples)", or "1.2 MiB in 2400 objects".
 void write_amount(Writer& out, const Amount& amount) {
-  out.print("%s", Bytes(rounded(amount.bytes)).text);
-  const bool exact = amount.variance == 0;
-  if (!exact) {
+  const bool exact = is_exact();
+  out.print("%s%s", exact ? "" : "about ", Bytes(rounded(amount.bytes)).text);
+  if (!exact && amount.samples > 0) {
     out.print(" +- %s", Bytes(static_cast<uint64_t>(square_root(amount.variance))).text);
   }
   const uint64_t objects = rounded(amount.objects);
@@ -67,6 +70,16 @@ void write_leaks(Writer& out) {
   out.print("pktmalloc: still allocated at exit: ");
   write_amount(out, all);
   out.print(", in %u place%s\n", place_count, place_count == 1 ? "" : "s");
+  if (!is_exact()) {
+    const uint64_t rate = options().profile_rate();
+    out.print(
+        "  estimated from one sample per %s; +- is one standard error\n"
+        "  a place that holds less than %s may be missing; PKTMALLOC_PROFILE_RATE=1 is exact\n",
+        Bytes(rate).text, Bytes(kSeldomMissed * rate).text);
+  }
+  if (const uint64_t lost = profile_lost(); lost > 0) {
+    out.print("  %llu samples were lost for want of memory and are missing here\n", number(lost));
+  }
   for (unsigned i = 0; i < count; ++i) write_place(out, largest[i]);
   if (place_count > count) out.print("  and %u places with less\n", place_count - count);
   out.print("  what is lost and what the program could still reach is not told apart\n");

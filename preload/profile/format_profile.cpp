@@ -17,7 +17,7 @@ void write_profile(Writer& out) {
   PlaceSums all{};
   for (uint32_t i = 1; i < end; ++i) all += profile_sums(i);
   write_profile_head(
-      out, {program_name(), PKTMALLOC_VERSION, getpid(), options().profile_rate, profile_lost()},
+      out, {program_name(), PKTMALLOC_VERSION, getpid(), options().profile_rate(), profile_lost()},
       all);
   for (uint32_t i = 1; i < end; ++i) {
     const ProfileSums s = profile_sums(i);

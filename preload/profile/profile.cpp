@@ -237,7 +237,7 @@ const char* begin_profile() {
     pause_sampling(false);
   } else {
     active.store(true, std::memory_order_release);
-    sample(options().profile_rate, SampleUnit::kByte, kHandlers);
+    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
   }
   return nullptr;
 }
@@ -258,13 +258,13 @@ void load() {
   } else {
     active = true;
     if (recording::Header* const header = recording_here()) {
-      header->profile_rate = options().profile_rate;
+      header->profile_rate = options().profile_rate();
       record_mapped_files();
       if (options().profile_path != nullptr) {
         record_report(recording::Content::kProfile, options().profile_path, 1);
       }
     }
-    sample(options().profile_rate, SampleUnit::kByte, kHandlers);
+    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
   }
 }
 

@@ -61,30 +61,36 @@ std::string places_text(const ProfileTable& table) {
   return count_text(table.rows.size()) + (table.rows.size() == 1 ? " place" : " places");
 }
 
-// "also --peak 14.7 MiB, --total 2.1 GiB, --temporary 640.0 KiB"
+// " +- 2.3 MiB", or nothing.
+std::string error_text(const Estimate& estimate) {
+  return estimate.error > 0 ? " +- " + bytes_text(estimate.error) : "";
+}
+
+// "also --peak 14.7 MiB +- 2.3 MiB, --total 2.1 GiB +- 32.0 MiB, --temporary 0 B"
 void print_others(const HeapProfile& profile, Counted shown) {
   Estimates all;
   for (const HeapProfile::Place& place : profile.places) all += place.amounts;
   const char* before = "also";
   for (const Counted each : kAllCounted) {
     if (each == shown || !profile.has(each)) continue;
-    fmt::print("{} --{} {}", before, counted_option(each), bytes_text(all[each].bytes));
+    fmt::print("{} --{} {}{}", before, counted_option(each), bytes_text(all[each].bytes),
+               error_text(all[each]));
     before = ",";
   }
   fmt::print("\n");
 }
 
 void print_head(const HeapProfile& profile, const ProfileTable& table, Counted shown) {
-  fmt::print("{}, process {}: {} in {} objects {}, in {}\n", profile.program, profile.pid,
-             bytes_text(table.total.bytes), short_text(table.total.objects), counted_text(shown),
-             places_text(table));
+  fmt::print("{}, process {}: {}{} in {} objects {}, in {}\n", profile.program, profile.pid,
+             bytes_text(table.total.bytes), error_text(table.total),
+             short_text(table.total.objects), counted_text(shown), places_text(table));
   print_others(profile, shown);
   if (profile.rate == 1) {
     fmt::print("every allocation was seen: the numbers are exact\n");
   } else if (profile.rate > 0) {
-    fmt::print("one sample per {}: {} sample{}; +- is one standard error, {} for the whole\n",
+    fmt::print("one sample per {}: {} sample{}; +- is one standard error\n{}\n",
                bytes_text(static_cast<double>(profile.rate)), count_text(table.total.samples),
-               table.total.samples == 1 ? "" : "s", bytes_text(table.total.error));
+               table.total.samples == 1 ? "" : "s", missing_text(profile));
   }
   if (profile.lost > 0) {
     fmt::print("{} samples were lost for want of memory and are missing here\n",
@@ -128,14 +134,14 @@ void print_rows(const ProfileTable& table, const Options& options, bool growth) 
 // What is still there, and how sure that is: two standard errors to either side, but never less
 // than nothing.
 void print_leaks(const HeapProfile& profile, const ProfileTable& table, const Options& options) {
-  fmt::print("{}, process {}: {} still allocated in {} objects, in {}\n", profile.program,
-             profile.pid, bytes_text(table.total.bytes), short_text(table.total.objects),
-             places_text(table));
-  if (profile.rate != 1) {
+  fmt::print("{}, process {}: {}{} still allocated in {} objects, in {}\n", profile.program,
+             profile.pid, bytes_text(table.total.bytes), error_text(table.total),
+             short_text(table.total.objects), places_text(table));
+  if (profile.rate > 1) {
     fmt::print(
         "estimates from one sample per {}; the range holds the truth in 19 of 20 cases,\n"
-        "but for places of fewer than five samples, which may be there by chance\n",
-        bytes_text(static_cast<double>(profile.rate)));
+        "but for places of fewer than five samples, which may be there by chance;\n{}\n",
+        bytes_text(static_cast<double>(profile.rate)), missing_text(profile));
   }
   fmt::print("what is lost and what the program could still reach is not told apart\n");
   const size_t count = std::min<size_t>(table.rows.size(), options.top);
@@ -176,8 +182,8 @@ void growth(const Options& options, const HeapProfile& first, Symbolizer& symbol
     fmt::print("{}", collapsed_stacks(table));
     return;
   }
-  fmt::print("{}: {} {}, from {} to {}\n", second.program, signed_bytes(table.total.bytes),
-             counted_text(shown), options.file, options.second);
+  fmt::print("{}: {}{} {}, from {} to {}\n", second.program, signed_bytes(table.total.bytes),
+             error_text(table.total), counted_text(shown), options.file, options.second);
   print_rows(table, options, true);
 }
 

@@ -55,7 +55,8 @@ constexpr Passed kPassed[] = {
     {"--interval", "PKTMALLOC_STATS_INTERVAL",
      "statistics, profile and sizes also while running, such as 10s"},
     {"--rate", "PKTMALLOC_PROFILE_RATE",
-     "heap profile: a sample per so many bytes, such as 64KiB; 1: every allocation"},
+     "heap profile: a sample per so many bytes, such as 64KiB; 1: every allocation, as with "
+     "--leaks"},
     {"--stacks", "PKTMALLOC_PROFILE_STACKS", "heap profile: unwind or frame_pointers"},
     {"--depth", "PKTMALLOC_PROFILE_DEPTH", "heap profile: so many frames of a stack, 4 to 256"},
     {"--sample-guard", "PKTMALLOC_SAMPLE_GUARD",

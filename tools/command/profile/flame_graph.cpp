@@ -80,9 +80,9 @@ std::string about(const HeapProfile& profile, const Estimate& all, Counted count
   if (profile.rate == 1) return amount + "Every allocation was seen.";
   return amount + fmt::format(
                       "One sample per {}: {} sample{}. The whole is sure to ± {} "
-                      "(one standard error).",
+                      "(one standard error); {}.",
                       bytes_text(static_cast<double>(profile.rate)), count_text(all.samples),
-                      all.samples == 1 ? "" : "s", bytes_text(all.error));
+                      all.samples == 1 ? "" : "s", bytes_text(all.error), missing_text(profile));
 }
 
 std::string escaped(const std::string& text) {

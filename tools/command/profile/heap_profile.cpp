@@ -14,6 +14,7 @@
 #include "preload/contract/heap_profile.h"
 #include "tools/command/failure.h"
 #include "tools/command/file_kind.h"
+#include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
 namespace {
@@ -122,6 +123,11 @@ const MappedFile* HeapProfile::mapping_of(uint64_t address) const {
     if (m.start <= address && address < m.end) return &m;
   }
   return nullptr;
+}
+
+std::string missing_text(const HeapProfile& profile) {
+  return fmt::format("a place that holds less than {} may be missing",
+                     bytes_text(static_cast<double>(kSeldomMissed * profile.rate)));
 }
 
 HeapProfile read_heap_profile(const std::string& path) {

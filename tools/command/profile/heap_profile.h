@@ -70,6 +70,9 @@ struct HeapProfile {
   const MappedFile* mapping_of(uint64_t address) const;
 };
 
+// "a place that holds less than 1.5 MiB may be missing".
+std::string missing_text(const HeapProfile& profile);
+
 // Throws Failure when the file cannot be read or is none, with the line that is wrong.
 HeapProfile read_heap_profile(const std::string& path);
 
