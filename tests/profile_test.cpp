@@ -235,6 +235,52 @@ TEST_CASE("profiles are written by interval and by order, without statistics too
   }
 }
 
+TEST_CASE("functions have the names of their source: C++, Rust, LLVM's own, and inlined ones") {
+  TemporaryFolder folder;
+  folder.write("a.cpp", R"(
+    #include <new>
+    #include <stdlib.h>
+    void* volatile last;
+    struct Order { char bytes[100]; };
+    namespace shop {
+    __attribute__((noinline)) void older() asm("_ZN4shop5older17h0123456789abcdefE");
+    __attribute__((noinline)) void newer() asm("_RNvCsbmNqQUJIY6D_4shop5newer");
+    __attribute__((noinline)) void alike() asm("_ZN4shop5alikeEv.llvm.15462468512467459867");
+    inline void small() { last = malloc(10); }
+    inline void large() { last = malloc(1000); }
+    void older() { last = malloc(1); last = nullptr; }
+    void newer() { last = malloc(1); last = nullptr; }
+    void alike() { last = malloc(1); last = nullptr; }
+    __attribute__((noinline)) void order(Order*) { small(); large(); last = new int; }
+    }
+    int main() { shop::older(); shop::newer(); shop::alike(); shop::order(nullptr); })");
+  REQUIRE(Program({"g++", "-O2", "-g", folder / "a.cpp", "-o", folder / "a"}).run().clean());
+  const Outcome leaks =
+      Program({build_path("pktmalloc"), "run", "--leaks", "--profile=heap", folder / "a"})
+          .in(folder.path())
+          .run();
+  INFO(leaks);
+  CHECK(leaks.err.find("    shop::order(Order*) of a\n") != std::string::npos);
+  CHECK(leaks.err.find("  c++filt reads names that begin with _Z or _R\n") != std::string::npos);
+  const auto stacks = [&](const std::string& option) {
+    const Outcome outcome =
+        Program({build_path("pktmalloc"), "profile", "--collapsed", option, folder / "heap"}).run();
+    INFO(outcome);
+    CHECK(outcome.err.empty());
+    return outcome.out;
+  };
+  for (const std::string option : {"--lines", "--no-lines"}) {
+    const std::string all = stacks(option);
+    INFO(all);
+    for (const std::string name : {"shop::older 1", "shop::newer 1", "shop::alike() 1"}) {
+      CHECK(all.find(";main;" + name + "\n") != std::string::npos);
+    }
+    CHECK((all.find(";shop::order(Order*) 1014\n") != std::string::npos) ==
+          (option == "--no-lines"));
+  }
+  CHECK(stacks("--live").find(";shop::order(Order*);shop::large() 1000\n") != std::string::npos);
+}
+
 TEST_CASE("of the standard library only what the program called; cut stacks are under one root") {
   TemporaryFolder folder;
   folder.write("a.cpp", R"(

@@ -2,6 +2,7 @@
 #include "preload/profile/format_leaks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "preload/base/options.h"
 #include "preload/contract/bytes.h"
@@ -36,17 +37,21 @@ struct Leak {
   StackId stack;
 };
 
-void write_place(Writer& out, const Leak& leak) {
+// False: a name is the linker's.
+bool write_place(Writer& out, const Leak& leak, const Demangler& demangler) {
   out.print("  ");
   write_amount(out, leak.live);
   out.print(", allocated by\n");
   uintptr_t frames[kStackFrames];
   const unsigned count = std::min(profile_frames(leak.stack, frames, kStackFrames), kFrames);
+  bool readable = true;
   for (unsigned i = 0; i < count; ++i) {
     char name[300];
-    describe(frames[i], Detail::kNames, Demangler(false), name, sizeof name);
+    describe(frames[i], Detail::kNames, demangler, name, sizeof name);
     out.print("    %s\n", name);
+    readable &= strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0;
   }
+  return readable;
 }
 
 }  // namespace
@@ -80,8 +85,11 @@ void write_leaks(Writer& out) {
   if (const uint64_t lost = profile_lost(); lost > 0) {
     out.print("  %llu samples were lost for want of memory and are missing here\n", number(lost));
   }
-  for (unsigned i = 0; i < count; ++i) write_place(out, largest[i]);
+  const Demangler demangler(true);
+  bool readable = true;
+  for (unsigned i = 0; i < count; ++i) readable &= write_place(out, largest[i], demangler);
   if (place_count > count) out.print("  and %u places with less\n", place_count - count);
+  if (!readable) out.print("  c++filt reads names that begin with _Z or _R\n");
   out.print("  what is lost and what the program could still reach is not told apart\n");
 }
 

@@ -11,7 +11,7 @@ COMMAND_FLAGS = -std=c++20 -O1 -g1 -I. $(WARNINGS) -MMD -MP -DPKTMALLOC_CHECKED=
   -DPKTMALLOC_DEBUG=0 -DPKTMALLOC_MULTIARCH='"$(MULTIARCH)"'
 # FMT_LIBRARY= where its headers hold all of it.
 FMT_LIBRARY := -lfmt
-COMMAND_LIBRARIES := $(FMT_LIBRARY) -lncursesw -ltinfo -lelf -lzstd -levent_extra -levent_core
+COMMAND_LIBRARIES := $(FMT_LIBRARY) -lncursesw -ltinfo -lelf -liberty -lzstd -levent_extra -levent_core
 
 # Read by -include instead of the header, which is not there.
 COMMAND_HEADERS := $(BUILD)/obj/tools/command/libraries.h

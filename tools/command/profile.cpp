@@ -22,7 +22,7 @@ namespace {
 struct Options {
   std::string file, second;
   bool live = false, peak = false, total = false, temporary = false;
-  bool leaks = false, collapsed = false, lines = false, unfolded = false;
+  bool leaks = false, collapsed = false, no_lines = false, unfolded = false;
   std::string html, pprof;
   unsigned top = 20, frames = 8;
 
@@ -195,7 +195,7 @@ void profile(const Options& options) {
   std::optional<OutputFile> proto;
   if (!options.pprof.empty()) proto.emplace(options.pprof);
   const HeapProfile first = read_heap_profile(options.file);
-  Symbolizer symbolizer(options.lines, !options.unfolded);
+  Symbolizer symbolizer(!options.no_lines, !options.unfolded);
   if (!options.second.empty()) return growth(options, first, symbolizer, page);
   const Counted shown = counted(options, first);
   const std::vector<NamedStack> stacks = named_stacks(first, symbolizer);
@@ -234,8 +234,10 @@ void add_profile(CLI::App& command) {
       fmt::format("what its thread freed before more than {} other allocations", kFewAllocations));
   sub->add_flag("--leaks", options.leaks,
                 "what is still allocated, with how sure each estimate is");
-  sub->add_flag("--lines", options.lines,
-                "source lines and inlined functions, by llvm-symbolizer or addr2line");
+  sub->add_flag("--lines")->group("");  // as if not said
+  sub->add_flag("--no-lines", options.no_lines,
+                "neither source lines nor inlined functions, which llvm-symbolizer or addr2line "
+                "tells where debug information is there");
   sub->add_flag("--unfolded", options.unfolded,
                 "all frames of the C++ standard library, not only what the program called");
   sub->add_flag("--collapsed", options.collapsed,

@@ -9,7 +9,7 @@ KERNEL ?= arm64
 CROSS_PACKAGES := g++-aarch64-linux-gnu binfmt-support qemu-user-static qemu-system-arm mmdebstrap
 # What building and testing needs there.
 CROSS_ROOT_PACKAGES := linux-image-arm64 linux-image-arm64-16k g++ make python3 perl sqlite3 procps \
-  libfmt-dev libcli11-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libzstd-dev libevent-dev catch2
+  libfmt-dev libcli11-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libiberty-dev libzstd-dev libevent-dev catch2
 # The engine, the programs as preloaded and as linked, the twins, and what speaks to them from outside.
 CROSS_SUITES := unit model stress fault fast_path programs checked hardened options statistics heap_errors
 

@@ -3,7 +3,7 @@
 
 # To build. The shared library alone needs g++ and make.
 BUILD_PACKAGES := g++ make python3 binutils pkg-config git \
-  libcli11-dev libfmt-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libzstd-dev libevent-dev
+  libcli11-dev libfmt-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libiberty-dev libzstd-dev libevent-dev
 DEMO_PACKAGES := g++ make python3 binutils libpython3-stdlib sqlite3 perl
 
 # To run the checks and the tests, peers and real programs among them.

@@ -160,7 +160,7 @@ std::string growth_page(const std::vector<NamedStack>& stacks, const HeapProfile
 
 std::string flame_graph_of(const std::string& path) {
   const HeapProfile profile = read_heap_profile(path);
-  Symbolizer symbolizer(false, true);
+  Symbolizer symbolizer(true, true);
   return flame_graph_page(named_stacks(profile, symbolizer), profile, foremost(profile));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/profile/readable_stack.h"
 
-#include <cxxabi.h>
+#define HAVE_DECL_BASENAME 1  // else it declares that anew
+#include <libiberty/demangle.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -41,12 +42,12 @@ bool is_beginning(const std::string& function) {
 }  // namespace
 
 std::string demangled(std::string name) {
-  name = name.substr(0, name.find('@'));
-  // To the demangler, a function f of C is the type float.
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  if (status == 0 && text != nullptr) name = text;
+  // Its version, and what LLVM makes names unique with.
+  for (const char* suffix : {"@", ".llvm.", ".__uniq."}) name = name.substr(0, name.find(suffix));
+  // To the demangler, f of C might be one of an older C++.
+  if (!name.starts_with("_Z") && !name.starts_with("_R")) return name;
+  char* const text = cplus_demangle(name.c_str(), DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+  if (text != nullptr) name = text;
   free(text);
   return name;
 }

@@ -48,7 +48,7 @@ bool run(std::vector<std::string> arguments, std::string& output) {
 bool read_frame(const std::string& text, FrameName& frame) {
   const size_t at = text.rfind(" at ");
   if (at == std::string::npos || text.rfind("??", 0) == 0) return false;
-  frame.function = demangled(text.substr(0, at));  // the tools give up on some
+  frame.function = demangled(text.substr(0, at));
   std::string line = text.substr(at + 4);
   line = line.substr(0, line.find(" (discriminator"));
   line = line.substr(line.find_last_of('/') + 1);
@@ -60,10 +60,11 @@ bool read_frame(const std::string& text, FrameName& frame) {
 
 std::vector<std::vector<FrameName>> source_lines(const std::string& file,
                                                  const std::vector<uint64_t>& addresses) {
-  // -C demangles, -f names functions, -i inlined ones too, -p a line each, -a the address before.
+  // As the linker knows them; -f names functions, -i inlined ones too, -p a line each, -a the
+  // address before.
   static const std::vector<std::vector<std::string>> kTools = {
-      {"llvm-symbolizer", "--output-style=GNU", "-C", "-f", "-i", "-p", "-a", "-e"},
-      {"addr2line", "-C", "-f", "-i", "-p", "-a", "-e"}};
+      {"llvm-symbolizer", "--output-style=GNU", "--no-demangle", "-f", "-i", "-p", "-a", "-e"},
+      {"addr2line", "-f", "-i", "-p", "-a", "-e"}};
   constexpr size_t kAtOnce = 2000;  // a command line has its limits
   std::string output;
   bool known = true;

@@ -62,7 +62,8 @@ bool SymbolTable::load(const std::string& path, const std::string& build_id) {
   const bool is_elf = elf != nullptr && elf_kind(elf) == ELF_K_ELF;
   const bool same = is_elf && (build_id.empty() || build_id_of(elf) == build_id);
   changed_ |= is_elf && !same;
-  size_t segments = 0;
+  size_t segments = 0, names = 0;
+  elf_getshdrstrndx(elf, &names);
   if (same && segments_.empty()) elf_getphdrnum(elf, &segments);
   for (size_t i = 0; i < segments; ++i) {
     GElf_Phdr segment;
@@ -73,10 +74,10 @@ bool SymbolTable::load(const std::string& path, const std::string& build_id) {
   for (Elf_Scn* at = same ? elf_nextscn(elf, nullptr) : nullptr; at != nullptr;
        at = elf_nextscn(elf, at)) {
     GElf_Shdr header;
-    if (gelf_getshdr(at, &header) == nullptr ||
-        (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) {
-      continue;
-    }
+    if (gelf_getshdr(at, &header) == nullptr) continue;
+    const char* const section = elf_strptr(elf, names, header.sh_name);
+    has_lines_ |= section != nullptr && strstr(section, "debug_line") != nullptr;
+    if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) continue;
     Elf_Data* const data = elf_getdata(at, nullptr);
     GElf_Sym symbol;
     for (int i = 0; data != nullptr && gelf_getsym(data, i, &symbol) != nullptr; ++i) {

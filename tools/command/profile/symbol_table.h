@@ -23,6 +23,7 @@ class SymbolTable {
   bool changed() const { return changed_; }
   // What has the symbols and lines; "" if nothing does.
   const std::string& best_file() const { return best_file_; }
+  bool has_lines() const { return has_lines_; }
 
  private:
   struct Segment {
@@ -38,6 +39,7 @@ class SymbolTable {
   std::vector<Segment> segments_;
   std::vector<Function> functions_;  // by address
   std::string best_file_;
+  bool has_lines_ = false;
   bool changed_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tools/command/failure.h"
 #include "tools/command/profile/readable_stack.h"
 #include "tools/command/profile/source_lines.h"
 
@@ -64,15 +65,20 @@ void Symbolizer::prepare(const HeapProfile& profile) {
   }
   for (const auto& [file, of_file] : offsets) {
     const SymbolTable& symbols = table(*file);
-    if (symbols.best_file().empty()) continue;
+    if (!symbols.has_lines()) continue;
     std::vector<uint64_t> addresses;
     for (const uint64_t offset : of_file) addresses.push_back(symbols.address_of(offset));
-    const auto found = source_lines(symbols.best_file(), addresses);
+    std::vector<std::vector<FrameName>> found;
+    try {
+      found = source_lines(symbols.best_file(), addresses);
+    } catch (const Failure& failure) {
+      fmt::print(stderr, "pktmalloc: {}\n", failure.what());
+      lines_ = false;
+      return;
+    }
     size_t i = 0;
     for (const uint64_t offset : of_file) {
-      std::vector<FrameName> names;
-      if (i < found.size()) names = found[i];
-      ++i;
+      std::vector<FrameName>& names = found[i++];
       for (FrameName& name : names) name.module = file_name(file->path);
       if (!names.empty()) known_[{file->path, offset}] = std::move(names);
     }

@@ -20,9 +20,10 @@ namespace pktmalloc {
 
 class Symbolizer {
  public:
-  // With lines: llvm-symbolizer or addr2line is asked for source lines and inlined functions.
+  // With lines: llvm-symbolizer or addr2line is asked for source lines and inlined functions, of
+  // files that have debug information. If neither is there, one line on stderr says so.
   // `folds`: of the C++ standard library only what the program called.
-  explicit Symbolizer(bool lines, bool folds = true) : lines_(lines), folds_(folds) {}
+  explicit Symbolizer(bool lines, bool folds) : lines_(lines), folds_(folds) {}
 
   // Innermost first: the functions inlined at the place, then the one they are in. Never empty.
   const std::vector<FrameName>& names(const HeapProfile& profile, uint64_t return_address);
