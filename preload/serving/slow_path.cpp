@@ -137,9 +137,8 @@ void* allocate_slow(size_t bytes) {
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
   void* zeroed = nullptr;  // by the next allocator; where it refused, a class may serve
-  void* p = serve(bytes, [=, &zeroed] {
-    return zeroed = next_allocator().allocate_zeroed(count, bytes_each);
-  });
+  void* p = serve(
+      bytes, [=, &zeroed] { return zeroed = next_allocator().allocate_zeroed(count, bytes_each); });
   if (p != nullptr && zeroed == nullptr) memset(p, 0, bytes);
   if (is_observed()) [[unlikely]]
     tell_zeroed(p, bytes);

@@ -13,11 +13,11 @@ check: deps  ## format, clang-tidy, layers, golden files, unit tests, the model 
 
 .PHONY: check-format
 check-format:  ## every source file is formatted
-	clang-format --dry-run -Werror $(CHECK_CODE)
+	$(Q)clang-format --dry-run -Werror $(CHECK_CODE)
 
 .PHONY: format
 format:  ## format every source file
-	clang-format -i $(CHECK_CODE)
+	$(Q)clang-format -i $(CHECK_CODE)
 
 .PHONY: check-layers
 check-layers:  ## includes point down
