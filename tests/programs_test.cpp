@@ -142,6 +142,7 @@ const std::map<std::string, Needs> kPrograms = {
 const std::set<std::string> kRunElsewhere = {
     "allocates_known_bytes",               // profile_test.cpp
     "has_known_peaks",                     // peaks_test.cpp
+    "peak_before_a_large_object",          // sizes_test.cpp
     "leaks_known_objects",                 // profile_test.cpp
     "double_free_in_a_batch_is_told",      // failures_test.cpp
     "double_free_is_told",                 // failures_test.cpp

@@ -22,6 +22,6 @@ void lower_to(size_t mib) {
 
 int main() {
   free(malloc(100));
-  lower_to(400);
-  lower_to(200);
+  lower_to(800);
+  lower_to(600);
 }
