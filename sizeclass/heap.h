@@ -163,6 +163,8 @@ class Heap {
   // are mapped again as needed, unless somebody else took them meanwhile. `limit`: how many bytes
   // of addresses the process may have; below kFewAddresses no more slabs are opened for objects.
   void give_back_addresses(size_t limit) NOT_FOLLOWED;
+  // To be told of each such limit, however high: what is too low now, or was before.
+  bool must_know_limit(size_t limit) const { return limit < reserved_bytes() || quick_bytes_ == 0; }
   // Half-filled slabs of all classes take up to 12 MiB, which the next allocator need not lose.
   static constexpr size_t kFewAddresses = size_t{512} << 20;
 

@@ -24,7 +24,7 @@ int set_limit(pid_t process, int resource, const void* limit, void* old) {
     const KeepErrno keep;
     rlimit ours{};  // of whichever process it was set for
     if (getrlimit(RLIMIT_AS, &ours) == 0 && in_own_memory()) {
-      if (ours.rlim_cur < heap.reserved_bytes()) heap.give_back_addresses(ours.rlim_cur);
+      if (heap.must_know_limit(ours.rlim_cur)) heap.give_back_addresses(ours.rlim_cur);
       limit_stacks(ours.rlim_cur);
     }
   }

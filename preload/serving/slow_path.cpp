@@ -51,7 +51,7 @@ void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool aga
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
   id = find();
-  if (sampling && sample_due(id, bytes)) [[unlikely]] {
+  if (sampling && sample_due(id, bytes) && !again) [[unlikely]] {
     void* const p = allocate_guarded(bytes, alignment);
     if (p != nullptr || guarded_bytes == 0) {
       this_thread.sampled = true;

@@ -118,5 +118,11 @@ int main(void) {
     wait_for_child(lowering);
   }
   lower_and_work(by_setrlimit);
+  // Raised again, it lets classes grow as before.
+  CHECK(setrlimit(RLIMIT_AS, &before) == 0);
+  for (size_t i = 0; i < 20000; ++i) {
+    void* const p = malloc(1500);  // stays
+    CHECK(pktmalloc_class_bytes == NULL || pktmalloc_class_bytes(p) != 0);
+  }
   return 0;
 }
