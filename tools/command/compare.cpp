@@ -17,7 +17,6 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
-#include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/environment.h"
@@ -149,49 +148,48 @@ void compare(const Options& options, const UserCommand& words) {
   if (c.interrupted) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
   if (!exports.take_stdout()) fmt::print("{}", options.json ? json_of(c) : table_of(c));
   exports.write(c);
-  if (c.interrupted) throw CLI::RuntimeError(128 + SIGINT);
-  if (c.any_failed()) throw CLI::RuntimeError(1);
+  if (c.interrupted) throw ExitStatus{128 + SIGINT};
+  if (c.any_failed()) throw ExitStatus{1};
 }
 
 }  // namespace
 
-void add_compare(CLI::App& command, const UserCommand& words) {
-  CLI::App* const sub =
+void add_compare(CommandLine& command, const UserCommand& words) {
+  const Subcommand sub =
       command.add_subcommand("compare", "Your own command under every allocator of this machine.");
   static Options options;
-  sub->add_option("-n,--rounds", options.rounds, "runs under each allocator; 5 unless given")
-      ->check(NumberRange(1, 1000));
-  sub->add_option("--with", options.with,
-                  "only these beside glibc and pktmalloc, such as jemalloc,mine=/p/lib.so")
-      ->delimiter(',');
-  sub->add_option("--classes", options.classes,
-                  "only pktmalloc, with its default classes and with these")
-      ->type_name("SIZES")
-      ->excludes("--with");
-  sub->add_option("--warmup", options.procedure.warmup,
-                  "runs under each allocator before the first that counts; none unless given")
-      ->check(NumberRange(0, 1000));
-  sub->add_option("--prepare", options.procedure.prepare,
-                  "a shell command before each run, which is not timed")
-      ->type_name("CMD");
-  sub->add_option("--load", options.procedure.service.load,
-                  "the command is a server: start it, wait until it is ready, time this, stop it")
-      ->type_name("CMD");
-  sub->add_option(
-         "--ready", options.procedure.service.ready,
-         "of a server: the port it listens to, or a command that succeeds once it is ready")
-      ->type_name("PORT|CMD");
-  sub->add_option("--stop", options.procedure.service.stop,
-                  "of a server: what stops it; SIGTERM unless given")
-      ->type_name("CMD");
-  sub->add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
-  sub->add_option("--export-markdown", options.markdown, "write the tables as Markdown, too")
-      ->type_name("FILE");
-  sub->add_option("--export-csv", options.csv, "write a row an allocator and figure, too")
-      ->type_name("FILE");
-  sub->add_flag("--json", options.json, "print JSON in place of tables");
-  sub->add_flag("--show", options.procedure.show, "let what the commands write pass, to stderr");
-  sub->footer(
+  sub.add_option("-n,--rounds", options.rounds, "runs under each allocator; 5 unless given")
+      .range(1, 1000);
+  sub.add_option("--with", options.with,
+                 "only these beside glibc and pktmalloc, such as jemalloc,mine=/p/lib.so")
+      .delimiter(',');
+  sub.add_option("--classes", options.classes,
+                 "only pktmalloc, with its default classes and with these")
+      .type_name("SIZES")
+      .excludes("--with");
+  sub.add_option("--warmup", options.procedure.warmup,
+                 "runs under each allocator before the first that counts; none unless given")
+      .range(0, 1000);
+  sub.add_option("--prepare", options.procedure.prepare,
+                 "a shell command before each run, which is not timed")
+      .type_name("CMD");
+  sub.add_option("--load", options.procedure.service.load,
+                 "the command is a server: start it, wait until it is ready, time this, stop it")
+      .type_name("CMD");
+  sub.add_option("--ready", options.procedure.service.ready,
+                 "of a server: the port it listens to, or a command that succeeds once it is ready")
+      .type_name("PORT|CMD");
+  sub.add_option("--stop", options.procedure.service.stop,
+                 "of a server: what stops it; SIGTERM unless given")
+      .type_name("CMD");
+  sub.add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
+  sub.add_option("--export-markdown", options.markdown, "write the tables as Markdown, too")
+      .type_name("FILE");
+  sub.add_option("--export-csv", options.csv, "write a row an allocator and figure, too")
+      .type_name("FILE");
+  sub.add_flag("--json", options.json, "print JSON in place of tables");
+  sub.add_flag("--show", options.procedure.show, "let what the commands write pass, to stderr");
+  sub.footer(
       "Runs CMD under glibc, jemalloc, mimalloc, tcmalloc and pktmalloc, those that\n"
       "are installed, in turn and in shuffled order, and prints medians of time,\n"
       "CPU, peak RSS and page faults. stdin is /dev/null, output is discarded.\n\n"
@@ -206,7 +204,7 @@ void add_compare(CLI::App& command, const UserCommand& words) {
       "  pktmalloc compare -n 10 --html sort.html -- sort big.txt\n"
       "  pktmalloc compare --ready 7000 --load 'redis-benchmark -p 7000 -q' -- \\\n"
       "    redis-server --port 7000");
-  sub->callback([&words] { compare(options, words); });
+  sub.callback([&words] { compare(options, words); });
 }
 
 }  // namespace pktmalloc

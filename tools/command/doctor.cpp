@@ -206,20 +206,20 @@ void print_json(const Examination& e) {
 
 }  // namespace
 
-void add_doctor(CLI::App& command) {
-  CLI::App* const doctor =
+void add_doctor(CommandLine& command) {
+  const Subcommand doctor =
       command.add_subcommand("doctor", "Will the library take effect there, or did it?");
   static std::string what;
   static bool json = false;
-  doctor->add_option("CMD|PID", what, "a command, or the process id of a running one")->required();
-  doctor->add_flag("--json", json, "as JSON");
-  doctor->footer(
+  doctor.add_option("CMD|PID", what, "a command, or the process id of a running one").required();
+  doctor.add_flag("--json", json, "as JSON");
+  doctor.footer(
       "Exit status: 0 all is well, 1 a warning or problem, 2 it could not look.\n"
       "Example: pktmalloc doctor redis-server; pktmalloc doctor $(pidof redis-server)");
-  doctor->callback([] {
+  doctor.callback([] {
     const Examination e = is_number(what) ? examine_process(what) : examine_command(what);
     json ? print_json(e) : print_text(e);
-    if (!well(e.findings)) throw CLI::RuntimeError(1);
+    if (!well(e.findings)) throw ExitStatus{1};
   });
 }
 

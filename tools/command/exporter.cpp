@@ -11,7 +11,6 @@
 #include "tools/command/exporter/live_profile.h"
 #include "tools/command/failure.h"
 #include "tools/command/live/process_table.h"
-#include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/process.h"
 #include "tools/command/system/standard_output.h"
@@ -111,34 +110,34 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_exporter(CLI::App& command) {
-  CLI::App* const exporter = command.add_subcommand(
+void add_exporter(CommandLine& command) {
+  const Subcommand exporter = command.add_subcommand(
       "exporter",
       "Statistics of all processes over HTTP, for Prometheus; heap profiles for pprof.");
   static Options options;
-  exporter->add_option("--listen", options.address, "where; port 0 is any that is free")
-      ->type_name("HOST:PORT")
-      ->capture_default_str();
-  exporter->add_option("--processes", options.limits.processes, "tell so many, the largest")
-      ->check(NumberRange(1U, 10000U))
-      ->type_name("N")
-      ->capture_default_str();
-  exporter->add_option("--classes", options.limits.classes, "tell so many of each, the largest")
-      ->check(NumberRange(0U, 63U))
-      ->type_name("N")
-      ->capture_default_str();
-  exporter->add_flag("--no-profiles", options.no_profiles, "tell no heap profiles");
-  auto* const once = exporter->add_flag("--once", options.once, "print the metrics and end");
+  exporter.add_option("--listen", options.address, "where; port 0 is any that is free")
+      .type_name("HOST:PORT")
+      .show_default();
+  exporter.add_option("--processes", options.limits.processes, "tell so many, the largest")
+      .range(1U, 10000U)
+      .type_name("N")
+      .show_default();
+  exporter.add_option("--classes", options.limits.classes, "tell so many of each, the largest")
+      .range(0U, 63U)
+      .type_name("N")
+      .show_default();
+  exporter.add_flag("--no-profiles", options.no_profiles, "tell no heap profiles");
+  exporter.add_flag("--once", options.once, "print the metrics and end");
   exporter
-      ->add_option("--profile-of", options.profiled, "print this heap profile, for pprof, and end")
-      ->type_name("PID")
-      ->excludes(once);
-  exporter->footer(
+      .add_option("--profile-of", options.profiled, "print this heap profile, for pprof, and end")
+      .type_name("PID")
+      .excludes("--once");
+  exporter.footer(
       "The processes need no preparation; heap profiles need --control and --profile. Example:\n"
       "  pktmalloc exporter &\n"
       "  curl http://127.0.0.1:9464/metrics\n"
       "  pprof -http : http://127.0.0.1:9464/debug/pprof/heap?pid=1234");
-  exporter->callback([] { run(options); });
+  exporter.callback([] { run(options); });
 }
 
 }  // namespace pktmalloc

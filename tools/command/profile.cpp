@@ -8,7 +8,6 @@
 
 #include "preload/contract/heap_profile.h"
 #include "tools/command/failure.h"
-#include "tools/command/number_range.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/profile/pprof.h"
 #include "tools/command/profile/profile_table.h"
@@ -216,47 +215,45 @@ void profile(const Options& options) {
 
 }  // namespace
 
-void add_profile(CLI::App& command) {
-  CLI::App* const sub =
+void add_profile(CommandLine& command) {
+  const Subcommand sub =
       command.add_subcommand("profile",
                              "Which places of a program hold its memory, from a file of "
                              "PKTMALLOC_PROFILE; with two files, what grew between.");
   static Options options;
-  sub->add_option("FILE", options.file, "a heap profile")->required();
-  sub->add_option("FILE2", options.second, "a later one of the same program: print what grew");
-  sub->add_flag("--live", options.live,
-                "what is live at the end (if none of these is given: this, or the peak if less "
-                "than a tenth of it is still live)");
-  sub->add_flag("--peak", options.peak, "what was live when the process held most");
-  sub->add_flag("--total,--cumulative", options.total, "all that was allocated since start");
-  sub->add_flag(
+  sub.add_option("FILE", options.file, "a heap profile").required();
+  sub.add_option("FILE2", options.second, "a later one of the same program: print what grew");
+  sub.add_flag("--live", options.live,
+               "what is live at the end (if none of these is given: this, or the peak if less "
+               "than a tenth of it is still live)");
+  sub.add_flag("--peak", options.peak, "what was live when the process held most");
+  sub.add_flag("--total,--cumulative", options.total, "all that was allocated since start");
+  sub.add_flag(
       "--temporary", options.temporary,
       fmt::format("what its thread freed before more than {} other allocations", kFewAllocations));
-  sub->add_flag("--leaks", options.leaks,
-                "what is still allocated, with how sure each estimate is");
-  sub->add_flag("--lines")->group("");  // as if not said
-  sub->add_flag("--no-lines", options.no_lines,
-                "neither source lines nor inlined functions, which llvm-symbolizer or addr2line "
-                "tells where debug information is there");
-  sub->add_flag("--unfolded", options.unfolded,
-                "all frames of the C++ standard library, not only what the program called");
-  sub->add_flag("--collapsed", options.collapsed,
-                "a line a stack, for flamegraph.pl and speedscope");
-  sub->add_option("--html", options.html,
-                  "write a flame graph into this file, of two profiles one of what grew and what "
-                  "shrank; - for stdout");
-  sub->add_option("--pprof", options.pprof,
-                  "write all of these for pprof into this file, named; - for stdout");
-  sub->add_option("--top", options.top, "so many places (20)")->check(NumberRange(0, 1'000'000));
-  sub->add_option("--frames", options.frames, "so many functions of each (8)")
-      ->check(NumberRange(0, 1'000'000));
-  sub->footer(
+  sub.add_flag("--leaks", options.leaks, "what is still allocated, with how sure each estimate is");
+  sub.accept_flag("--lines");
+  sub.add_flag("--no-lines", options.no_lines,
+               "neither source lines nor inlined functions, which llvm-symbolizer or addr2line "
+               "tells where debug information is there");
+  sub.add_flag("--unfolded", options.unfolded,
+               "all frames of the C++ standard library, not only what the program called");
+  sub.add_flag("--collapsed", options.collapsed,
+               "a line a stack, for flamegraph.pl and speedscope");
+  sub.add_option("--html", options.html,
+                 "write a flame graph into this file, of two profiles one of what grew and what "
+                 "shrank; - for stdout");
+  sub.add_option("--pprof", options.pprof,
+                 "write all of these for pprof into this file, named; - for stdout");
+  sub.add_option("--top", options.top, "so many places (20)").range(0, 1'000'000);
+  sub.add_option("--frames", options.frames, "so many functions of each (8)").range(0, 1'000'000);
+  sub.footer(
       "pktmalloc report profile is the same command.\n\n"
       "Example:\n"
       "  PKTMALLOC_PROFILE=server.%p.heap LD_PRELOAD=libpktmalloc.so ./server\n"
       "  pktmalloc profile server.4711.heap\n"
       "  pktmalloc profile --html heap.html server.4711.heap");
-  sub->callback([] { profile(options); });
+  sub.callback([] { profile(options); });
 }
 
 }  // namespace pktmalloc

@@ -41,20 +41,20 @@ void recover_all(const std::vector<std::string>& paths) {
       all = false;
     }
   }
-  if (!all) throw CLI::RuntimeError(2);
+  if (!all) throw ExitStatus{2};
 }
 
 }  // namespace
 
-void add_recover(CLI::App& command) {
-  CLI::App* const recover = command.add_subcommand(
+void add_recover(CommandLine& command) {
+  const Subcommand recover = command.add_subcommand(
       "recover", "Writes the reports of a killed program from its recording.");
   static std::vector<std::string> paths;
-  recover->add_option("FILE", paths, "recordings, or folders of them")->required();
-  recover->footer(
+  recover.add_option("FILE", paths, "recordings, or folders of them").required();
+  recover.footer(
       "pktmalloc run does this by itself, unless it is killed too. Example:\n"
       "  pktmalloc recover app.heap.recording-*");
-  recover->callback([] { recover_all(paths); });
+  recover.callback([] { recover_all(paths); });
 }
 
 }  // namespace pktmalloc

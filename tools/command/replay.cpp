@@ -12,7 +12,6 @@
 
 #include "tools/command/compare/comparison.h"
 #include "tools/command/failure.h"
-#include "tools/command/number_range.h"
 #include "tools/command/replay/plan.h"
 #include "tools/command/replay/player.h"
 #include "tools/command/replay/preloaded.h"
@@ -283,7 +282,7 @@ void replay() {
   if (!is_whole) fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
   if (options.info) {
     fmt::print("{}", options.json ? info_json(trace) : info_text(trace));
-    if (!is_whole) throw CLI::RuntimeError(1);
+    if (!is_whole) throw ExitStatus{1};
     return;
   }
   const std::string title = title_of(trace);
@@ -292,44 +291,43 @@ void replay() {
   const std::vector<Row> rows = measure(plan, all);
   if (is_interrupted()) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
   options.json ? print_json(title, is_whole, rows) : print_table(title, rows);
-  if (is_interrupted()) throw CLI::RuntimeError(128 + SIGINT);
-  if (!is_whole) throw CLI::RuntimeError(1);
+  if (is_interrupted()) throw ExitStatus{128 + SIGINT};
+  if (!is_whole) throw ExitStatus{1};
 }
 
 }  // namespace
 
-void add_replay(CLI::App& command) {
-  CLI::App* const app = command.add_subcommand(
+void add_replay(CommandLine& command) {
+  const Subcommand app = command.add_subcommand(
       "replay", "Play a recorded trace under the allocators of this machine.");
-  app->add_option("TRACE", options.file,
-                  "what PKTMALLOC_TRACE=FILE recorded, compressed by zstd or not; - is stdin")
-      ->required();
-  app->add_option("--speed", options.speed, "full, or real: each call at its time")
-      ->check(CLI::IsMember({"full", "real"}))
-      ->capture_default_str();
-  app->add_option("--with", options.with,
-                  "glibc, jemalloc, mimalloc, tcmalloc, pktmalloc or NAME=/path/lib.so, separated "
-                  "by commas; all that are installed")
-      ->delimiter(',');
-  app->add_option("-n,--runs", options.runs, "how often each plays")
-      ->check(NumberRange(1, 1000))
-      ->capture_default_str();
-  app->add_flag("--untouched", options.untouched,
-                "do not write to the objects' pages; for programs that use little of what they "
-                "ask for");
-  app->add_flag("--json", options.json, "print JSON");
-  app->add_flag("--info", options.info, "tell what the trace holds, play nothing");
-  app->footer(
+  app.add_option("TRACE", options.file,
+                 "what PKTMALLOC_TRACE=FILE recorded, compressed by zstd or not; - is stdin")
+      .required();
+  app.add_option("--speed", options.speed, "full, or real: each call at its time")
+      .one_of({"full", "real"})
+      .show_default();
+  app.add_option("--with", options.with,
+                 "glibc, jemalloc, mimalloc, tcmalloc, pktmalloc or NAME=/path/lib.so, separated "
+                 "by commas; all that are installed")
+      .delimiter(',');
+  app.add_option("-n,--runs", options.runs, "how often each plays").range(1, 1000).show_default();
+  app.add_flag("--untouched", options.untouched,
+               "do not write to the objects' pages; for programs that use little of what they "
+               "ask for");
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_flag("--info", options.info, "tell what the trace holds, play nothing");
+  app.footer(
       "Exit status: 0 if all was played, 1 if the end of the trace is missing, 2 for what cannot\n"
       "be done, 130 when interrupted.\n\n"
       "Example:\n  PKTMALLOC_TRACE=app.trace.zst LD_PRELOAD=libpktmalloc.so ./app\n"
       "  pktmalloc replay app.trace.zst --with glibc,pktmalloc");
-  app->callback(replay);
+  app.callback(replay);
 
   // What plays, in a process of its own under the allocator.
-  CLI::App* const player = command.add_subcommand(kPlay)->group("");
-  player->add_option("PLAN", plan_descriptor)->required();
-  player->callback([] { play(plan_descriptor); });
+  const Subcommand player = command.add_subcommand(kPlay, "");
+  player.hide();
+  player.add_option("PLAN", plan_descriptor, "").required();
+  player.callback([] { play(plan_descriptor); });
 }
 
 }  // namespace pktmalloc

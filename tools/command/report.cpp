@@ -8,7 +8,6 @@
 
 #include "tools/command/failure.h"
 #include "tools/command/findings.h"
-#include "tools/command/number_range.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/report/report_json.h"
 #include "tools/command/report/report_page.h"
@@ -78,27 +77,25 @@ void report(const Options& options) {
     fmt::print("{}", options.json ? json_of(series_of(std::move(readings)))
                                   : table_of(std::move(readings)));
   }
-  if (!left_out.empty()) throw CLI::RuntimeError(1);
+  if (!left_out.empty()) throw ExitStatus{1};
 }
 
 }  // namespace
 
-void add_report(CLI::App& command) {
-  CLI::App* const sub =
+void add_report(CommandLine& command) {
+  const Subcommand sub =
       command.add_subcommand("report", "Statistics files as tables, and as a page of charts.");
   static Options options;
-  sub->add_option("FILE", options.files,
-                  "JSON files of statistics (PKTMALLOC_STATS=FILE.json); - is stdin")
-      ->required();
-  sub->add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
-  sub->add_option("--profile", options.profile,
-                  "this heap profile as a flame graph in the page, too")
-      ->needs("--html");
-  sub->add_flag("--json", options.json,
-                "print JSON: of each process each file, by place and class");
-  sub->add_option("--pid", options.pid, "only the files of this process")
-      ->check(NumberRange(1, INT_MAX));
-  sub->footer(
+  sub.add_option("FILE", options.files,
+                 "JSON files of statistics (PKTMALLOC_STATS=FILE.json); - is stdin")
+      .required();
+  sub.add_option("--html", options.html, "write a page of charts, too; - is stdout, if piped");
+  sub.add_option("--profile", options.profile,
+                 "this heap profile as a flame graph in the page, too")
+      .needs("--html");
+  sub.add_flag("--json", options.json, "print JSON: of each process each file, by place and class");
+  sub.add_option("--pid", options.pid, "only the files of this process").range(1, INT_MAX);
+  sub.footer(
       "One file: where the memory is, then the classes by committed bytes.\n"
       "Two files: what changed from the first to the second, the largest growth\n"
       "  first; they may be of different processes.\n"
@@ -114,7 +111,7 @@ void add_report(CLI::App& command) {
       "  PKTMALLOC_STATS=app.%n.json PKTMALLOC_STATS_INTERVAL=10s \\\n"
       "    pktmalloc run ./app\n"
       "  pktmalloc report app.*.json --html app.html");
-  sub->callback([] { report(options); });
+  sub.callback([] { report(options); });
 }
 
 }  // namespace pktmalloc

@@ -404,55 +404,52 @@ void run(Options options, UserCommand words) {
 
 }  // namespace
 
-void add_run(CLI::App& command, const UserCommand& words) {
-  CLI::App* const run = command.add_subcommand("run", "Run a command with the library.");
+void add_run(CommandLine& command, const UserCommand& words) {
+  const Subcommand run = command.add_subcommand("run", "Run a command with the library.");
   static Options options;
   static UserCommand shown;  // stays empty: main() has cut the command off
-  run->add_option("CMD", shown, "the command with its arguments; -- may stand before it");
-  CLI::Option* const stats = run->add_option("--stats", options.stats_file,
-                                             "statistics at the end, as text on stderr or in FILE: "
-                                             ".json, .prom or text; %p is the process id");
-  stats->expected(0, 1)->type_name("[=FILE]");
+  run.add_option("CMD", shown, "the command with its arguments; -- may stand before it");
+  const Option stats = run.add_option("--stats", options.stats_file,
+                                      "statistics at the end, as text on stderr or in FILE: "
+                                      ".json, .prom or text; %p is the process id");
+  stats.value_is_optional().type_name("[=FILE]");
   for (const Passed& p : kPassed) {
-    run->add_option_function<std::string>(
+    run.add_option(
         p.option, [&p](const std::string& value) { options.passed[p.variable] = value; }, p.help);
   }
   for (const Passed& p : kWritten) {
-    run->add_option_function<std::string>(
+    run.add_option(
            p.option, [&p](const std::string& file) { options.written[p.variable] = file; }, p.help)
-        ->type_name("FILE");
+        .type_name("FILE");
   }
-  run->add_flag("--leaks", options.leaks,
-                "heap profile: at exit print to stderr which places still hold the most memory");
-  run->add_flag("--canary", options.canary,
-                "of the hardened library: bytes behind each object that show an overflow");
-  run->add_option("--next", options.next,
-                  "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
-  run->add_flag("--control", options.control,
-                "it obeys pktmalloc tell: reports and trim while it runs");
-  run->add_flag("--only-this", options.only_this, "not the programs that it starts");
-  run->add_flag("--verbose", options.verbose,
-                "the library prints its version and options at start");
-  CLI::Option* const hardened = run->add_flag("--hardened", options.hardened,
-                                              "the hardened library, which stops wrong frees");
-  CLI::Option* const checked =
-      run->add_flag("--checked", options.checked, "the checked library, which finds heap errors")
-          ->excludes(hardened);
-  run->add_option("--library", options.library, "this libpktmalloc.so")
-      ->excludes(hardened)
-      ->excludes(checked);
-  run->add_flag("--force", options.force, "also where preloading is known not to work");
-  run->add_flag("--dry-run", options.dry_run,
-                "print the environment and command instead, for a shell");
-  run->add_option("--page", options.page,
-                  "write a page of its whole life to this file: memory over time, and who held it")
-      ->excludes(stats)
-      ->excludes("--profile")
-      ->excludes("--dry-run")
-      ->type_name("FILE");
-  run->footer("Example: pktmalloc run --stats=redis.json -- redis-server --port 7000");
-  run->callback([stats, &words] {
-    options.stats = stats->count() > 0;
+  run.add_flag("--leaks", options.leaks,
+               "heap profile: at exit print to stderr which places still hold the most memory");
+  run.add_flag("--canary", options.canary,
+               "of the hardened library: bytes behind each object that show an overflow");
+  run.add_option("--next", options.next,
+                 "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
+  run.add_flag("--control", options.control,
+               "it obeys pktmalloc tell: reports and trim while it runs");
+  run.add_flag("--only-this", options.only_this, "not the programs that it starts");
+  run.add_flag("--verbose", options.verbose, "the library prints its version and options at start");
+  run.add_flag("--hardened", options.hardened, "the hardened library, which stops wrong frees");
+  run.add_flag("--checked", options.checked, "the checked library, which finds heap errors")
+      .excludes("--hardened");
+  run.add_option("--library", options.library, "this libpktmalloc.so")
+      .excludes("--hardened")
+      .excludes("--checked");
+  run.add_flag("--force", options.force, "also where preloading is known not to work");
+  run.add_flag("--dry-run", options.dry_run,
+               "print the environment and command instead, for a shell");
+  run.add_option("--page", options.page,
+                 "write a page of its whole life to this file: memory over time, and who held it")
+      .excludes("--stats")
+      .excludes("--profile")
+      .excludes("--dry-run")
+      .type_name("FILE");
+  run.footer("Example: pktmalloc run --stats=redis.json -- redis-server --port 7000");
+  run.callback([stats, &words] {
+    options.stats = stats.is_given();
     pktmalloc::run(options, words);
   });
 }

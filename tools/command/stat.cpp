@@ -80,22 +80,22 @@ void print_processes(bool json) {
 
 }  // namespace
 
-void add_stat(CLI::App& command) {
-  CLI::App* const stat = command.add_subcommand(
+void add_stat(CommandLine& command) {
+  const Subcommand stat = command.add_subcommand(
       "stat", "Statistics of a running process or of a file, once; without either, of all.");
   static Options options;
-  stat->add_option("PID|FILE", options.what, "process id, or a JSON file of statistics");
-  auto* const json = stat->add_flag("--json", options.json,
-                                    "as the library writes to FILE.json; without PID, the list");
-  stat->add_flag("--prom", options.prometheus, "as the library writes to FILE.prom")
-      ->excludes(json);
-  stat->footer(
+  stat.add_option("PID|FILE", options.what, "process id, or a JSON file of statistics");
+  stat.add_flag("--json", options.json,
+                "as the library writes to FILE.json; without PID, the list");
+  stat.add_flag("--prom", options.prometheus, "as the library writes to FILE.prom")
+      .excludes("--json");
+  stat.footer(
       "The process is not stopped. Example:\n"
       "  pktmalloc stat $(pidof redis-server)\n"
       "  pktmalloc stat --json 1234 > a.json; sleep 60\n"
       "  pktmalloc stat --json 1234 > b.json\n"
       "  pktmalloc report a.json b.json");
-  stat->callback([] {
+  stat.callback([] {
     if (!options.what.empty()) {
       print_statistics(options);
     } else if (options.prometheus) {

@@ -35,23 +35,23 @@ void tell(const Options& options) {
 
 }  // namespace
 
-void add_tell(CLI::App& command) {
-  CLI::App* const tell = command.add_subcommand(
+void add_tell(CommandLine& command) {
+  const Subcommand tell = command.add_subcommand(
       "tell", "Has a running process write a report now, or give memory back.");
   static Options options;
-  tell->add_option("PID", options.pid, "a process that was started with --control")->required();
-  tell->add_option(
+  tell.add_option("PID", options.pid, "a process that was started with --control").required();
+  tell.add_option(
           "ORDER", options.order,
           "stats, profile or sizes, each with a FILE or where its option says; profile start, "
           "profile stop; trace start FILE, trace stop; trim")
-      ->required()
-      ->type_name("TEXT [FILE]");
-  tell->footer(
+      .required()
+      .type_name("TEXT [FILE]");
+  tell.footer(
       "No thread of the process is stopped or interrupted. Example:\n"
       "  pktmalloc run --control --profile=app.%n.heap ./app &\n"
       "  pktmalloc tell $(pidof app) profile\n"
       "  pktmalloc tell $(pidof app) stats app.json");
-  tell->callback([] { pktmalloc::tell(options); });
+  tell.callback([] { pktmalloc::tell(options); });
 }
 
 }  // namespace pktmalloc

@@ -9,7 +9,6 @@
 #include "tools/command/live/live_table.h"
 #include "tools/command/live/process_table.h"
 #include "tools/command/live/top_screen.h"
-#include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/process.h"
 #include "tools/command/system/standard_output.h"
@@ -71,28 +70,28 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_top(CLI::App& command) {
-  CLI::App* const top = command.add_subcommand(
+void add_top(CommandLine& command) {
+  const Subcommand top = command.add_subcommand(
       "top", "Statistics of a running process, live; without PID, choose one of all.");
   static Options options;
-  top->add_option("PID", options.pid, "process id");
-  top->add_option("-d,--delay", options.delay_seconds, "seconds between readings")
-      ->check(NumberRange(0.1, 3600.0))
-      ->capture_default_str();
-  top->add_option("-b,--batch", options.batch, "print so many readings as text, and end")
-      ->check(NumberRange(1U, 1000000000U));
-  top->add_flag("--once", options.once, "print one reading and end; also where is no terminal");
-  top->add_option("-s,--sort", options.sort, "key of the column to sort by")->capture_default_str();
+  top.add_option("PID", options.pid, "process id");
+  top.add_option("-d,--delay", options.delay_seconds, "seconds between readings")
+      .range(0.1, 3600.0)
+      .show_default();
+  top.add_option("-b,--batch", options.batch, "print so many readings as text, and end")
+      .range(1U, 1000000000U);
+  top.add_flag("--once", options.once, "print one reading and end; also where is no terminal");
+  top.add_option("-s,--sort", options.sort, "key of the column to sort by").show_default();
   std::string columns;
   for (const std::string& line : column_help()) columns += line + "\n";
-  top->footer(
+  top.footer(
       "Keys that sort by a column, and what it shows; those after p need a wide terminal:\n" +
       columns +
       "r reverses, arrows and Page Up/Down scroll, Space reads at once, Escape goes back,\n"
       "h or ? helps, q quits. Example:\n"
       "  pktmalloc top $(pidof redis-server)\n"
       "  pktmalloc top -b 60 1234 > minute.txt");
-  top->callback([] { run(options); });
+  top.callback([] { run(options); });
 }
 
 }  // namespace pktmalloc

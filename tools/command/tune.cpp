@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "tools/command/failure.h"
-#include "tools/command/number_range.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/tune/class_tuner.h"
@@ -85,32 +84,32 @@ void run(Options options) {
 
 }  // namespace
 
-void add_tune(CLI::App& command) {
-  CLI::App* const tune = command.add_subcommand("tune", "The class table that fits a program.");
+void add_tune(CommandLine& command) {
+  const Subcommand tune = command.add_subcommand("tune", "The class table that fits a program.");
   static Options options;
-  tune->add_option("FILE", options.files, "what PKTMALLOC_SIZES=FILE recorded; many are merged")
-      ->required();
-  tune->add_option("--classes", options.limits.classes, "at most so many classes")
-      ->check(NumberRange(1, 63))
-      ->type_name("N")
-      ->capture_default_str();
-  tune->add_flag("--packet", options.packet, "keep the packet sizes 1600, 2176 and 9216");
-  tune->add_option("--largest", options.limits.largest,
-                   "bytes; larger requests stay with the next allocator")
-      ->check(NumberRange(16, 1 << 20))
-      ->type_name("BYTES")
-      ->capture_default_str();
-  tune->add_option("--def", options.def, "write the table for a build, as sizeclass/classes.def")
-      ->type_name("FILE");
-  tune->add_option("--picture", options.picture, "draw the histogram and the classes")
-      ->type_name("FILE.svg|.html");
-  tune->add_flag("--json", options.json, "print JSON");
-  tune->footer(
+  tune.add_option("FILE", options.files, "what PKTMALLOC_SIZES=FILE recorded; many are merged")
+      .required();
+  tune.add_option("--classes", options.limits.classes, "at most so many classes")
+      .range(1, 63)
+      .type_name("N")
+      .show_default();
+  tune.add_flag("--packet", options.packet, "keep the packet sizes 1600, 2176 and 9216");
+  tune.add_option("--largest", options.limits.largest,
+                  "bytes; larger requests stay with the next allocator")
+      .range(16, 1 << 20)
+      .type_name("BYTES")
+      .show_default();
+  tune.add_option("--def", options.def, "write the table for a build, as sizeclass/classes.def")
+      .type_name("FILE");
+  tune.add_option("--picture", options.picture, "draw the histogram and the classes")
+      .type_name("FILE.svg|.html");
+  tune.add_flag("--json", options.json, "print JSON");
+  tune.footer(
       "Example:\n"
       "  PKTMALLOC_SIZES=sizes.%p.json LD_PRELOAD=libpktmalloc.so ./app\n"
       "  pktmalloc tune sizes.*.json --picture sizes.svg\n"
       "  pktmalloc compare -n 10 --classes 16,32,... -- ./app");
-  tune->callback([] { run(options); });
+  tune.callback([] { run(options); });
 }
 
 }  // namespace pktmalloc

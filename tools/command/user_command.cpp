@@ -7,23 +7,15 @@
 #include "tools/command/failure.h"
 
 namespace pktmalloc {
-namespace {
 
-// "--interval" of "--interval 10s"; not "--interval=10s", not "--stats".
-bool next_is_its_value(const CLI::App& subcommand, const std::string& word) {
-  const CLI::Option* const option = subcommand.get_option_no_throw(word);
-  return option != nullptr && option->get_items_expected_min() > 0;
-}
-
-}  // namespace
-
-UserCommand cut_user_command(const CLI::App& subcommand, std::vector<std::string>& arguments) {
+UserCommand cut_user_command(const Subcommand& subcommand, std::vector<std::string>& arguments) {
   auto at = arguments.begin() + 1;
   while (at != arguments.end() && at->size() > 1 && at->front() == '-' && *at != "--") {
     if (at->starts_with("--") && at->ends_with('=')) {
-      throw Failure("{}: {} lacks its value", subcommand.get_name(), *at);
+      throw Failure("{}: {} lacks its value", subcommand.name(), *at);
     }
-    const bool skip_value = next_is_its_value(subcommand, *at);
+    // "--interval" of "--interval 10s"; not "--interval=10s", not "--stats".
+    const bool skip_value = subcommand.takes_value(*at);
     ++at;
     if (skip_value && at != arguments.end()) ++at;
   }

@@ -4,16 +4,16 @@
 // before CLI11, which takes some apart ("[a,b]"), sees them.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <vector>
+
+#include "tools/command/command_line.h"
 
 namespace pktmalloc {
 
 using UserCommand = std::vector<std::string>;
 
 // Cuts them off `arguments`, the first of which is the name of `subcommand`.
-UserCommand cut_user_command(const CLI::App& subcommand, std::vector<std::string>& arguments);
+UserCommand cut_user_command(const Subcommand& subcommand, std::vector<std::string>& arguments);
 
 }  // namespace pktmalloc
