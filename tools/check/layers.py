@@ -5,7 +5,8 @@
 Top to bottom: tests, tools (the contract, the class table), preload, sizeclass. Inside preload and
 tools/command the folders have an order, a line a level: a file includes what lies in its own folder
 or in one of a lower line. Inside a folder the files form no circle; a header counts as one with the
-.cpp of its name. A folder that is in no list fails the check: give it a place.
+.cpp of its name. A folder that is in no list fails the check: give it a place. A library that takes
+seconds to compile is included by one file only.
 """
 import pathlib
 import re
@@ -48,6 +49,8 @@ ROOMS = {
 }
 # Nouns beside the folders of the command that all of them share.
 SHARED = ("tools/command/failure.h", "tools/command/file_kind.h", "tools/command/reading.h")
+# Libraries that take seconds to compile, and who includes them.
+COSTLY = {"CLI": "tools/command/command_line.cpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -115,6 +118,14 @@ def circles(graph):
         yield from walk(unit)
 
 
+def costs(graph):
+    """Includes of a costly library by another file than its own."""
+    for path in graph:
+        for library, owner in COSTLY.items():
+            if f"#include <{library}/" in (ROOT / path).read_text() and str(path) != owner:
+                yield f"{path}: includes {library}, which only {owner} may"
+
+
 def main():
     graph, faults = {}, []
     for folder in FOLDERS:
@@ -125,6 +136,7 @@ def main():
     for base, levels in ROOMS.items():
         faults += climbs(base, levels, graph)
     faults += circles(graph)
+    faults += costs(graph)
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0
