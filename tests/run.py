@@ -81,7 +81,7 @@ class Job:
                 self.skipped += 1
             else:
                 self.passed += 1
-        for case in set(self.cases) - set(self.times):
+        for case in set(self.cases) - set(self.times) if cases else ():
             self.failed += 1
             self.lines.append(f"FAILED {self.title}: {case}: did not run, or checks nothing")
 

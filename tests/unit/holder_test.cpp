@@ -12,6 +12,13 @@ using namespace pktmalloc;
 
 namespace {
 
+// A sanitizer does not bear a thread that skips its end.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kMaySkipEnd = false;
+#else
+constexpr bool kMaySkipEnd = true;
+#endif
+
 struct Stay {
   Holder holder;
   bool leaves;
@@ -29,7 +36,7 @@ void* stay(void* p) {
 }  // namespace
 
 TEST_CASE("a thread that ended without leaving has ended, once, and one that left has not") {
-  for (const bool skips_end : {false, true}) {
+  for (const bool skips_end : {false, kMaySkipEnd}) {
     for (const bool leaves : {false, true}) {
       Stay s{{}, leaves, skips_end};
       for (int round = 0; round < 2; ++round) {
