@@ -2,6 +2,7 @@
 #include "preload/base/own_thread.h"
 #include "preload/base/signals_wait.h"
 #include "sizeclass/keep_errno.h"
+#include "sizeclass/memory.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -61,6 +62,7 @@ void OwnThread::allow() {
 
 bool OwnThread::start() {
   if (libc_create.load(std::memory_order_relaxed) == nullptr || walks_loader) return false;
+  if (memory::in_strict_mode) return false;
   // pthread_create's own allocations come back here and find the lock taken.
   if (!mutex_.try_lock()) return false;
   bool started = false;

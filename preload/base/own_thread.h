@@ -35,7 +35,8 @@ class OwnThread {
   // It runs, or never will.
   bool settled() const { return settled_.load(std::memory_order_relaxed); }
 
-  // Starts it if nobody has; true if this call did. Not now, if the thread walks the loader's list.
+  // Starts it if nobody has; true if this call did. Not now, if the thread walks the loader's list
+  // or is in strict mode.
   bool start();
 
   // For run(): rest() sleeps this long, or until ending() is true.

@@ -3,7 +3,8 @@
 // the kernel's strict mode, any system call except read, write and exit kills that thread, and so
 // does a look at the exact clock. From then on its mallocs and frees do neither; the next allocator
 // serves what our heap has no memory for. (A program that enters strict mode by the system call
-// itself is not seen.)
+// itself is not seen.) That holds while no option records or guards, and no other thread holds a
+// lock of the heap: to wait for it is a call.
 //
 // Weak, because a program linked with the archive may have its own.
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 #include <cstdarg>
 
 #include "preload/base/export.h"
+#include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 
 namespace {
@@ -41,11 +43,11 @@ extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int prctl(int option, ...) noexcept {
   Word words[4];
   for (Word& word : words) word = va_arg(arguments, Word);
   va_end(arguments);
+  const bool strict = option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT;
+  if (strict) cache_of_this_thread();  // to make one later takes calls
   const int result = next_prctl != nullptr
                          ? next_prctl(option, words[0], words[1], words[2], words[3])
                          : by_number(option, words[0], words[1], words[2], words[3]);
-  if (option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT && result == 0) {
-    memory::in_strict_mode = true;
-  }
+  if (strict && result == 0) memory::in_strict_mode = true;
   return result;
 }

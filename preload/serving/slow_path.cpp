@@ -80,6 +80,7 @@ bool make_room(size_t bytes) {
   const bool at_limit = limit.left() < std::max(bytes, kMostSlabBytes);
   if (at_limit && bytes > limit.hard()) return false;
   const bool waited = let_waiting_go(bytes);
+  if (memory::in_strict_mode) return waited;
   if (at_limit) {
     heap.trim(cache_of_this_thread(), this_thread.release_cache);
     next_allocator().trim(0);
