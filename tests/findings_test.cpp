@@ -19,6 +19,10 @@ Program fault(const std::string& name) {
   return checked({program_path("faults", "checked"), name}).with("PKTMALLOC_GUARD", "1472");
 }
 
+Program hardened_and_guarded(std::vector<std::string> argv) {  // few objects
+  return hardened(std::move(argv)).with("PKTMALLOC_SAMPLE_GUARD", "1000000");
+}
+
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string hexadecimal(uint64_t n) {
@@ -178,6 +182,7 @@ TEST_CASE("an access beyond a slab is told before the program is aborted") {
       {checked, "read", "4000", ": byte -33", reads},
       {hardened, "write", "up to 4096", ": byte -1", writes},
       {hardened, "read", "up to 4096", ": byte -1", reads},
+      {hardened_and_guarded, "write", "up to 4096", ": byte -1", writes},
   };
   for (const Case& c : cases) {
     const Outcome outcome = c.twin({program_path("faults", "checked"), c.in}).run();

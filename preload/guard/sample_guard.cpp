@@ -7,7 +7,6 @@
 
 #include "preload/base/message.h"
 #include "preload/base/options.h"
-#include "preload/base/other_stack.h"
 #include "preload/base/this_library.h"
 #include "preload/process/fault_signal.h"
 #include "preload/process/heap.h"
@@ -96,29 +95,20 @@ void tell_wrong(bool frees, uintptr_t p, StackId now) {
   }
 }
 
-struct Fault {
-  const Slot* slot;
-  uintptr_t address;
-  StackId now;
-  bool writes;
-};
-
-void tell(const Fault& fault) {
-  const Slot* const slot = fault.slot;
-  const bool freed = slot->state.load(std::memory_order_relaxed) == State::kFreed;
-  const Facts facts = slot->facts();
-  const char* const what = fault.writes ? "write" : "read";
+void tell_access(const Slot& slot, uintptr_t address, bool writes, StackId now) {
+  const bool freed = slot.state.load(std::memory_order_relaxed) == State::kFreed;
+  const Facts facts = slot.facts();
+  const char* const what = writes ? "write" : "read";
   const char* const state = freed ? " that is freed" : "";
-  const uintptr_t address = fault.address;
-  if (address < slot->user) {
-    tell_fault(fault.now, facts, "%s before the start of %p, an object of %zu bytes%s: byte -%zu",
-               what, facts.user, facts.bytes, state, slot->user - address);
-  } else if (address < slot->user + slot->bytes) {
-    tell_fault(fault.now, facts, "%s after free of byte %zu of %p, an object of %zu bytes", what,
-               address - slot->user, facts.user, facts.bytes);
+  if (address < slot.user) {
+    tell_fault(now, facts, "%s before the start of %p, an object of %zu bytes%s: byte -%zu", what,
+               facts.user, facts.bytes, state, slot.user - address);
+  } else if (address < slot.user + slot.bytes) {
+    tell_fault(now, facts, "%s after free of byte %zu of %p, an object of %zu bytes", what,
+               address - slot.user, facts.user, facts.bytes);
   } else {
-    tell_fault(fault.now, facts, "%s past the end of %p, an object of %zu bytes%s: byte %zu", what,
-               facts.user, facts.bytes, state, address - slot->user);
+    tell_fault(now, facts, "%s past the end of %p, an object of %zu bytes%s: byte %zu", what,
+               facts.user, facts.bytes, state, address - slot.user);
   }
 }
 
@@ -130,8 +120,7 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   const Pages pages(*slot);
   const bool live = slot->state.load(std::memory_order_relaxed) == State::kLive;
   if (live && address >= pages.begin && address < pages.end) return false;
-  Fault fault{slot, address, capture_interrupted(pc), writes};
-  run_on_other_stack([](void* f) { tell(*static_cast<const Fault*>(f)); }, &fault);
+  tell_access(*slot, address, writes, capture_interrupted(pc));
   if (!options().check_reports) return false;
   const size_t page = memory::page_bytes();
   return memory::commit(reinterpret_cast<void*>(address & ~(page - 1)), page);
@@ -231,7 +220,6 @@ void load() {
   } else {
     start_stacks(kStackBytes);
     load_unwinder();
-    make_other_stack();
     watch_faults(on_fault);
     sample(options().sample_guard, SampleUnit::kObject, kHandlers);
   }

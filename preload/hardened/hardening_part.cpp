@@ -58,7 +58,7 @@ void load() {
   if (is_observed()) end_waiting();
   start_stacks(kStackBytes);
   load_unwinder();
-  if (options().sample_guard == 0) watch_faults(on_fault);  // else the guard does
+  watch_faults(on_fault);
 }
 
 }  // namespace

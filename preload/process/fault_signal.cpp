@@ -4,8 +4,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
+#include "preload/base/other_stack.h"
 #include "preload/process/process.h"
 #include "sizeclass/machine.h"
 
@@ -15,7 +17,15 @@ extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noex
 namespace pktmalloc {
 namespace {
 
-bool (*look_at)(uintptr_t, uintptr_t, bool) = nullptr;
+// The guard's, and the twin's.
+LooksAt* lookers[2];
+unsigned looker_count = 0;
+
+// Each is asked until one says that the access may be tried again.
+bool look_at(uintptr_t address, uintptr_t pc, bool writes) {
+  return std::any_of(lookers, lookers + looker_count,
+                     [&](LooksAt* look) { return look(address, pc, writes); });
+}
 
 // What the program wants. A handler may interrupt the change, and two threads may change it at
 // once, so each change takes another place.
@@ -65,13 +75,17 @@ int set_ours(const struct sigaction& action) {
 
 }  // namespace
 
-void watch_faults(bool (*look)(uintptr_t, uintptr_t, bool)) {
-  __sigaction(SIGSEGV, nullptr, &wanted[0]);
-  look_at = look;
-  if (set_ours(wanted[0]) != 0) look_at = nullptr;
+void watch_faults(LooksAt* look) {
+  const bool first = looker_count == 0;
+  if (first) {
+    make_other_stack();
+    __sigaction(SIGSEGV, nullptr, &wanted[0]);
+  }
+  lookers[looker_count++] = look;
+  if (first && set_ours(wanted[0]) != 0) looker_count = 0;
 }
 
-bool shares_signal(int signal) { return signal == SIGSEGV && look_at != nullptr; }
+bool shares_signal(int signal) { return signal == SIGSEGV && looker_count > 0; }
 
 int set_shared_action(const struct sigaction* action, struct sigaction* former) {
   const struct sigaction was = wanted[current.load(std::memory_order_acquire)];

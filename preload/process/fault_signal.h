@@ -11,9 +11,12 @@
 
 namespace pktmalloc {
 
-// At load. `look` is asked for every fault of memory access; true: the access may be tried again.
-// It runs in the handler.
-void watch_faults(bool (*look)(uintptr_t address, uintptr_t pc, bool writes));
+// Is asked for faults of memory access, in the handler; true: the access may be tried again.
+using LooksAt = bool(uintptr_t address, uintptr_t pc, bool writes);
+
+// At load, twice at most. What the first to look declines the second is asked for. Makes the other
+// stack, for what they tell.
+void watch_faults(LooksAt* look);
 
 // Is the signal shared?
 bool shares_signal(int signal);

@@ -11,6 +11,7 @@
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/options.h"
+#include "preload/base/other_stack.h"
 #include "preload/contract/writer.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/symbols.h"
@@ -52,7 +53,15 @@ void write_stack(Writer& out, const Demangler& demangler, const char* title, Sta
   }
 }
 
-void write_finding(StackId now, const Facts& object, const char* format, va_list arguments) {
+struct Finding {
+  StackId now;
+  const Facts& object;
+  const char* format;
+  va_list arguments;
+};
+
+void write_finding(void* its) {
+  auto& [now, object, format, arguments] = *static_cast<Finding*>(its);
   if (telling) return;
   const unsigned number = findings.fetch_add(1, std::memory_order_relaxed);
   if (number >= kMostFindings) return;
@@ -90,18 +99,18 @@ void write_finding(StackId now, const Facts& object, const char* format, va_list
 }  // namespace
 
 void tell(StackId now, const Facts& object, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  write_finding(now, object, format, arguments);
-  va_end(arguments);
+  Finding finding{now, object, format, {}};
+  va_start(finding.arguments, format);
+  run_on_other_stack(write_finding, &finding);
+  va_end(finding.arguments);
   if (!telling && !options().check_reports) abort();
 }
 
 void tell_fault(StackId now, const Facts& object, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  write_finding(now, object, format, arguments);
-  va_end(arguments);
+  Finding finding{now, object, format, {}};
+  va_start(finding.arguments, format);
+  run_on_other_stack(write_finding, &finding);
+  va_end(finding.arguments);
 }
 
 }  // namespace pktmalloc

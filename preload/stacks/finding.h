@@ -3,7 +3,8 @@
 // showed it follows, and where the object was allocated and first freed.
 //
 // Takes no lock and allocates nothing itself; it asks the loader for names, so a caller must hold
-// no lock of ours either. A finding that a report itself leads to is ignored.
+// no lock of ours either. Writes on the other stack, if there is one: a signal's own is too small.
+// A finding that a report itself leads to is ignored.
 #pragma once
 
 #include "preload/stacks/stacks.h"

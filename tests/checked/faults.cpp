@@ -3,6 +3,7 @@
 // in a function of its own, and ends with status 7 if nobody stops it.
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,11 +371,25 @@ const std::map<std::string, Fault> kFaults = {
     {"many", {allocation, frees_often}},
 };
 
+// 8 KiB, SIGSTKSZ of old, with nothing below.
+void give_signals_a_small_stack() {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t gap = size_t{64} << 10, bytes = std::max(page, size_t{8192});
+  char* const all =
+      static_cast<char*>(mmap(nullptr, gap + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mprotect(all + gap, bytes, PROT_READ | PROT_WRITE);
+  stack_t small{};
+  small.ss_sp = all + gap;
+  small.ss_size = 8192;
+  sigaltstack(&small, nullptr);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
   const auto fault = kFaults.find(argv[1]);
   if (fault == kFaults.end()) return 2;
+  give_signals_a_small_stack();
   fault->second.commit(fault->second.prepare());
   return 7;
 }
