@@ -26,9 +26,9 @@ struct Entry {
 };
 Entry* ring = nullptr;  // address space of its own; memory comes as it grows
 constexpr size_t kRingStep = 4096;
-size_t most_entries = 0;
+size_t most_entries = 0;                      // 0: no ring
 size_t ring_entries = 0;                      // entries with memory; guarded by mutex
-size_t limit_bytes = 0;                       // 0: no ring
+size_t limit_bytes = 0;                       // 0: none waits in it
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 
 size_t raw_bytes(const Header& header) {
@@ -175,7 +175,7 @@ void exchange(size_t most_bytes, void (*let_go)(Header&)) {
 
 // This thread's objects, and the oldest in the ring beyond so many bytes.
 void leave_quarantine(size_t most_bytes) {
-  if (ring_entries == 0 || recent.at_work) return;
+  if (most_entries == 0 || recent.at_work) return;
   exchange(most_bytes, leave);
   const Raised at_work(recent.at_work);
   while (recent.count > 0) leave_recent();
@@ -228,7 +228,7 @@ void empty_quarantine() { leave_quarantine(0); }
 
 void inspect_quarantine() {
   // At work: exit() out of a signal handler that interrupted us.
-  if (ring_entries == 0 || recent.at_work) return;
+  if (most_entries == 0 || recent.at_work) return;
   exchange(0, [](Header& header) { inspect_freed(header); });
   const Raised at_work(recent.at_work);
   while (recent.count > 0) inspect_recent(recent.pop());
