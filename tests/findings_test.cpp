@@ -202,6 +202,15 @@ TEST_CASE("an access beyond a slab is told before the program is aborted") {
                                  "writes_downwards of faults-checked") != std::string::npos);
 }
 
+TEST_CASE("an access to a page of the program's own beside a slab is not told") {
+  for (const Twin twin : {checked, hardened}) {
+    const Outcome outcome = twin({program_path("faults", "checked"), "writes_to_own_page"}).run();
+    INFO(outcome);
+    CHECK(outcome.signal == SIGSEGV);
+    CHECK(outcome.err.empty());
+  }
+}
+
 TEST_CASE("with PKTMALLOC_CHECK=report the program goes on, and each fault is told once") {
   for (const Row& row : kRows) {
     const Outcome outcome = fault(row.name).with("PKTMALLOC_CHECK", "report").run();

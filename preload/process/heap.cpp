@@ -29,7 +29,8 @@ uintptr_t object_at(uintptr_t address) {
 }  // namespace
 
 uintptr_t object_beside(uintptr_t address) {
-  if (object_at(address) != 0) return 0;
+  const uintptr_t owner = heap.owner(reinterpret_cast<const void*>(address));
+  if (!Heap::is_class(owner) || object_at(address) != 0) return 0;
   const uintptr_t page = memory::page_bytes(), its_page = address & ~(page - 1);
   const uintptr_t behind = object_at(its_page + page);
   return behind != 0 ? behind : object_at(its_page - 1);

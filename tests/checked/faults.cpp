@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -208,6 +209,16 @@ SITE void* of_many(bool lowest) {
 SITE void writes_downwards(void* p) {
   for (volatile char* at = bytes(p);;) *--at = 'A';
 }
+// The page before the lowest is the program's own, once our heap has given its address back.
+SITE void writes_to_own_page(void* p) {
+  const rlimit limit{rlim_t{800} << 20, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const before = bytes(p) - reinterpret_cast<uintptr_t>(p) % page - page;
+  if (mmap(before, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == before) {
+    *static_cast<volatile char*>(before) = 'A';
+  }
+}
 SITE void reads_downwards(void* p) {
   for (const volatile char* at = bytes(p);;) static_cast<void>(*--at);
 }
@@ -365,6 +376,7 @@ const std::map<std::string, Fault> kFaults = {
     {"guard_write", {whole_guarded, writes_into_guard}},
     {"guard_read", {whole_guarded, reads_guard}},
     {"writes_downwards", {[] { return of_many(true); }, writes_downwards}},
+    {"writes_to_own_page", {[] { return of_many(true); }, writes_to_own_page}},
     {"reads_downwards", {[] { return of_many(true); }, reads_downwards}},
     {"writes_far_downwards", {[] { return of_many(false); }, writes_downwards}},
     {"two_ways", {two_ways, frees_twice}},
