@@ -13,9 +13,11 @@ what did not run.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -144,6 +146,24 @@ class Progress:
         print(f"  {100 * self.done / self.all:.0f} %, about {left:.0f} s to go", flush=True)
 
 
+@contextlib.contextmanager
+def where_libraries_can_be_preloaded():
+    """LD_PRELOAD takes a path with a blank or a colon for several: then the tests run in a copy of all."""
+    here = os.getcwd()
+    if not re.search("[ :]", here):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="pktmalloc-") as folder:
+        copy = os.path.join(folder, "copy")
+        print(f"LD_PRELOAD cannot express {here}: the tests run in {copy}", flush=True)
+        shutil.copytree(here, copy, symlinks=True)
+        os.chdir(copy)
+        try:
+            yield
+        finally:
+            os.chdir(here)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", action="append", default=[], dest="targets")
@@ -151,6 +171,11 @@ def main():
     parser.add_argument("--write-times", action="store_true")
     parser.add_argument("executables", nargs="*")
     options = parser.parse_args()
+    with where_libraries_can_be_preloaded():
+        return run(options)
+
+
+def run(options):
     times = read_times()
     jobs = [Job(f"make {name}", ["make", "--no-print-directory", name]) for name in options.targets]
     for executable in options.executables:
