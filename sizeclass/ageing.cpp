@@ -73,7 +73,8 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
   return waiting;
 }
 
-// Objects that the program has, including those in magazines of threads.
+// Objects that the program has, including those in magazines of threads, or the memory that it
+// populated for them.
 uint64_t Ageing::held_in_all(const Supply& supply) {
   uint64_t bytes = 0;
   for (unsigned i = 0; i < supply.classes.count(); ++i) {
@@ -81,7 +82,8 @@ uint64_t Ageing::held_in_all(const Supply& supply) {
     const uint64_t out = area.filled - area.drained;
     const uint64_t stacked =
         uint64_t{supply.depot.depth(static_cast<ClassId>(i))} * rounds_in(supply, i);
-    bytes += (out - std::min(out, stacked)) * supply.areas[i].size_class().object_bytes;
+    bytes += std::max((out - std::min(out, stacked)) * supply.areas[i].size_class().object_bytes,
+                      area.populated_slabs * supply.areas[i].slab_bytes());
   }
   return bytes;
 }

@@ -112,6 +112,7 @@ bool SlabArea::reopen_purged_slab(uint32_t slab) {
   counts_.purged_slabs = purged_.count();
   empty_.insert(slab);
   counts_.free_objects += class_.objects_per_slab;
+  if (growth_ != nullptr) growth_->opened_again(slab_bytes());
   return true;
 }
 

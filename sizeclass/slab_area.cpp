@@ -151,11 +151,7 @@ uint32_t SlabArea::slab_to_fill() {
       const uint32_t slab = kept_.lowest();
       kept_.erase(slab);
       empty_.insert(slab);
-    } else if (reopen_a_purged_slab()) {
-      if (growth_ != nullptr) growth_->opened_again(slab_bytes());
-    } else if (open_fresh_slab()) {
-      if (growth_ != nullptr) growth_->opened(slab_bytes());
-    } else {
+    } else if (!reopen_a_purged_slab() && !open_fresh_slab()) {
       return SlabSet::kNone;
     }
   }
@@ -181,6 +177,7 @@ bool SlabArea::open_fresh_slab() {
   r.free = class_.objects_per_slab;
   counts_.free_objects += r.free;
   empty_.insert(slab);
+  if (growth_ != nullptr) growth_->opened(slab_bytes());
   return true;
 }
 

@@ -54,6 +54,19 @@ TEST_CASE("what is populated is never purged, and what lies behind it is") {
   CHECK(area->statistics().purged_slabs == 20);
 }
 
+TEST_CASE("slabs that are populated count as open, and not below nothing when they are purged") {
+  Growth growth;
+  LoneArea area(kSlab / 4, 64 * kSlab);
+  area->set_growth(growth);
+  CHECK(area->populate(4 * 10));
+  CHECK(growth.open_bytes() == 10 * kSlab);
+  area->unpopulate(4 * 10);
+  CHECK(area->purge_some(100) == 10);
+  CHECK(growth.open_bytes() == 0);
+  CHECK(area->populate(4 * 3));
+  CHECK(growth.open_bytes() == 3 * kSlab);
+}
+
 TEST_CASE("each call populates more, whatever became of the slabs") {
   LoneArea area(kSlab / 4, 64 * kSlab);
   std::vector<uintptr_t> objects = area.fill(4 * 12);
