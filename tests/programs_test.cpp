@@ -140,36 +140,37 @@ const std::map<std::string, Needs> kPrograms = {
 
 // Those that must say something, or need what not every machine has.
 const std::set<std::string> kRunElsewhere = {
-    "allocates_known_bytes",               // profile_test.cpp
-    "has_known_peaks",                     // peaks_test.cpp
-    "peak_before_a_large_object",          // sizes_test.cpp
-    "leaks_known_objects",                 // profile_test.cpp
-    "double_free_in_a_batch_is_told",      // failures_test.cpp
-    "double_free_is_told",                 // failures_test.cpp
-    "ends_as_told",                        // recording_test.cpp
-    "ends_on_the_smallest_stack",          // small_stacks_test.cpp
-    "double_free_of_many_is_told",         // failures_test.cpp
-    "free_inside_an_object_is_told",       // failures_test.cpp
-    "free_of_what_never_was_is_told",      // failures_test.cpp
-    "work_under_limits",                   // failures_test.cpp
-    "hello",                               // options_test.cpp
-    "is_read_from_outside",                // live_test.cpp, top_test.cpp
-    "overwrites_its_environment",          // statistics_test.cpp
-    "objects_lie_somewhere",               // security_test.cpp
-    "pooled_sizes",                        // options_test.cpp
-    "sizes_are_recorded",                  // sizes_test.cpp
-    "peak_of_random_sizes",                // sizes_test.cpp
-    "peaks_of_two_groups_in_turn",         // sizes_meanwhile_test.cpp
-    "statistics_are_exact",                // statistics_test.cpp
-    "malloc_stats_tells_on_stderr",        // statistics_test.cpp
-    "profiled_while_it_runs",              // control_test.cpp
-    "traced_while_it_runs",                // trace_order_test.cpp
-    "sleeps_undisturbed",                  // control_test.cpp
-    "system_calls",                        // security_test.cpp
-    "tells_itself",                        // control_test.cpp
-    "work_while_memory_is_refused",        // refusal_test.cpp
-    "large_blocks_come_from_mimalloc",     // below
-    "large_blocks_do_not_come_from_libc",  // below
+    "allocates_known_bytes",                // profile_test.cpp
+    "has_known_peaks",                      // peaks_test.cpp
+    "peak_before_a_large_object",           // sizes_test.cpp
+    "leaks_known_objects",                  // profile_test.cpp
+    "double_free_in_a_batch_is_told",       // failures_test.cpp
+    "double_free_is_told",                  // failures_test.cpp
+    "ends_as_told",                         // recording_test.cpp
+    "ends_on_the_smallest_stack",           // small_stacks_test.cpp
+    "double_free_of_many_is_told",          // failures_test.cpp
+    "free_inside_an_object_is_told",        // failures_test.cpp
+    "free_of_what_never_was_is_told",       // failures_test.cpp
+    "work_under_limits",                    // failures_test.cpp
+    "hello",                                // options_test.cpp
+    "is_read_from_outside",                 // live_test.cpp, top_test.cpp
+    "overwrites_its_environment",           // statistics_test.cpp
+    "objects_lie_somewhere",                // security_test.cpp
+    "pooled_sizes",                         // options_test.cpp
+    "sizes_are_recorded",                   // sizes_test.cpp
+    "forked_child_gives_back_what_it_got",  // sizes_test.cpp
+    "peak_of_random_sizes",                 // sizes_test.cpp
+    "peaks_of_two_groups_in_turn",          // sizes_meanwhile_test.cpp
+    "statistics_are_exact",                 // statistics_test.cpp
+    "malloc_stats_tells_on_stderr",         // statistics_test.cpp
+    "profiled_while_it_runs",               // control_test.cpp
+    "traced_while_it_runs",                 // trace_order_test.cpp
+    "sleeps_undisturbed",                   // control_test.cpp
+    "system_calls",                         // security_test.cpp
+    "tells_itself",                         // control_test.cpp
+    "work_while_memory_is_refused",         // refusal_test.cpp
+    "large_blocks_come_from_mimalloc",      // below
+    "large_blocks_do_not_come_from_libc",   // below
 };
 
 Outcome run(const std::string& name, const std::string& way, const Needs& needs) {

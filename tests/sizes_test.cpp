@@ -75,6 +75,14 @@ TEST_CASE("a fork's child has its parent's live objects, and calls and a peak of
   CHECK(child.at("peak_bytes") == bytes_at_peak(rows));
 }
 
+TEST_CASE("what a fork's child had in memory at its start counts") {
+  TemporaryFolder folder;
+  recorded({program_path("forked_child_gives_back_what_it_got")}, folder / "%p.json").run();
+  const std::map<int, Json> all = read_all(folder);
+  REQUIRE(all.size() == 2);
+  CHECK(all.rbegin()->second.at("memory_bytes").get<uint64_t>() > 20000 * 1001);
+}
+
 TEST_CASE("an object whose release was not seen is gone when its address is handed out again") {
   TemporaryFolder folder;
   const Outcome outcome =
@@ -149,12 +157,16 @@ TEST_CASE("the record says what the classes had in memory at most, and with whic
 
 TEST_CASE("the record counts how often the program asks how much it may use") {
   TemporaryFolder folder;
-  const auto asked = [&](const std::string& program) {
-    recorded({program_path(program)}, folder / "s.json").run();
+  const auto asked = [&](const std::string& program, const std::string& library) {
+    recorded({program_path(program)}, folder / "s.json")
+        .with("LD_PRELOAD", build_path(library))
+        .run();
     return read(folder / "s.json").at("usable_sizes").get<uint64_t>();
   };
-  CHECK(asked("usable_size_is_writable") > 0);
-  CHECK(asked("peak_before_a_large_object") == 0);
+  const uint64_t times = asked("usable_size_is_writable", "libpktmalloc.so");
+  CHECK(times > 0);
+  CHECK(asked("usable_size_is_writable", "libpktmalloc-hardened.so") == times);
+  CHECK(asked("peak_before_a_large_object", "libpktmalloc.so") == 0);
 }
 
 TEST_CASE("programs with threads, forks and signals of their own end as without a record",

@@ -12,6 +12,8 @@
 
 #include "preload/base/export.h"
 #include "preload/exports/front.h"
+#include "preload/observers/observer.h"
+#include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
 
@@ -104,7 +106,11 @@ PKTMALLOC_EXPORT void* pvalloc(size_t bytes) {
   return aligned(page, pages / page * page);
 }
 
-PKTMALLOC_EXPORT size_t malloc_usable_size(void* p) { return front::usable_size(p); }
+PKTMALLOC_EXPORT size_t malloc_usable_size(void* p) {
+  if (is_observed()) [[unlikely]]
+    tell_asked();
+  return front::usable_size(p);
+}
 
 // Programs that know glibc also call it by these names.
 PKTMALLOC_ALIAS(free) void cfree(void*);

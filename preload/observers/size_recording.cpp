@@ -149,6 +149,7 @@ void forked() {
   missing.store(0, std::memory_order_relaxed);
   usable_sizes.store(0, std::memory_order_relaxed);
   memory_bytes.store(0, std::memory_order_relaxed);
+  open_then.store(0, std::memory_order_relaxed);
   forget_rows_used();
 }
 

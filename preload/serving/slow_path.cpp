@@ -203,8 +203,6 @@ void release_slow(void* p) {
 
 size_t usable_size(void* p) {
   if (p == nullptr) return 0;
-  if (is_observed()) [[unlikely]]
-    tell_asked();
   if (is_guarded(p)) [[unlikely]] {
     const size_t bytes = guarded_size(p, this_site());
     return bytes == kNotLive ? 0 : bytes;
@@ -285,10 +283,7 @@ void* reallocate_foreign(void* p, size_t bytes) {
   return moved;
 }
 
-void* reallocate_pooled(void* p, size_t bytes) {
-  const ClassId id = static_cast<ClassId>(heap.owner(p));
-  return move_or_stay(p, heap.classes()[id].object_bytes, bytes);
-}
+void* reallocate_pooled(void* p, size_t bytes) { return move_or_stay(p, usable_size(p), bytes); }
 
 namespace {
 
