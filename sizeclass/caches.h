@@ -30,6 +30,7 @@ class Caches {
     if (cache != nullptr) walked_ = cache->next;
     return cache;
   }
+  void walk_from(Cache* cache) UNDER(mutex_) { walked_ = cache; }
 
   // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }

@@ -138,6 +138,21 @@ bool Heap::inherit(Cache& cache) {
   return true;
 }
 
+// The next call begins at the thread that this one found: usually it still runs.
+bool Heap::has_threads() {
+  const Lock lock(caches_.mutex());
+  Cache* const first = caches_.walk();
+  for (Cache* cache = first; cache != nullptr;) {
+    if (cache->counts && cache->holder.thread() != nullptr && !inherit(*cache)) {
+      caches_.walk_from(cache);
+      return true;
+    }
+    cache = caches_.walk();
+    if (cache == first) break;
+  }
+  return threads_alive() > 0;
+}
+
 Cache* Heap::take_cache(void* thread) {
   // A few looks a thread find the ended ones in time, and cost the same however many threads live.
   constexpr int kLooks = 8;

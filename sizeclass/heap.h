@@ -202,8 +202,12 @@ class Heap {
   // Bytes of the classes' slabs in memory, as the system reports, and of what is outside; walks
   // over all pages.
   uint64_t resident_bytes();
+  // Of what is outside.
+  uint64_t outside_bytes() const;
   // Of slabs that are open, touched or not; those of magazines too.
   uint64_t open_bytes() const { return ageing_.growth().open_bytes(); }
+  // Has any thread that runs still a cache? The caches of those that ended wait for others then.
+  bool has_threads();
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
   uintptr_t base() const { return base_; }
   unsigned piece_shift() const { return piece_shift_; }  // pieces are aligned

@@ -6,10 +6,16 @@
 namespace pktmalloc {
 
 uint64_t Heap::resident_bytes() {
+  uint64_t bytes = outside_bytes();
+  for (unsigned i = 0; i < classes_.count() && started_; ++i) bytes += areas_[i].resident_bytes();
+  return bytes;
+}
+
+uint64_t Heap::outside_bytes() const {
   uint64_t bytes = 0;
-  for (unsigned i = 0; i < classes_.count() && started_; ++i) {
-    bytes += areas_[i].resident_bytes() + outside_[i].load(std::memory_order_relaxed) *
-                                              classes_[static_cast<ClassId>(i)].object_bytes;
+  for (unsigned i = 0; i < classes_.count(); ++i) {
+    bytes += outside_[i].load(std::memory_order_relaxed) *
+             classes_[static_cast<ClassId>(i)].object_bytes;
   }
   return bytes;
 }
@@ -48,7 +54,7 @@ void Heap::statistics(HeapStatistics& out) {
     out.of[i] = class_statistics(classes_[id].object_bytes, areas_[i].slab_bytes(), area, sum,
                                  ageing_.aged(id), outside_[i].load(std::memory_order_relaxed));
     out.metadata_bytes += area.record_bytes;
-    committed += out.of[i].committed_bytes;
+    committed += usable_bytes(area, areas_[i].slab_bytes());
   }
   for (const Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
     for (unsigned i = 0; i < kTallies; ++i) out.tallies[i] += cache->tallied(i);

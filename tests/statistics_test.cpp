@@ -243,6 +243,19 @@ TEST_CASE("samples of the heap profile and guarded objects count in their classe
   }
 }
 
+TEST_CASE("mallinfo2 counts samples of the heap profile and guarded objects once") {
+  for (const auto& environment :
+       {std::pair("PKTMALLOC_PROFILE", "/dev/null"), {"PKTMALLOC_SAMPLE_GUARD", "1"}}) {
+    const Outcome outcome = Program({program_path("mallinfo2_is_plausible")})
+                                .preloaded()
+                                .with(environment.first, environment.second)
+                                .with("PKTMALLOC_PROFILE_RATE", "1")
+                                .run();
+    INFO(environment.first << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
 TEST_CASE("JSON is right for programs of all kinds", "[.long]") {
   TemporaryFolder folder;
   for (const std::string name :

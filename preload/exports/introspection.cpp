@@ -15,6 +15,7 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
+#include "preload/profile/profile.h"
 #include "preload/reports/report.h"
 #include "preload/reports/take_snapshot.h"
 
@@ -30,8 +31,14 @@ ProcessStatistics totals() {
   return s->process;
 }
 
+// Samples of the heap profile count as ours and are the next allocator's: its count of them stands.
 struct mallinfo2 both_heaps() {
-  const ProcessStatistics ours = totals();
+  ProcessStatistics ours = totals();
+  if (profiling()) {
+    const uint64_t theirs = heap.outside_bytes();
+    ours.committed_bytes -= theirs;
+    ours.allocated_bytes -= theirs;
+  }
   struct mallinfo2 info = next_allocator().info();
   info.arena += ours.committed_bytes;
   info.uordblks += ours.allocated_bytes;

@@ -60,7 +60,7 @@ void on_thread_exit(void* cache) {
   heap.detach(static_cast<Cache*>(cache));
   // The process ends with its last thread: ours must not keep it alive. Threads that did not
   // allocate yet may remain; they start them again.
-  if (heap.threads_alive() == 0) each_part_back(&Part::last_thread);
+  if (!heap.has_threads()) each_part_back(&Part::last_thread);
 }
 
 // glibc skips its own locks when it forks a process with one thread, and so do we: a signal handler
