@@ -203,7 +203,7 @@ TEST_CASE("PKTMALLOC_CHILDREN=0: programs started by this one run without the li
                                 .run();
     INFO(preload << ": " << outcome);
     CHECK(outcome.status == 0);
-    CHECK(outcome.out.find("pktmalloc") == std::string::npos);
+    CHECK(outcome.out.find("libpktmalloc") == std::string::npos);
     CHECK(outcome.out.find("PKTMALLOC") == std::string::npos);
     const bool others = preload != library;
     CHECK((outcome.out.find("LD_PRELOAD=libm.so.6") != std::string::npos) == others);

@@ -45,6 +45,10 @@ std::vector<std::string> stat_fields(pid_t pid) {
 }
 
 [[noreturn]] void fail(pid_t pid, int error) {
+  const std::vector<std::string> fields = stat_fields(pid);
+  if (!fields.empty() && fields[Process::kState] == "Z" && fields[Process::kThreads] == "1") {
+    throw Failure("process {} has ended; its parent has not asked for its status yet", pid);
+  }
   if (error == EACCES || error == EPERM) {
     uid_t owner = 0;
     uid_t effective = 0;
@@ -54,10 +58,6 @@ std::vector<std::string> stat_fields(pid_t pid) {
     }
     throw Failure("process {} is protected (not dumpable, more capabilities, or another container)",
                   pid);
-  }
-  const std::vector<std::string> fields = stat_fields(pid);
-  if (!fields.empty() && fields[Process::kState] == "Z" && fields[Process::kThreads] == "1") {
-    throw Failure("process {} has ended; its parent has not asked for its status yet", pid);
   }
   throw Failure("there is no process {}", pid);
 }
