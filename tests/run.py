@@ -3,8 +3,8 @@
 """Runs Catch2 executables and closes with one line, "N passed, N failed, N skipped".
 
 A case that took more than a second when tests/times.txt was written is a job of its own; the other cases
-of its executable are one job together. The longest jobs start first, one more at a time than there are
-processors, because some of them wait. Cases are counted from JUnit reports. A failed case is told with
+of its executable are one job together. The longest jobs start first, two at a time for each processor, because
+half of their time they wait. Cases are counted from JUnit reports. A failed case is told with
 its assertions; an executable that dies or reports nothing counts as one failure. What a case skipped or
 left out for want of something on this machine (tests/skip.h) is told with its reason. --target NAME, as
 often as one likes, runs `make NAME` as one test more. Of the executables behind --long those cases run
@@ -188,7 +188,7 @@ def run(options):
     jobs.sort(key=lambda job: -expected[job])
     progress = Progress(expected)
     of_suite = defaultdict(float)
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 1) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2 * len(os.sched_getaffinity(0))) as pool:
         for done in concurrent.futures.as_completed([pool.submit(job.run) for job in jobs]):
             job = done.result()
             of_suite[job.title] += job.seconds
