@@ -88,7 +88,7 @@ bool loadable(const std::string& library) {
 
 }  // namespace
 
-TEST_CASE("objects of constant sizes are taken and returned without a call") {
+TEST_CASE("objects of constant sizes are taken and returned without a call", "[.long]") {
   const TemporaryFolder folder;
   const std::string program = folder / "program";
   build("tests/header/counted.cpp", program, kWrap);
@@ -173,7 +173,7 @@ TEST_CASE("the inlined code is right with other classes") {
   CHECK(outcome.clean());
 }
 
-TEST_CASE("all else calls malloc and free") {
+TEST_CASE("all else calls malloc and free", "[.long]") {
   const TemporaryFolder folder;
   const std::string program = folder / "program";
   build("tests/header/counted.cpp", program, kWrap);

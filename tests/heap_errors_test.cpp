@@ -129,11 +129,13 @@ void check_library(const std::string& name) {
 
 // Each is stopped when the golden file says, and its pointer is named.
 TEST_CASE("heap errors under the normal library") { check_library("pktmalloc"); }
-TEST_CASE("heap errors under the normal library, every object guarded") {
+TEST_CASE("heap errors under the normal library, every object guarded", "[.long]") {
   check_library("guarded");
 }
 TEST_CASE("heap errors under the hardened library") { check_library("hardened"); }
-TEST_CASE("heap errors under the hardened library with canaries") { check_library("canaries"); }
+TEST_CASE("heap errors under the hardened library with canaries", "[.long]") {
+  check_library("canaries");
+}
 TEST_CASE("heap errors under the checked library") { check_library("checked"); }
 
 TEST_CASE("no library of the golden file is left out") {

@@ -223,7 +223,7 @@ TEST_CASE("no program is left out") {
   }
 }
 
-TEST_CASE("another allocator preloaded behind us serves what is not pooled") {
+TEST_CASE("another allocator preloaded behind us serves what is not pooled", "[.long]") {
   const std::string allocators[] = {"libjemalloc.so.2", "libmimalloc.so.2",
                                     "libtcmalloc_minimal.so.4"};
   const std::string names[] = {"aligned_blocks_are_aligned",
@@ -263,7 +263,7 @@ TEST_CASE("programs work under a library that audits the loader") {
   }
 }
 
-TEST_CASE("PKTMALLOC_NEXT=mimalloc serves what is not pooled") {
+TEST_CASE("PKTMALLOC_NEXT=mimalloc serves what is not pooled", "[.long]") {
   if (!loadable("libmimalloc.so.2")) skip("libmimalloc.so.2 is not installed");
   const std::string names[] = {
       "large_blocks_come_from_mimalloc",    "aligned_blocks_are_aligned",
