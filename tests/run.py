@@ -119,10 +119,12 @@ def jobs_of(executable, times, tags=()):
     title = executable.removeprefix("build/").replace("tests/", "", 1)
     command = [os.path.abspath(executable)]
     if not os.access(executable, os.X_OK):
-        return [Job(title, ["sh", "-c", f"echo was not built; exit 1"])]
+        return [Job(title, ["sh", "-c", "echo was not built; exit 1"])]
     listed = subprocess.run(command + ["--list-test-names-only", *tags],
                             stdout=subprocess.PIPE, text=True)  # its status is their number
     cases = listed.stdout.splitlines()
+    if listed.returncode < 0 or not (cases or tags):
+        return [Job(title, ["sh", "-c", "echo lists no cases; exit 1"])]
     alone = [case for case in cases if f"{title}: {case}" in times]
     rest = [case for case in cases if case not in alone]
     return [Job(title, command, [case]) for case in alone] + ([Job(title, command, rest)] if rest else [])
