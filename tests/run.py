@@ -115,15 +115,19 @@ def write_times(jobs, times):
                      + "\n".join(lines) + "\n", encoding="utf-8")
 
 
+def listed(command, tags):
+    """Titles of the cases with these tags; none if the suite dies (its status is else their number)."""
+    listing = subprocess.run(command + ["--list-test-names-only", *tags], stdout=subprocess.PIPE, text=True)
+    return [case for case in listing.stdout.splitlines() if case] if listing.returncode >= 0 else []
+
+
 def jobs_of(executable, times, tags=()):
     title = executable.removeprefix("build/").replace("tests/", "", 1)
     command = [os.path.abspath(executable)]
     if not os.access(executable, os.X_OK):
         return [Job(title, ["sh", "-c", "echo was not built; exit 1"])]
-    listed = subprocess.run(command + ["--list-test-names-only", *tags],
-                            stdout=subprocess.PIPE, text=True)  # its status is their number
-    cases = listed.stdout.splitlines()
-    if listed.returncode < 0 or not (cases or tags):
+    cases = listed(command, tags)
+    if not (cases or listed(command, ["[.long],~[.long]"])):
         return [Job(title, ["sh", "-c", "echo lists no cases; exit 1"])]
     alone = [case for case in cases if f"{title}: {case}" in times]
     rest = [case for case in cases if case not in alone]
