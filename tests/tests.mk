@@ -165,19 +165,26 @@ endif
 
 # The engine under the sanitizers, the programs under the debug build, which checks the order of locks.
 SANITIZED := $(addprefix build/asan/tests/,unit model fault) $(addprefix build/tsan/tests/,unit stress)
+WANTED_debug := library
+WANTED_asan := $(filter build/asan/%,$(SANITIZED))
+WANTED_tsan := $(filter build/tsan/%,$(SANITIZED))
+VARIANTS := variant-debug variant-asan variant-tsan
+.PHONY: $(VARIANTS) tests-long
+$(VARIANTS): variant-%:
+	$(MAKE) --no-print-directory VARIANT=$* $(WANTED_$*)
+tests-long: tests $(LONG_SUITES:%=$(TESTS)/%) $(VARIANTS)
+
+LONG_RUNS := --target fuzz --target test-threads $(SANITIZED) $(LONG_SUITES:%=build/tests/%) \
+  --long $(SUITES:%=build/tests/%)
 .PHONY: test-long
 test-long: deps  ## the rest: sanitizers, models, fuzzing, threads, demanding programs (SECONDS=60 THREADS=1000000)
-	$(MAKE) $(JOBS) tests $(LONG_SUITES:%=build/tests/%)
-	$(MAKE) $(JOBS) library VARIANT=debug
-	$(MAKE) $(JOBS) $(filter build/asan/%,$(SANITIZED)) VARIANT=asan
-	$(MAKE) $(JOBS) $(filter build/tsan/%,$(SANITIZED)) VARIANT=tsan
-	$(PYTHON) tests/run.py --target fuzz --target test-threads $(SANITIZED) $(LONG_SUITES:%=build/tests/%) \
-	  --long $(SUITES:%=build/tests/%)
+	$(MAKE) $(JOBS) tests-long
+	$(PYTHON) tests/run.py $(LONG_RUNS)
 
 .PHONY: test-all
-test-all:  ## all tests: test, then test-long
-	$(MAKE) $(JOBS) test
-	$(MAKE) $(JOBS) test-long
+test-all: deps  ## all tests: test and test-long
+	$(MAKE) $(JOBS) tests-long
+	$(PYTHON) tests/run.py $(SUITES:%=build/tests/%) $(LONG_RUNS)
 
 THREADS ?= 1000000
 .PHONY: test-threads

@@ -358,11 +358,7 @@ TEST_CASE("with a background the threads only wake it") {
   heap->ageing().use_background([] { ++wakes; });
   const ClassId id = heap->classes().find(1500);
   peak(heap, cache, id, 16 * kMiB);
-  for (int n = 0; n < 20; ++n) {
-    peak(heap, cache, id, 2 * kMiB);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  CHECK(wakes > 0);
+  CHECK(eventually([&] { peak(heap, cache, id, 2 * kMiB); }, [&] { return wakes > 3; }));
   CHECK(heap.of(id).purged_bytes == 0);
   age(heap, 2 * LowWater::kTicks + 2);
   CHECK(heap.of(id).purged_bytes >= 8 * kMiB);

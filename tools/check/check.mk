@@ -6,10 +6,7 @@ CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload preload/* tests test
 
 .PHONY: check
 check: deps  ## format, clang-tidy, layers, golden files, unit tests, the model of the depot
-	$(MAKE) --no-print-directory check-format check-layers check-docs
-	$(MAKE) --no-print-directory check-tidy
-	$(MAKE) --no-print-directory check-model
-	$(MAKE) --no-print-directory test-quick
+	$(MAKE) $(JOBS) check-format check-layers check-docs check-tidy check-model test-quick
 
 .PHONY: check-format
 check-format:  ## every source file is formatted
@@ -38,13 +35,16 @@ heap-errors: $(LIBRARIES) $(HEAP_ERROR)  ## tries heap errors under every alloca
 	$(PYTHON) tools/check/heap_errors.py $(BUILD) --update $(ONLY:%=--library %)
 	$(MAKE) --no-print-directory docs
 
+# By the kind of library that they are compiled for.
+TIDY_normal := $(ENGINE_SOURCES) $(PRELOAD_SOURCES)
+TIDY_checked := $(wildcard preload/checked/*.cpp)
+TIDY_hardened := $(wildcard preload/hardened/*.cpp)
 .PHONY: check-tidy
-check-tidy: $(addprefix $(BUILD)/tidy/,$(ENGINE_SOURCES) $(PRELOAD_SOURCES) $(wildcard preload/checked/*.cpp preload/hardened/*.cpp))  ## clang-tidy, with what each lock guards
+check-tidy: $(patsubst %,$(BUILD)/tidy/%.cpp,normal $(TWINS))  ## clang-tidy, with what each lock guards
 
-$(BUILD)/tidy/%.cpp: %.cpp $(wildcard sizeclass/*.h preload/*.h preload/*/*.h) .clang-tidy
-	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- -std=c++20 -Wthread-safety -I. -DPKTMALLOC_DEBUG=1 \
-	  -DPKTMALLOC_CHECKED=$(if $(findstring /checked/,$<),1,0) -DPKTMALLOC_HARDENED=$(if $(findstring /hardened/,$<),1,0) && touch $@
+$(BUILD)/tidy/%.cpp: $(ENGINE_SOURCES) $(PRELOAD_SOURCES) $(wildcard preload/checked/*.cpp preload/hardened/*.cpp \
+    sizeclass/*.h preload/*.h preload/*/*.h) .clang-tidy tools/check/tidy.py
+	$(PYTHON) tools/check/tidy.py $@ $(TIDY_$*) || { rm -f $@; exit 1; }
 
 # `make test-fresh COMMANDS=demo` for the shorter one alone.
 COMMANDS ?= demo test
