@@ -15,17 +15,11 @@ namespace {
 
 const std::set<std::string> kNeedTheLibrary = {"example.c", "example.cpp"};
 
-void build(const std::string& source, const std::string& flags, const std::string& program) {
-  const bool is_c = source.substr(source.size() - 2) == ".c";
-  const std::string compiler = is_c ? "gcc -std=c11 " : "g++ -std=c++17 -Wold-style-cast ";
-  const Outcome outcome =
-      Program({"sh", "-c",
-               compiler +
-                   "-O2 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror "
-                   "-Ipreload/contract " +
-                   source + " -pthread " + flags + " -o " + program})
-          .run();
-  INFO(source << " " << flags << ": " << outcome);
+bool is_c(const std::string& source) { return source.substr(source.size() - 2) == ".c"; }
+
+void shell(const std::string& command) {
+  const Outcome outcome = Program({"sh", "-c", command}).run();
+  INFO(command << ": " << outcome);
   REQUIRE(outcome.clean());
 }
 
@@ -33,11 +27,20 @@ void build(const std::string& source, const std::string& flags, const std::strin
 
 TEST_CASE("each example prints the same without the library and with it", "[.long]") {
   const TemporaryFolder folder;
-  const std::string program = folder / "program", linked = folder / "linked";
+  const std::string object = folder / "object.o", program = folder / "program",
+                    linked = folder / "linked";
   for (const auto& file : std::filesystem::directory_iterator("tests/examples")) {
     if (kNeedTheLibrary.count(file.path().filename()) > 0) continue;
     DYNAMIC_SECTION(file.path().filename().string()) {
-      build(file.path(), "", program);
+      const std::string source = file.path();
+      shell((is_c(source) ? "gcc -std=c11 " : "g++ -std=c++17 -Wold-style-cast ") +
+            std::string("-O2 -pedantic -Wall -Wextra -Wconversion -Wshadow -Wundef -Werror "
+                        "-Ipreload/contract -pthread -c ") +
+            source + " -o " + object);
+      const auto link = [&](const std::string& with, const std::string& into) {
+        shell((is_c(source) ? "gcc " : "g++ ") + object + " -pthread " + with + " -o " + into);
+      };
+      link("", program);
       const Outcome alone = Program({program}).run();
       INFO("alone: " << alone);
       REQUIRE(alone.status == 0);
@@ -56,11 +59,10 @@ TEST_CASE("each example prints the same without the library and with it", "[.lon
       is_the_same(Program({program}).preloaded().with("PKTMALLOC_SAMPLE_GUARD", "1"));
       is_the_same(checked({program}));
       is_the_same(hardened({program}));
-      build(file.path(), "-L" + build_path("") + " -lpktmalloc -Wl,-rpath," + build_path(""),
-            linked);
+      link("-L" + build_path("") + " -lpktmalloc -Wl,-rpath," + build_path(""), linked);
       is_the_same(Program({linked}));
       is_the_same(checked({linked}));
-      build(file.path(), build_path("libpktmalloc.a"), linked);
+      link(build_path("libpktmalloc.a"), linked);
       is_the_same(Program({linked}));
     }
   }

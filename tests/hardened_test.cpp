@@ -19,8 +19,7 @@ namespace {
 const std::vector<std::pair<std::string, std::string>> kObserved[] = {
     {{"PKTMALLOC_TRACE", "/dev/null"}},
     {{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1000"}},
-    {{"PKTMALLOC_SAMPLE_GUARD", "97"}, {"PKTMALLOC_CLEAR", "256KiB"}},
-    {{"PKTMALLOC_CANARY", "1"}, {"PKTMALLOC_SAMPLE_GUARD", "97"}},
+    {{"PKTMALLOC_SAMPLE_GUARD", "97"}, {"PKTMALLOC_CLEAR", "256KiB"}, {"PKTMALLOC_CANARY", "1"}},
 };
 
 }  // namespace

@@ -106,13 +106,13 @@ TEST_CASE("a program that asks for reports goes on") {
 }
 
 TEST_CASE("programs behave with all objects guarded, or many, as without", "[.long]") {
-  // Those that allocate most: one in 20.
+  // Those that allocate most: one in 100.
   const std::set<std::string> busy = {
       "batches_are_as_single_calls", "exceptions_across_allocations",
       "fork_storm_from_many_threads", "inlined_objects_are_those_of_malloc",
       "signals_interrupt_allocations"};
   for (const std::string name : kDemandingPrograms) {
-    const Outcome outcome = guarded({program_path(name)}, busy.count(name) > 0 ? "20" : "1").run();
+    const Outcome outcome = guarded({program_path(name)}, busy.count(name) > 0 ? "100" : "1").run();
     INFO(name << ": " << outcome);
     CHECK(outcome.clean());
   }

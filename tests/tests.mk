@@ -19,8 +19,9 @@ LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory, \
 # From outside the release is tried.
 OUTSIDE_SUITES := $(if $(filter release,$(VARIANT)),$(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp)))
 # `make test` leaves these to `make test-long`, and the cases tagged [.long] of the others.
-LONG_SUITES := model bench bench_programs measurements page profiled_programs refusal simulated soak
-SUITES := $(filter-out $(LONG_SUITES),$(ENGINE_SUITES) $(OUTSIDE_SUITES))
+LONG_SUITES := bench bench_programs measurements page profiled_programs refusal simulated soak
+# The models' runs are those under the address sanitizer.
+SUITES := $(filter-out model $(LONG_SUITES),$(ENGINE_SUITES) $(OUTSIDE_SUITES))
 
 kind = $(if $(findstring /,$*),engine,outside)
 $(TESTS)/obj/%.o: tests/%.cpp
@@ -34,8 +35,10 @@ $(TESTS)/obj/%.h.gch: tests/libraries.h
 	$(call say,TEST)
 	$(Q)$(CXX) $(call TEST_FLAGS,$*) -x c++-header $< -o $@
 
-# Names of the objects of one suite.
-suite_objects = $(patsubst tests/%.cpp,$(TESTS)/obj/%.o,$(wildcard tests/$(1)/*_test.cpp))
+# Names of the objects of one suite. The thread sanitizer has nothing to look for where one thread works.
+suite_sources = $(wildcard tests/$(1)/*_test.cpp)
+suite_objects = $(patsubst tests/%.cpp,$(TESTS)/obj/%.o,$(if $(filter tsan-unit,$(VARIANT)-$(1)), \
+  $(shell grep -l std::thread $(suite_sources)),$(suite_sources)))
 
 define ENGINE_SUITE
 $(call suite_objects,$(1)): $(TESTS)/obj/engine.h.gch

@@ -10,7 +10,7 @@
 #include "random.h"
 #include "resident.h"
 
-enum { kKeys = 40, kThreads = 200 };
+enum { kKeys = 40, kThreads = 80 };
 
 static pthread_key_t keys[kKeys];
 static atomic_int runs;

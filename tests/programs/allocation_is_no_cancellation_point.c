@@ -8,7 +8,7 @@
 #include "child.h"
 #include "resident.h"
 
-enum { kThreads = 3, kForks = 400, kObjects = 4096, kBytes = 4096 };
+enum { kThreads = 3, kForks = 150, kObjects = 4096, kBytes = 4096 };
 
 static atomic_int started, stop;
 

@@ -65,7 +65,7 @@ static void single_and_foreign_ones(void) {
       (void* (*)(size_t))dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "malloc");
   CHECK(foreign != NULL);
   uint64_t random = 1;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 60; ++round) {
     for (size_t i = 0; i < kMost; ++i) {
       const size_t bytes = next_random(&random) % 2000;
       const unsigned kind = next_random(&random) % 16;
@@ -91,7 +91,7 @@ static void* release_all(void* count) {
 
 static void other_threads(void) {
   size_t count = kMost;
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 20; ++round) {
     pthread_t thread;
     take(1500, count);
     CHECK(pthread_create(&thread, NULL, release_all, &count) == 0);

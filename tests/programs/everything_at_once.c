@@ -34,7 +34,7 @@ static void* run(void* seed) {
 int main(void) {
   pthread_t threads[kThreads];
   start_threads(threads, kThreads, run);
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const pid_t child = fork();
     if (child == 0) {
       use_heap(7, 500, 20);

@@ -7,7 +7,7 @@
 
 #include "child.h"
 
-enum { kForks = 300, kObjects = 100000 };
+enum { kForks = 100, kObjects = 100000 };
 
 static volatile int forks;
 static volatile int armed;

@@ -6,7 +6,7 @@
 
 #include "child.h"
 
-enum { kThreads = 6, kForks = 100, kShared = 512 };
+enum { kThreads = 6, kForks = 40, kShared = 512 };
 
 static _Atomic(void*) shared[kShared];
 static atomic_int running;

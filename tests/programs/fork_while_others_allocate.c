@@ -5,7 +5,7 @@
 
 #include "child.h"
 
-enum { kThreads = 4, kForks = 120, kShared = 4096 };
+enum { kThreads = 4, kForks = 50, kShared = 4096 };
 
 static atomic_int stop;
 static _Atomic(void*) shared[kShared];

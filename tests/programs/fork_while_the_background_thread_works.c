@@ -28,7 +28,7 @@ static void peak(void) {
 int main(void) {
   peak();
   CHECK(threads() == 2);
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < 60; ++i) {
     peak();
     sleep_ms(i % 12);
     const pid_t child = fork();

@@ -27,7 +27,7 @@ template <size_t kBytes, size_t kAlignment = 16>
 void exchange() {
   constexpr size_t kObjects = kBytes > 20000 ? 40 : 600;
   std::vector<void*> objects(kObjects);
-  for (size_t round = 0; round < 12; ++round) {
+  for (size_t round = 0; round < 6; ++round) {
     for (size_t i = 0; i < kObjects; ++i) {
       void*& p = objects[i];
       if ((i + round) % 3 != 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sizes 0..2 MiB: every one up to 8 KiB, then those around each multiple of 4 KiB; all held at once
-// in batches, freed in another order.
+// Sizes 0..2 MiB: every one up to 8 KiB, then those around each multiple of 4 KiB, over 512 KiB of
+// 64 KiB; all held at once in batches, freed in another order.
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -38,7 +38,7 @@ int main(void) {
     add(bytes);
     add(bytes);
   }
-  for (size_t bytes = 8192; bytes <= 2 << 20; bytes += 4096) {
+  for (size_t bytes = 8192; bytes <= 2 << 20; bytes += bytes < 512 << 10 ? 4096 : 64 << 10) {
     add(bytes - 1);
     add(bytes);
     add(bytes + 1);

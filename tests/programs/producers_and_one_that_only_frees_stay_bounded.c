@@ -14,7 +14,7 @@
 #include "resident.h"
 #include "threads.h"
 
-enum { kProducers = 16, kBytes = 592, kKept = 6000, kQueue = 256, kReplaced = 20 * kKept };
+enum { kProducers = 16, kBytes = 592, kKept = 6000, kQueue = 256, kReplaced = 8 * kKept };
 
 // Of one producer: it writes at `put`, the freeing thread reads at `got`.
 struct Queue {

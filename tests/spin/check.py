@@ -68,7 +68,7 @@ def check(case, folder):
     run(["spin", "-a", *(f"-D{name}={value}" for name, value in case.defines.items()),
          FOLDER / case.model], folder)
     run(["gcc", "-w", "-O2", "-DSAFETY", "-DNOFAIR", "-DCOLLAPSE", "pan.c", "-o", "pan"], folder)
-    told = run(["./pan", "-m100000", "-w26"], folder)
+    told = run(["./pan", "-m100000", "-w23"], folder)
     states, errors = (re.search(pattern, told) for pattern in
                       (r"(\d+) states, stored", r"errors: (\d+)"))
     if not states or not errors or "max search depth too small" in told:

@@ -55,7 +55,7 @@ class Dice {
 
 // A stress test divides its rounds by this.
 #if defined(__SANITIZE_THREAD__)
-inline constexpr unsigned kSlower = 4;
+inline constexpr unsigned kSlower = 10;
 #else
 inline constexpr unsigned kSlower = 1;
 #endif

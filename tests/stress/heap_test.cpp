@@ -178,7 +178,7 @@ TEST_CASE("a child forked in the middle of everything allocates, frees and count
   Cache* mine = shop.heap->attach();
   int failed = 0, forks = 0;
   shop.run(300'000 / kSlower, [&] {
-    if (forks == 30) return pause_us(1000);
+    if (forks == 10) return pause_us(1000);
     ++forks;
     shop.heap->lock_all();
     const Ending ending = end_of_child([&] {

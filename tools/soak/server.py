@@ -17,7 +17,7 @@ import time
 
 from run import environment
 
-START_SECONDS, STOP_SECONDS, REST_SECONDS, CLIENT_SECONDS = 30, 60, 3.5, 300
+START_SECONDS, STOP_SECONDS, REST_SECONDS, CLIENT_SECONDS = 300, 300, 3.5, 300
 
 
 class Failed(Exception):

@@ -39,7 +39,7 @@ class Redis(Server):
         return self.run_client("redis-cli", "-s", self.socket_path, *words).strip()
 
     def drive(self):
-        load = "-q -c 20 -P 16 -n 50000 -r 30000 -t set,get,lpush,lpop,hset,sadd".split()
+        load = "-q -c 20 -P 16 -n 20000 -r 10000 -t set,get,lpush,lpop,hset,sadd".split()
         self.run_client("redis-benchmark", "-s", self.socket_path, *load, "-d", "100")
         self.run_client("redis-benchmark", "-s", self.socket_path, *load[:-1], "set", "-d", "1400")
         answers = [self.ask("flushall"), self.ask("debug", "populate", "50000", "key", "300"),
