@@ -82,6 +82,16 @@ std::string other_schema(const TemporaryFolder& folder) {
   return folder / "other";
 }
 
+// tests/header/counted.cpp as most cases want it, built once for all of them.
+std::string counting_program() {
+  static const TemporaryFolder folder;
+  static const std::string program = [] {
+    build("tests/header/counted.cpp", folder / "program", kWrap);
+    return folder / "program";
+  }();
+  return program;
+}
+
 bool loadable(const std::string& library) {
   return Program({"/sbin/ldconfig", "-p"}).run().out.find(library) != std::string::npos;
 }
@@ -90,8 +100,7 @@ bool loadable(const std::string& library) {
 
 TEST_CASE("objects of constant sizes are taken and returned without a call", "[.long]") {
   const TemporaryFolder folder;
-  const std::string program = folder / "program";
-  build("tests/header/counted.cpp", program, kWrap);
+  const std::string program = counting_program();
   check_inlined(counted(Program({program}).preloaded()));
   SECTION("while allocations are sampled, but for the samples") {
     check_inlined(counted(Program({program}).preloaded().with("PKTMALLOC_SAMPLE_GUARD", "5000")));
@@ -110,27 +119,26 @@ TEST_CASE("objects of constant sizes are taken and returned without a call", "[.
     check_inlined(counted(Program({program}).preloaded("libmimalloc.so.2")));
   }
   SECTION("linked shared and static") {
-    build("tests/header/counted.cpp", program, kWrap + linked());
-    check_inlined(counted(Program({program})));
-    build("tests/header/counted.cpp", program, kWrap + " " + build_path("libpktmalloc.a"));
-    check_inlined(counted(Program({program})));
+    build("tests/header/counted.cpp", folder / "another", kWrap + linked());
+    check_inlined(counted(Program({folder / "another"})));
+    build("tests/header/counted.cpp", folder / "another",
+          kWrap + " " + build_path("libpktmalloc.a"));
+    check_inlined(counted(Program({folder / "another"})));
   }
   SECTION("by other compilers and with other options") {
     for (const std::string compiler :
          {"g++ -std=c++17 -O0", "g++ -std=c++20 -O3 -fno-pie -no-pie", "g++ -std=c++23 -Os -fPIC",
           "g++ -std=c++17 -O2 -fno-exceptions -fno-rtti", "clang++ -std=c++17 -O2"}) {
       if (compiler[0] == 'c' && !installed("clang++")) continue;
-      build("tests/header/counted.cpp", program, kWrap, compiler);
+      build("tests/header/counted.cpp", folder / "another", kWrap, compiler);
       INFO(compiler);
-      check_inlined(counted(Program({program}).preloaded()));
+      check_inlined(counted(Program({folder / "another"}).preloaded()));
     }
   }
 }
 
 TEST_CASE("what is released is looked at after a limit of addresses was lowered") {
-  const TemporaryFolder folder;
-  const std::string program = folder / "program";
-  build("tests/header/counted.cpp", program, kWrap);
+  const std::string program = counting_program();
   for (const auto& [name, calls] : counted(Program({program, "lower"}).preloaded())) {
     INFO(name << " called malloc " << calls.allocations << " times, free " << calls.releases);
     CHECK(calls.allocations < kFew);
@@ -149,9 +157,7 @@ TEST_CASE("an object of the next allocator at a low address does not come into a
 }
 
 TEST_CASE("the inlined code is right with other classes") {
-  const TemporaryFolder folder;
-  const std::string program = folder / "program";
-  build("tests/header/counted.cpp", program, kWrap);
+  const std::string program = counting_program();
   const auto with = [&](const std::string& classes) {
     return counted(Program({program}).preloaded().with("PKTMALLOC_CLASSES", classes));
   };
@@ -175,8 +181,7 @@ TEST_CASE("the inlined code is right with other classes") {
 
 TEST_CASE("all else calls malloc and free", "[.long]") {
   const TemporaryFolder folder;
-  const std::string program = folder / "program";
-  build("tests/header/counted.cpp", program, kWrap);
+  const std::string program = counting_program();
   SECTION("without the library") { check_called(counted(Program({program}))); }
   SECTION("the checked and the hardened library") {
     check_called(counted(checked({program})));
@@ -196,8 +201,9 @@ TEST_CASE("all else calls malloc and free", "[.long]") {
     }
   }
   SECTION("a header of another schema") {
-    build("tests/header/counted.cpp", program, kWrap, "g++ -std=c++17 -O2", other_schema(folder));
-    check_called(counted(Program({program}).preloaded()));
+    build("tests/header/counted.cpp", folder / "another", kWrap, "g++ -std=c++17 -O2",
+          other_schema(folder));
+    check_called(counted(Program({folder / "another"}).preloaded()));
   }
 }
 

@@ -44,7 +44,8 @@ check-tidy: $(patsubst %,$(BUILD)/tidy/%.cpp,normal $(TWINS))  ## clang-tidy, wi
 
 $(BUILD)/tidy/%.cpp: $(ENGINE_SOURCES) $(PRELOAD_SOURCES) $(wildcard preload/checked/*.cpp preload/hardened/*.cpp \
     sizeclass/*.h preload/*.h preload/*/*.h) .clang-tidy tools/check/tidy.py
-	$(PYTHON) tools/check/tidy.py $@ $(TIDY_$*) || { rm -f $@; exit 1; }
+	$(call say,TIDY)
+	$(Q)$(PYTHON) tools/check/tidy.py $@ $(TIDY_$*) || { rm -f $@; exit 1; }
 
 # `make test-fresh COMMANDS=demo` for the shorter one alone.
 COMMANDS ?= demo test
