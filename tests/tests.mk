@@ -177,7 +177,7 @@ $(VARIANTS): variant-%:
 	$(MAKE) --no-print-directory VARIANT=$* $(WANTED_$*)
 tests-long: tests $(LONG_SUITES:%=$(TESTS)/%) $(VARIANTS)
 
-LONG_RUNS := --target fuzz --target test-threads $(SANITIZED) $(LONG_SUITES:%=build/tests/%) \
+LONG_RUNS := $(SANITIZED) $(LONG_SUITES:%=build/tests/%) --target fuzz --target test-threads \
   --long $(SUITES:%=build/tests/%)
 .PHONY: test-long
 test-long: deps  ## the rest: sanitizers, models, fuzzing, threads, demanding programs (SECONDS=60 THREADS=1000000)
