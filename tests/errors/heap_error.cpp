@@ -7,7 +7,7 @@
 // stdout is "pointer 0x..." (what a report must name), "error done" right after the error, and
 // "end" when main returns. So it shows when an allocator stopped the program, if it did. The object
 // lies between live ones of its size, and a second thread takes part before and after, so that no
-// verdict depends on a page's end or on a list that nobody used again. A hang ends by SIGALRM.
+// verdict depends on a page's end or on a list that nobody used again.
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,7 +239,6 @@ int main(int argc, char** argv) {
                                   [&](const Kind& k) { return strcmp(k.name, argv[1]) == 0; });
   if (argc != 3 || kind == std::end(kKinds)) return 2;
   size = strtoul(argv[2], nullptr, 10);
-  alarm(10);
   worker.start();
   work();
   commit(*kind);

@@ -30,7 +30,7 @@ import allocators  # noqa: E402
 
 BEST_FIRST = ["call", "call°", "call*", "later", "later°", "later*", "not", "hangs"]
 RUNS = 3
-PATIENCE = 60  # seconds; the program ends itself after 10
+PATIENCE = 10  # seconds
 
 
 @dataclass
@@ -98,8 +98,6 @@ def verdict(program, kind, size, library, path):
             [program, kind, size], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
             timeout=PATIENCE, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
     except subprocess.TimeoutExpired:
-        return "hangs"
-    if done.returncode == -14:
         return "hangs"
     if done.returncode == 0 and not done.stderr:
         return "not"
