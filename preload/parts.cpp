@@ -9,6 +9,7 @@
 #include "preload/observers/size_recording.h"
 #include "preload/observers/trace.h"
 #include "preload/process/background.h"
+#include "preload/process/mapped_blocks.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/part.h"
 #include "preload/process/recording.h"
@@ -29,8 +30,9 @@ const Part* const parts[] = {
     &recording_part,  // at load before all that is recorded, at exit behind it
     &report_part,     // at exit behind all that it reports
     &reserve_part,    // at load behind what tells of it
-    &next_allocator_part, &window_part,       &background_part, &report_thread_part,  &threads_part,
-    &profile_part,        &sample_guard_part, &sampler_part,    &size_recording_part,
+    &next_allocator_part, &mapped_blocks::part, &window_part,  &background_part,
+    &report_thread_part,  &threads_part,        &profile_part, &sample_guard_part,
+    &sampler_part,        &size_recording_part,
 #if PKTMALLOC_CHECKED
     &checks_part,
 #endif

@@ -2,9 +2,13 @@
 // The library as others get it: installed, found by pkg-config, linked shared and static, removed.
 #include <catch2/catch.hpp>
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "preload/contract/pktmalloc.h"
@@ -46,6 +50,21 @@ Content content_of(const std::string& folder) {
 struct Language {
   std::string name, compile;
 };
+
+std::string object_of(const std::string& source) {
+  return build_path("tests/bin/" + source + ".o");
+}
+
+// The path of a program that is linked with -static and the archive.
+std::string linked_alone(const std::string& input, const TemporaryFolder& folder) {
+  const std::string program = folder / std::filesystem::path(input).stem();
+  const Outcome built = shell("g++ -static -O1 -fno-builtin -pthread " + input + " -o " + program +
+                                  " -Wl,--whole-archive " + build_path("libpktmalloc.a") +
+                                  " -Wl,--no-whole-archive 2>/dev/null",
+                              "");
+  if (built.status != 0) skip("there is no static libc");
+  return program;
+}
 
 }  // namespace
 
@@ -264,22 +283,63 @@ TEST_CASE("a preload does not reach a program that is linked with -static, and d
   CHECK(outcome.err.empty());
 }
 
-TEST_CASE("a program linked with -static and the archive is served, and large requests fail") {
+TEST_CASE("programs that are linked with -static and the archive behave as their names say") {
   TemporaryFolder folder;
-  const std::string program = folder / "program";
-  folder.write("program.c",
-               "#include <stdio.h>\n#include <stdlib.h>\n#include <errno.h>\n"
-               "int main(void) { void* p = malloc(1000); if (!p) return 1; free(p);\n"
-               "  errno = 0; if (malloc(300 << 10) || errno != ENOMEM) return 2;\n"
-               "  puts(\"served\"); return 0; }\n");
-  const Outcome built = shell("gcc -static -O1 -fno-builtin " + (folder / "program.c") + " -o " +
-                                  program + " -Wl,--whole-archive " + build_path("libpktmalloc.a") +
-                                  " -Wl,--no-whole-archive 2>/dev/null",
-                              "");
-  if (built.status != 0) skip("there is no static libc");
-  const Outcome outcome = Program({program}).with("PKTMALLOC_STATS", "1").run();
-  INFO(outcome);
-  CHECK(outcome.status == 0);
-  CHECK(outcome.out == "served\n");
-  CHECK(outcome.err.find("---- pktmalloc") == 0);
+  const std::string names[] = {"alignments_up_to_a_gibibyte.c",
+                               "fork_handlers_free_large_blocks.c",
+                               "large_blocks_kept_and_given_back.c",
+                               "mallinfo2_is_plausible.c",
+                               "malloc_trim_tells_whether_it_gave_back.c",
+                               "mallopt_returns_one.c",
+                               "random_calls_of_all_functions.cpp",
+                               "realloc_crosses_between_pool_and_next_allocator.c",
+                               "requests_beyond_ptrdiff_max_fail.c",
+                               "usable_size_is_writable.c",
+                               "works_in_strict_mode.c"};
+  for (const std::string& name : names) {
+    const Outcome outcome = Program({linked_alone(object_of(name), folder)}).run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("a program linked with -static keeps its limits, pooled or not") {
+  TemporaryFolder folder;
+  const std::string fills = linked_alone(object_of("large_blocks_fill_a_limit.c"), folder);
+  const Outcome by_option = Program({fills, "64"}).with("PKTMALLOC_LIMIT", "64MiB").run();
+  INFO(by_option);
+  CHECK(by_option.clean());
+  const Outcome by_system = Program({fills, "100"}).limit(RLIMIT_AS, rlim_t{100} << 20).run();
+  INFO(by_system);
+  CHECK(by_system.clean());
+  const Outcome mixed = Program({linked_alone(object_of("work_under_limits.c"), folder)})
+                            .with("PKTMALLOC_STATS", "1")
+                            .limit(RLIMIT_AS, rlim_t{1} << 30)
+                            .run();
+  INFO(mixed);
+  CHECK(mixed.status == 0);
+  CHECK(mixed.out == "done\n");
+  CHECK(mixed.err.find("---- pktmalloc") == 0);
+}
+
+TEST_CASE("a program linked with -static is told of a wrong free of a large block") {
+  TemporaryFolder folder;
+  folder.write("frees.c",
+               "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
+               "int main(int count, char** words) {\n"
+               "  char* p = (char*)malloc(300000); memset(p, 1, 300000); p += atoi(words[1]);\n"
+               "  printf(\"%p\", (void*)p); fflush(stdout);\n"
+               "  free(p); free(p); return count; }\n");
+  const std::string frees = linked_alone(folder / "frees.c", folder);
+  const std::string never = ", which malloc never returned; an earlier call may be at fault";
+  const std::tuple<std::string, std::string, std::string> rows[] = {
+      {"0", "double free of ", ", an object of up to 30"},
+      {"8", "free of ", never},
+      {"4096", "free of ", never}};
+  for (const auto& [offset, what, why] : rows) {
+    const Outcome outcome = Program({frees, offset}).run();
+    INFO(outcome);
+    CHECK(outcome.signal == SIGABRT);
+    CHECK(outcome.err.find("pktmalloc: " + what + outcome.out + why) == 0);
+  }
 }

@@ -169,6 +169,8 @@ const std::set<std::string> kRunElsewhere = {
     "system_calls",                         // security_test.cpp
     "tells_itself",                         // control_test.cpp
     "work_while_memory_is_refused",         // refusal_test.cpp
+    "large_blocks_kept_and_given_back",     // linking_test.cpp
+    "large_blocks_fill_a_limit",            // linking_test.cpp
     "large_blocks_come_from_mimalloc",      // below
     "large_blocks_do_not_come_from_libc",   // below
 };

@@ -13,6 +13,7 @@ enum class OuterRank : uint8_t {
   kReport,                            // writing statistics
   kStart,                             // starting the process: options, reservation, fork handlers
   kNextAllocator,                     // looking up the next allocator's functions
+  kMappedBlocks,                      // freed mappings of a program without another allocator
   kBackground,                        // starting and ending the background thread
   kReportThread,                      // starting the thread that writes statistics
   kThreads,                           // the list of threads, with control

@@ -13,6 +13,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/process/heap.h"
+#include "preload/process/mapped_blocks.h"
 #include "preload/process/passed_memory.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/low_water.h"
@@ -85,6 +86,12 @@ void NextAllocator::find() {
   look_up(process_.malloc_trim, RTLD_NEXT, "malloc_trim");
   look_up(process_.mallopt, RTLD_NEXT, "mallopt");
   look_up(process_.mallinfo2, RTLD_NEXT, "mallinfo2");
+  if (process_.malloc == nullptr) {
+    process_ = {
+        mapped_blocks::malloc,      mapped_blocks::calloc,  mapped_blocks::posix_memalign,
+        mapped_blocks::realloc,     mapped_blocks::free,    mapped_blocks::malloc_usable_size,
+        mapped_blocks::malloc_trim, mapped_blocks::mallopt, mapped_blocks::mallinfo2};
+  }
   chosen_ = process_;
   const char* path = options().next_path;
   if (path != nullptr && !load_mimalloc(path)) {

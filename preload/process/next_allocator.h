@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // NextAllocator: the allocator that would serve malloc without us: glibc, another one preloaded
-// after us, or a privately loaded mimalloc. It gets every request that no class serves and every
-// pointer that is not ours.
+// after us, a privately loaded mimalloc, or mapped blocks where there is none. It gets every
+// request that no class serves and every pointer that is not ours.
 //
 // glibc is told not to trim its heap at every free: when it gets only large requests, its top is
 // free after each of them (docs/decisions.md). NextAllocator trims what glibc keeps once it has
