@@ -20,7 +20,6 @@ constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
 // of a millisecond pays for 150. Saved up for 0.8 s.
 constexpr Budget::Income kTokens{.per_ms = 150, .most = 120'000};
 constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class this long
-constexpr size_t kPurgeBytes = size_t{4} << 20;    // in one system call: about 0.3 ms
 
 // A visit may work for a fortieth of the time since the last: 25 us per ms, at most 4 ms.
 constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 160) * 25; }
@@ -28,104 +27,77 @@ constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elap
 // After a tick by growth; its page faults took about as long.
 constexpr uint64_t kGrowthWorkUs = 200;
 
-constexpr bool is_class(unsigned line) { return line < kMaxClasses; }
-
 }  // namespace
 
 void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
   limit_ = &limit;
   tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
   due_ms_.store(clock_ms() + tick_ms_, std::memory_order_relaxed);
-  growth_.start(interval_ms);
 }
 
-SlabArea& Ageing::area(const Supply& supply, unsigned line) {
-  return is_class(line) ? supply.areas[line] : supply.store.area(line - kMaxClasses);
+SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
+  return line == kFirstPool ? supply.pool : supply.store.pool();
 }
 
-// Objects in the stacked magazines, at most.
-uint32_t Ageing::rounds_in(const Supply& supply, unsigned line) {
-  return is_class(line) ? area(supply, line).size_class().largest_rounds : 1;
+// Bytes in so many stacked magazines, at most.
+uint64_t Ageing::stacked_bytes(const Supply& supply, unsigned line, uint64_t magazines) {
+  if (line >= kFirstSize) return magazines * bytes_of_size(line - kFirstSize);
+  const SizeClass& c = supply.classes[static_cast<ClassId>(line)];
+  return magazines * c.largest_rounds * c.object_bytes;
 }
 
-// Bytes in this many magazines and in the empty slabs.
-uint64_t Ageing::waiting_with(const Supply& supply, unsigned line, uint64_t stacked) {
-  const SlabArea& slabs = area(supply, line);
-  return stacked * rounds_in(supply, line) * slabs.size_class().object_bytes +
-         slabs.empty_slabs() * slabs.slab_bytes();
-}
-
-uint64_t Ageing::waiting_in(const Supply& supply, unsigned line) {
-  return waiting_with(supply, line,
-                      is_class(line) ? supply.depot.depth(static_cast<ClassId>(line))
-                                     : supply.store.empties(line - kMaxClasses));
-}
-
-// How much waits in a class, as far as a thread that just made a trip can tell: it has this number
-// at hand, while those of other homes lie with other processors.
+// How much waits, as far as a thread can tell that just made a trip for the class: it has this
+// number at hand, while those of other homes lie with other processors.
 uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
-  return waiting_with(supply, index(id), supply.depot.depth(id, home));
+  return stacked_bytes(supply, index(id), supply.depot.depth(id, home)) +
+         supply.pool.waiting_bytes();
 }
 
-uint64_t Ageing::waiting_in_all(const Supply& supply) {
+uint64_t Ageing::waiting_in_depots(const Supply& supply) {
   uint64_t waiting = 0;
-  for (unsigned i = 0; i < kLines; ++i) waiting += waiting_in(supply, i);
+  for (const ClassId id : supply.classes.ids()) {
+    waiting += stacked_bytes(supply, index(id), supply.depot.depth(id));
+  }
+  for (unsigned size = 0; size < kMagazineSizes; ++size) {
+    waiting += stacked_bytes(supply, kFirstSize + size, supply.store.empties(size));
+  }
   return waiting;
 }
 
-// Objects that the program has, including those in magazines of threads, or the memory that it
-// populated for them.
-uint64_t Ageing::held_in_all(const Supply& supply) {
-  uint64_t bytes = 0;
-  for (unsigned i = 0; i < supply.classes.count(); ++i) {
-    const AreaStatistics area = supply.areas[i].statistics();
-    const uint64_t out = area.filled - area.drained;
-    const uint64_t stacked =
-        uint64_t{supply.depot.depth(static_cast<ClassId>(i))} * rounds_in(supply, i);
-    bytes += std::max((out - std::min(out, stacked)) * supply.areas[i].size_class().object_bytes,
-                      area.populated_slabs * supply.areas[i].slab_bytes());
-  }
-  return bytes;
+uint64_t Ageing::waiting_in_all(const Supply& supply) {
+  return waiting_in_depots(supply) + supply.pool.waiting_bytes() +
+         supply.store.pool().waiting_bytes();
 }
 
-// Marks what nobody needed lately to go. Returns how many more objects than before will leave their
-// depots.
-uint64_t Ageing::collect(const Supply& supply) {
-  bool pending = false;
-  uint64_t objects = 0;
-  for (unsigned i = 0; i < kLines; ++i) {
-    if (is_class(i) && i >= supply.classes.count()) continue;
-    Line& line = lines_[i];
-    const uint32_t idle = is_class(i) ? supply.depot.tick(static_cast<ClassId>(i))
-                                      : supply.store.tick(i - kMaxClasses);
-    objects += uint64_t{idle - std::min(idle, line.to_drain)} * rounds_in(supply, i);
-    line.to_drain = idle;
-    line.to_purge = area(supply, i).tick();
-    pending |= line.to_drain != 0 || line.to_purge != 0;
+// Marks what nobody needed lately to go.
+void Ageing::collect(const Supply& supply, bool by_time) {
+  for (const ClassId id : supply.classes.ids()) to_do_[index(id)] = supply.depot.tick(id);
+  for (unsigned size = 0; size < kMagazineSizes; ++size) {
+    to_do_[kFirstSize + size] = supply.store.tick(size);
   }
+  for (unsigned line = kFirstPool; by_time && line < kLines; ++line) {
+    to_do_[line] = pool(supply, line).tick();
+  }
+  const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
+  stacked_.store(waiting_in_depots(supply), std::memory_order_relaxed);
   waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
   tick_.fetch_add(1, std::memory_order_relaxed);
-  return objects;
 }
 
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
-  collect(supply);
+  collect(supply, true);
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
   if (tick_hook_ != nullptr) tick_hook_();
 }
 
-// False: it had no effect. The hook may take long, and threads of a process with a background
-// thread do not expect that.
-bool Ageing::end_growth_tick(const Supply& supply, uint64_t now, bool with_hook) {
-  if (!growth_.tick(now, held_in_all(supply))) return false;
-  growth_.spend_objects(collect(supply));
-  if (with_hook && tick_hook_ != nullptr) {
-    const uint64_t start = clock_us();
-    tick_hook_();
-    growth_.spend_us(clock_us() - start);
-  }
-  return true;
+bool Ageing::growth_due(const Supply& supply) const {
+  return growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
+}
+
+void Ageing::end_growth_tick(const Supply& supply) {
+  growth_.tick(supply.pool.counts().taken);
+  collect(supply, false);
 }
 
 // A program that seldom comes by has missed ticks: the time has passed all the same.
@@ -137,7 +109,7 @@ void Ageing::end_ticks(const Supply& supply, uint64_t now) {
 }
 
 bool Ageing::drain_one(const Supply& supply, unsigned line) {
-  if (!is_class(line)) return supply.store.drain_one(line - kMaxClasses);
+  if (line >= kFirstSize) return supply.store.drain_one(line - kFirstSize);
   Magazine* magazine = supply.depot.take_idle(static_cast<ClassId>(line));
   if (magazine == nullptr) return false;
   supply.areas[line].drain(magazine->objects(), magazine->rounds);
@@ -148,20 +120,13 @@ bool Ageing::drain_one(const Supply& supply, unsigned line) {
 }
 
 // One bounded piece of work in a line; false when the line has nothing left to do.
-bool Ageing::step(const Supply& supply, unsigned index) {
-  Line& line = lines_[index];
-  if (line.to_drain > 0) {
-    line.to_drain = drain_one(supply, index) ? line.to_drain - 1 : 0;
-    return true;
-  }
-  if (line.to_purge > 0) {
-    SlabArea& slabs = area(supply, index);
-    const auto run = std::max<uint32_t>(1, static_cast<uint32_t>(kPurgeBytes / slabs.slab_bytes()));
-    const uint32_t tried = slabs.purge_some(std::min(line.to_purge, run));
-    line.to_purge = tried > 0 ? line.to_purge - tried : 0;
-    return true;
-  }
-  return false;
+bool Ageing::step(const Supply& supply, unsigned line) {
+  uint32_t& left = to_do_[line];
+  if (left == 0) return false;
+  const uint32_t done =
+      line < kFirstPool ? drain_one(supply, line) : pool(supply, line).purge_some(left);
+  left = done == 0 ? 0 : left - std::min(left, done);
+  return true;
 }
 
 void Ageing::work(const Supply& supply, uint64_t until_us) {
@@ -208,14 +173,14 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
       wake();
     }
   }
-  const bool grown = why == Visit::kTake && growth_.due(waiting_.load(std::memory_order_relaxed));
+  const bool grown = why == Visit::kTake && growth_due(supply);
   const bool mine = wake == nullptr && (due(now) || pending_.load(std::memory_order_relaxed));
   if ((grown || mine) && mutex_.try_lock()) {
-    const bool made_room = grown && end_growth_tick(supply, now, wake == nullptr);
+    if (grown && growth_due(supply)) end_growth_tick(supply);
     if (wake == nullptr) end_ticks(supply, now);
-    if ((mine || made_room) && pending_.load(std::memory_order_relaxed)) {
+    if (pending_.load(std::memory_order_relaxed)) {
       const uint64_t us = mine ? work_us(elapsed) : 0;
-      work(supply, clock_us() + std::max(us, made_room ? kGrowthWorkUs : 0));
+      work(supply, clock_us() + std::max(us, grown ? kGrowthWorkUs : 0));
     }
     mutex_.unlock();
   }
@@ -265,26 +230,26 @@ uint64_t Ageing::trim(const Supply& supply) {
   return give_all_back(supply);
 }
 
+// Only what is there now, not what others free meanwhile: that could go on for ever.
 uint64_t Ageing::give_all_back(const Supply& supply) {
-  uint64_t bytes = 0;
-  for (unsigned i = 0; i < kLines; ++i) {
-    // Only what is there now, not what others free meanwhile: that could go on for ever.
-    SlabArea& slabs = area(supply, i);
-    if (is_class(i)) {
-      supply.depot.make_idle(static_cast<ClassId>(i));
-    } else {
-      supply.store.make_idle(i - kMaxClasses);
+  for (const ClassId id : supply.classes.ids()) supply.depot.make_idle(id);
+  for (unsigned size = 0; size < kMagazineSizes; ++size) supply.store.make_idle(size);
+  for (unsigned line = 0; line < kFirstPool; ++line) {
+    while (drain_one(supply, line)) {
     }
-    while (drain_one(supply, i)) {
-    }
-    slabs.forget_kept();
-    const uint64_t before = slabs.statistics().purged_total_bytes;
-    for (uint32_t left = slabs.empty_slabs(), tried = 1; left > 0 && tried > 0; left -= tried) {
-      tried = slabs.purge_some(left, true);
-    }
-    bytes += slabs.statistics().purged_total_bytes - before;
-    lines_[i] = Line{};
   }
+  uint64_t bytes = 0;
+  for (unsigned line = kFirstPool; line < kLines; ++line) {
+    SlabPool& units = pool(supply, line);
+    units.forget_refusal();
+    const uint64_t before = units.counts().purged;
+    for (uint32_t left = units.empty_units(), done = 1; left > 0 && done > 0;) {
+      done = units.purge_some(left, true);
+      left -= std::min(left, done);
+    }
+    bytes += units.counts().purged - before;
+  }
+  std::fill(to_do_, to_do_ + kLines, 0);
   waiting_.store(0, std::memory_order_relaxed);
   pending_.store(false, std::memory_order_relaxed);
   return bytes;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Ageing: returns memory to the system when nobody has needed it for a while.
 //
-// Time is cut into ticks, each a quarter of the ageing interval; growth adds more ticks (growth.h).
-// At the end of each tick the low-water marks say what nobody needed for a whole interval: that
-// many magazines of each depot are drained into their slabs, and that many empty slabs are purged.
+// Time is cut into ticks, each a quarter of the ageing interval; growth adds more ticks for depots
+// (growth.h). At the end of each tick the low-water marks say what nobody needed for a whole
+// interval: that many magazines of each depot are drained into their slabs, and that many empty
+// units of the pool are purged.
 // Waiting pays: a program that frees a million packets and takes them again 10 ms later must not
 // fault their pages in again.
 // A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
@@ -64,7 +65,7 @@ class Ageing {
     if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
   }
 
-  // Bytes in depots (at most) and in empty slabs.
+  // Bytes in depots (at most) and in empty units.
   static uint64_t waiting_in_all(const Supply& supply);
 
   // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
@@ -86,31 +87,26 @@ class Ageing {
   uint64_t aged(ClassId id) const UNDER(mutex_) { return aged_[index(id)]; }
   const uint64_t* aged_counts() const { return aged_; }  // by class
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
-  Growth& growth() { return growth_; }
-  const Growth& growth() const { return growth_; }
 
  private:
-  // The program's classes, then magazine sizes.
-  static constexpr unsigned kLines = kMaxClasses + kMagazineSizes;
-  struct Line {
-    uint32_t to_drain = 0;  // magazines
-    uint32_t to_purge = 0;  // slabs
-  };
+  // What ages: depots by class, empty magazines by size, and the two pools' units.
+  static constexpr unsigned kFirstSize = kMaxClasses;
+  static constexpr unsigned kFirstPool = kFirstSize + kMagazineSizes;
+  static constexpr unsigned kLines = kFirstPool + 2;
 
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
-  uint64_t collect(const Supply& supply) UNDER(mutex_);
+  void collect(const Supply& supply, bool by_time) UNDER(mutex_);
   uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
   void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
-  bool end_growth_tick(const Supply& supply, uint64_t now, bool with_hook) UNDER(mutex_);
+  bool growth_due(const Supply& supply) const;
+  void end_growth_tick(const Supply& supply) UNDER(mutex_);
   void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
   void work(const Supply& supply, uint64_t until_us) UNDER(mutex_);
   bool step(const Supply& supply, unsigned line) UNDER(mutex_);
   bool drain_one(const Supply& supply, unsigned line) UNDER(mutex_);
-  static SlabArea& area(const Supply& supply, unsigned line);
-  static uint32_t rounds_in(const Supply& supply, unsigned line);
-  static uint64_t waiting_with(const Supply& supply, unsigned line, uint64_t stacked);
-  static uint64_t waiting_in(const Supply& supply, unsigned line);
-  static uint64_t held_in_all(const Supply& supply);
+  static SlabPool& pool(const Supply& supply, unsigned line);
+  static uint64_t stacked_bytes(const Supply& supply, unsigned line, uint64_t magazines);
+  static uint64_t waiting_in_depots(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
   bool should_watch(Cache::Visits& visits, Visit why) const;
 
@@ -121,11 +117,12 @@ class Ageing {
   std::atomic<uint32_t> tick_ = 0;
   std::atomic<bool> pending_ = false;  // some line has something to do
   std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
+  std::atomic<uint64_t> stacked_ = 0;  // the depots' part of it, not raised
   std::atomic<void (*)()> wake_ = nullptr;
   void (*tick_hook_)() = nullptr;
   Growth growth_;
-  Line lines_[kLines] GUARDED_BY(mutex_);
-  unsigned cursor_ GUARDED_BY(mutex_) = 0;  // the line being worked on
+  uint32_t to_do_[kLines] GUARDED_BY(mutex_){};  // magazines to drain, units to purge
+  unsigned cursor_ GUARDED_BY(mutex_) = 0;       // the line being worked on
   uint64_t aged_[kMaxClasses] GUARDED_BY(mutex_){};
 };
 

@@ -160,14 +160,14 @@ void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   tripped = true;
 }
 
-void* Cache::allocate_slow(const Supply& supply, ClassId id) {
+void* Cache::allocate_slow(const Supply& supply, ClassId id, bool fills) {
   if (void* object = advance(id)) return object;
   const Raised change(changing_);
   Line& line = lines_[index(id)];
   unload(id, line);
   if (line.previous != nullptr && line.previous->rounds > 0) {
     swap(id, line);
-  } else if (!take_or_fill(supply, id, line)) {
+  } else if (!take_or_fill(supply, id, line, fills)) {
     return nullptr;
   }
   return allocate(id);
@@ -185,7 +185,7 @@ void Cache::shuffle(uintptr_t* objects, uint32_t count) {
 }
 
 // Replaces the loaded magazine, which is empty or missing, by one with objects.
-bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
+bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills) {
   const SizeClass& c = supply.classes[id];
   trip(supply, id, line);
   if (Magazine* full = supply.depot.take(id, home)) {
@@ -203,6 +203,7 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line) {
     }
     return true;
   }
+  if (!fills) return false;
   if (line.loaded == nullptr || line.loaded->capacity < line.rounds) {
     if (Magazine* larger = supply.store.obtain(line.rounds, home)) {
       Magazine* const smaller = line.loaded;
@@ -303,11 +304,11 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
 
 void Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
   if (busy != kNoClass) lines_[index(busy)].last_trip = visits.tick;
-  for (unsigned i = 0; i < supply.classes.count(); ++i) {
-    Line& line = lines_[i];
+  for (const ClassId id : supply.classes.ids()) {
+    Line& line = lines_[index(id)];
     const bool holds = line.loaded != nullptr || line.previous != nullptr;
-    if (!holds || i == index(busy) || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
-    flush_class(supply, static_cast<ClassId>(i), line, false);
+    if (!holds || id == busy || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
+    flush_class(supply, id, line, false);
   }
 }
 
@@ -319,9 +320,7 @@ bool Cache::recover() {
 }
 
 void Cache::flush(const Supply& supply) {
-  for (unsigned i = 0; i < supply.classes.count(); ++i) {
-    flush_class(supply, static_cast<ClassId>(i), lines_[i], true);
-  }
+  for (const ClassId id : supply.classes.ids()) flush_class(supply, id, lines_[index(id)], true);
 }
 
 }  // namespace pktmalloc

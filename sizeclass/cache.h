@@ -38,6 +38,7 @@ namespace pktmalloc {
 struct Supply {
   const ClassTable& classes;
   SlabArea* areas;  // by class
+  SlabPool& pool;   // theirs
   Depot& depot;
   MagazineStore& store;
 };
@@ -49,7 +50,6 @@ class alignas(64) Cache {
   // First, so that the fast path addresses them without an offset.
   Owned<uintptr_t*> tops_[kMaxClasses];
   Owned<uint64_t> allocated_[kMaxClasses]{};
-  std::atomic<uint64_t> near_{0};
 
  public:
   constexpr Cache() {
@@ -82,18 +82,14 @@ class alignas(64) Cache {
   // The same for many at once: how many of the objects were served, the first ones. The next one
   // then is for allocate() or release(), as it is if there was none.
   size_t allocate_run(ClassId id, void** objects, size_t count);
-  // The first one is of the class; so are those that lie in the same piece, an aligned stretch of 1
-  // << piece_shift bytes. The others end the run.
-  size_t release_run(ClassId id, void* const* objects, size_t count, unsigned piece_shift);
+  // The first one is of the class; so are those that lie in the same unit, of 1 << unit_shift
+  // bytes. The others end the run.
+  size_t release_run(ClassId id, void* const* objects, size_t count, unsigned unit_shift);
 
   // After a run that served fewer than were asked for: true if the thread's other magazine of the
   // class now is loaded and can take this object, or has one to give (0). False: what is due is for
   // the slow path.
   bool turn(const Supply& supply, ClassId id, uintptr_t object);
-
-  // For code that is inlined into programs: addresses that differ only in these bits lie in one
-  // piece. 0: pieces no longer tell the class. Set before the cache has a thread, or to 0.
-  void set_near(uint64_t bits) { near_.store(bits, std::memory_order_relaxed); }
 
   // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of
   // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
@@ -119,8 +115,9 @@ class alignas(64) Cache {
     return line.stop == 0 ? nullptr : go_on(id, line);
   }
 
-  // After allocate() failed. nullptr when neither depot nor slabs have an object.
-  void* allocate_slow(const Supply& supply, ClassId id);
+  // After allocate() failed. nullptr when neither depot nor slabs have an object; without `fills`
+  // slabs are not asked.
+  void* allocate_slow(const Supply& supply, ClassId id, bool fills = true);
 
   // From now on what slabs give is handed out in random order, near what lies near. `seed`: not 0.
   void shuffle(uint64_t seed) { random_ = seed; }
@@ -152,7 +149,7 @@ class alignas(64) Cache {
   // Where the counters lie in a cache, in bytes from its start, for a reader outside the process.
   struct Shape {
     uint64_t next;               // the pointer to the next cache
-    uint64_t tops, allocated;    // one word a class
+    uint64_t tops, allocated;    // one word a class, from the first one on
     uint64_t lines, line_bytes;  // per class; in each line:
     uint64_t loaded, previous;   // the pointers to its magazines
     uint64_t trips;              // taken, given, takes, gives
@@ -162,7 +159,6 @@ class alignas(64) Cache {
   // The same of what the fast path uses, for code that is inlined into programs; see shape().
   static constexpr size_t kTopsAt = 0;
   static constexpr size_t kAllocatedAt = kMaxClasses * sizeof(uintptr_t*);
-  static constexpr size_t kNearAt = 2 * kAllocatedAt;
 
   // Owned by the heap (heap.h, ageing.h).
   struct Visits {
@@ -204,7 +200,7 @@ class alignas(64) Cache {
   void swap_full(const Supply& supply, ClassId id, Line& line);
   void balance(const Supply& supply, ClassId id, Line& line);
   void shuffle(uintptr_t* objects, uint32_t count);
-  bool take_or_fill(const Supply& supply, ClassId id, Line& line);
+  bool take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills);
   static void inspect(const SlabArea& area, Magazine* magazine, Magazine* later);
   void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
   static Magazine* drain(const Supply& supply, ClassId id, Magazine* magazine);

@@ -33,7 +33,7 @@ size_t Cache::allocate_run(ClassId id, void** objects, size_t count) {
   return n;
 }
 
-size_t Cache::release_run(ClassId id, void* const* objects, size_t count, unsigned piece_shift) {
+size_t Cache::release_run(ClassId id, void* const* objects, size_t count, unsigned unit_shift) {
   const size_t i = static_cast<size_t>(id);
   Magazine* const loaded = lines_[i].loaded;
   if (loaded == nullptr) return 0;
@@ -44,13 +44,13 @@ size_t Cache::release_run(ClassId id, void* const* objects, size_t count, unsign
   size_t n = 0;
   while (count - n >= 4) {
     const uintptr_t a = at(n), b = at(n + 1), c = at(n + 2), d = at(n + 3);
-    if (((a ^ first) | (b ^ first) | (c ^ first) | (d ^ first)) >> piece_shift != 0) break;
+    if (((a ^ first) | (b ^ first) | (c ^ first) | (d ^ first)) >> unit_shift != 0) break;
     if (a == *top || b == a || c == b || d == c) break;
     top[1] = a, top[2] = b, top[3] = c, top[4] = d;
     top += 4;
     n += 4;
   }
-  while (n < count && (at(n) ^ first) >> piece_shift == 0 && at(n) != *top) *++top = at(n++);
+  while (n < count && (at(n) ^ first) >> unit_shift == 0 && at(n) != *top) *++top = at(n++);
   if (n == 0) return 0;
   std::atomic_signal_fence(std::memory_order_release);
   tops_[i] = top;

@@ -32,11 +32,11 @@ Cache::Shape Cache::shape() {
     return static_cast<uint64_t>(static_cast<const char*>(field) -
                                  reinterpret_cast<const char*>(&cache));
   };
-  const Line& line = cache.lines_[0];
+  const Line& line = cache.lines_[1];
   const uint64_t lines = place(&line);
   return {place(&cache.next),
-          place(cache.tops_),
-          place(cache.allocated_),
+          place(&cache.tops_[1]),
+          place(&cache.allocated_[1]),
           lines,
           sizeof(Line),
           place(&line.loaded) - lines,

@@ -8,17 +8,13 @@
 
 namespace pktmalloc {
 
-bool Caches::make(bool (*commit)(void* start, size_t bytes)) {
-  const size_t end = (made_ + size_t{1}) * sizeof(Cache);
-  if (end > committed_bytes_) {
-    // Steps of 256 KiB: 48 threads.
-    const size_t target = std::min(round_up(end, size_t{256} << 10), region_bytes_);
-    if (end > target || !commit(region_ + committed_bytes_, target - committed_bytes_)) {
-      return false;
-    }
-    committed_bytes_ = target;
-  }
-  Cache* const cache = new (region_ + made_ * sizeof(Cache)) Cache;
+bool Caches::make() {
+  const size_t begin = made_ * sizeof(Cache), end = begin + sizeof(Cache);
+  // Steps of 256 KiB: 48 threads.
+  const size_t step = std::min(round_up(end, size_t{256} << 10), memory_.most());
+  if (end > step || !memory_.grow_to(step)) return false;
+  committed_bytes_ = memory_.bytes();
+  Cache* const cache = new (memory_.at(begin)) Cache;
   cache->home = static_cast<uint8_t>(made_ % ShardedStack::kShards);
   ++made_;
   cache->next = first_;
@@ -27,8 +23,8 @@ bool Caches::make(bool (*commit)(void* start, size_t bytes)) {
   return true;
 }
 
-Cache* Caches::take(bool (*commit)(void* start, size_t bytes)) {
-  if (free_ == nullptr && !make(commit)) return nullptr;
+Cache* Caches::take() {
+  if (free_ == nullptr && !make()) return nullptr;
   Cache* const cache = free_;
   free_ = cache->next_free;
   return cache;

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Caches: a list of all caches ever made, and of those without a thread. They lie in a region whose
-// addresses belong to the heap; none is ever given back. All but start() run under mutex().
+// Caches: a list of all caches ever made, and of those without a thread. None is ever given back.
+// All but start() and stop() run under mutex().
 #pragma once
 
 #include <cstddef>
 
 #include "sizeclass/cache.h"
+#include "sizeclass/growing_memory.h"
 #include "sizeclass/mutex.h"
 
 namespace pktmalloc {
 
 class Caches {
  public:
-  void start(char* region, size_t bytes) {
-    region_ = region;
-    region_bytes_ = bytes;
+  void start(uintptr_t begin, size_t most, bool huge_pages) NOT_FOLLOWED {
+    memory_.start(begin, most, huge_pages);
   }
+  void stop() NOT_FOLLOWED { memory_.shrink_to(0); }
 
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
-  // A cache without a thread; `commit` makes a new one usable. nullptr: no memory.
-  Cache* take(bool (*commit)(void* start, size_t bytes)) UNDER(mutex_);
+  // A cache without a thread. nullptr: no memory.
+  Cache* take() UNDER(mutex_);
   void give(Cache* cache) UNDER(mutex_);
   bool none_waits() const UNDER(mutex_) { return free_ == nullptr; }
 
@@ -35,14 +36,12 @@ class Caches {
   // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }
   const size_t& committed_bytes() const NOT_FOLLOWED { return committed_bytes_; }
-  const char* region() const { return region_; }
 
  private:
-  bool make(bool (*commit)(void* start, size_t bytes)) UNDER(mutex_);
+  bool make() UNDER(mutex_);
 
-  char* region_ = nullptr;
-  size_t region_bytes_ = 0;
   Mutex mutex_{LockRank::kCaches};
+  GrowingMemory memory_ GUARDED_BY(mutex_);
   Cache* first_ GUARDED_BY(mutex_) = nullptr;
   Cache* free_ GUARDED_BY(mutex_) = nullptr;
   Cache* walked_ GUARDED_BY(mutex_) = nullptr;  // the next one

@@ -16,35 +16,33 @@ constexpr size_t kDefaultSizes[] = {
 #undef CLASS
 };
 constexpr unsigned kDefaultCount = sizeof kDefaultSizes / sizeof kDefaultSizes[0];
-static_assert(kDefaultCount < kMaxClasses, "class 63 is kNoClass");
+static_assert(kDefaultCount < kMaxClasses, "one number is kNoClass");
 
 // The smallest slab that wastes less than 3 % after its last object, holds at least four, and is at
-// most 1 MiB unless four objects need more. If no size reaches 3 %, the one that wastes least.
-unsigned choose_slab_shift(size_t object_bytes, unsigned smallest) {
-  constexpr unsigned kLargest = 20;
-  unsigned shift = smallest;
-  while ((size_t{1} << shift) < 4 * object_bytes) ++shift;
-  unsigned best = shift;
-  double least = 1.0;
-  for (; shift <= std::max(kLargest, best); ++shift) {
-    const size_t slab = size_t{1} << shift;
+// most 16 units unless four objects need more. If no size reaches 3 %, the one that wastes least.
+unsigned choose_units(size_t object_bytes, unsigned unit_shift) {
+  constexpr size_t kLargest = 16;
+  const size_t least = ((4 * object_bytes - 1) >> unit_shift) + 1;
+  size_t best = least;
+  double least_lost = 1.0;
+  for (size_t units = least; units <= std::max(kLargest, least); ++units) {
+    const size_t slab = units << unit_shift;
     const double lost = static_cast<double>(slab % object_bytes) / static_cast<double>(slab);
-    if (lost < 0.03) return shift;
-    if (lost < least) {
-      least = lost;
-      best = shift;
-    }
+    if (lost >= least_lost) continue;
+    least_lost = lost;
+    best = units;
+    if (lost < 0.03) break;
   }
-  return best;
+  return static_cast<unsigned>(best);
 }
 
 }  // namespace
 
-SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift) {
+SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
   SizeClass c{};
   c.object_bytes = static_cast<uint32_t>(object_bytes);
-  c.slab_shift = static_cast<uint8_t>(choose_slab_shift(object_bytes, smallest_slab_shift));
-  c.objects_per_slab = static_cast<uint32_t>((size_t{1} << c.slab_shift) / object_bytes);
+  c.units = static_cast<uint8_t>(choose_units(object_bytes, unit_shift));
+  c.objects_per_slab = static_cast<uint32_t>((size_t{c.units} << unit_shift) / object_bytes);
   c.reciprocal = ((uint64_t{1} << SizeClass::kDivisionShift) + object_bytes - 1) / object_bytes;
   c.granule_shift = static_cast<uint8_t>(std::bit_width(object_bytes) - 1);
   c.twos = static_cast<uint8_t>(std::countr_zero(object_bytes));
@@ -63,24 +61,23 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned smallest_slab_shift
 
 void ClassTable::clear() {
   count_ = 0;
-  // Unused classes have areas too, and their addresses a state (object_states.h).
-  for (SizeClass& c : classes_) c.granule_shift = std::countr_zero(kSmallStep);
   std::fill(std::begin(small_), std::end(small_), kNoClass);
   std::fill(std::begin(medium_), std::end(medium_), kNoClass);
 }
 
-void ClassTable::add_class(size_t bytes, unsigned smallest_slab_shift) {
+void ClassTable::add_class(size_t bytes, unsigned unit_shift) {
   bytes = round_up(std::max(bytes, kSmallStep), bytes <= kSmallLimit ? kSmallStep : kMediumStep);
-  if (count_ > 0 && classes_[count_ - 1].object_bytes >= bytes) return;  // equal after rounding
-  classes_[count_++] = describe(bytes, smallest_slab_shift);
+  unit_shift_ = unit_shift;
+  if (count_ > 0 && classes_[count_].object_bytes >= bytes) return;  // equal after rounding
+  classes_[++count_] = describe(bytes, unit_shift);
 }
 
 void ClassTable::fill_lookup(bool half_full_only) {
   half_full_only_ = half_full_only;
-  unsigned id = 0;
+  unsigned id = 1;
   const auto serve = [&](size_t bytes) {
-    while (id < count_ && classes_[id].object_bytes < bytes) ++id;
-    if (id == count_) return kNoClass;
+    while (id <= count_ && classes_[id].object_bytes < bytes) ++id;
+    if (id > count_) return kNoClass;
     if (half_full_only && bytes * 2 < classes_[id].object_bytes) return kNoClass;
     return static_cast<ClassId>(id);
   };
@@ -92,22 +89,22 @@ void ClassTable::fill_lookup(bool half_full_only) {
   }
 }
 
-void ClassTable::use_default(unsigned smallest_slab_shift) {
+void ClassTable::use_default(unsigned unit_shift) {
   clear();
-  for (const size_t bytes : kDefaultSizes) add_class(bytes, smallest_slab_shift);
+  for (const size_t bytes : kDefaultSizes) add_class(bytes, unit_shift);
   fill_lookup(false);
 }
 
-void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned smallest_slab_shift) {
+void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned unit_shift) {
   clear();
   for (unsigned i = 0; i < count && count_ + 1 < kMaxClasses; ++i) {
-    add_class(sizes[i], smallest_slab_shift);
+    add_class(sizes[i], unit_shift);
   }
   fill_lookup(true);
 }
 
-size_t SizeClass::alignment() const {
-  return std::min(size_t{1} << std::countr_zero(object_bytes), size_t{1} << slab_shift);
+size_t SizeClass::alignment(unsigned unit_shift) const {
+  return std::min(size_t{1} << std::countr_zero(object_bytes), size_t{1} << unit_shift);
 }
 
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
@@ -116,9 +113,9 @@ ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
   const size_t least = (std::max<size_t>(bytes, 1) + wanted - 1) & -wanted;
   const ClassId first = find(least);
   if (first == kNoClass) return kNoClass;
-  for (unsigned i = index(first); i < count_; ++i) {
+  for (unsigned i = index(first); i <= count_; ++i) {
     if (half_full_only_ && least * 2 < classes_[i].object_bytes) break;
-    if (classes_[i].alignment() >= wanted) return static_cast<ClassId>(i);
+    if (classes_[i].alignment(unit_shift_) >= wanted) return static_cast<ClassId>(i);
   }
   return kNoClass;
 }

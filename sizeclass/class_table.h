@@ -22,7 +22,7 @@ struct SizeClass {
   uint64_t reciprocal;      // ceil(2^kDivisionShift / object_bytes)
   uint32_t inverse;         // of the odd part of object_bytes, modulo 2^32
   uint8_t twos;             // the other part is 2^twos
-  uint8_t slab_shift;       // a slab is 1 << slab_shift bytes
+  uint8_t units;            // of a slab (slab_pool.h)
   uint16_t first_rounds;    // rounds of a thread's first magazine
   uint16_t largest_rounds;  // largest number of rounds its magazines grow to
   uint16_t warm_magazines;  // this many of the largest may still lie in the processor's caches
@@ -42,8 +42,8 @@ struct SizeClass {
     return std::rotr(offset_in_slab * inverse, twos);
   }
 
-  // Every object starts at a multiple of this power of two, in bytes.
-  size_t alignment() const;
+  // Every object starts at a multiple of this power of two, in bytes; at most a unit.
+  size_t alignment(unsigned unit_shift) const;
 };
 
 class ClassTable {
@@ -57,20 +57,20 @@ class ClassTable {
   // A processor has 256 KiB to 2 MiB of cache to itself.
   static constexpr size_t kWarmBytes = size_t{256} << 10;
 
-  // Smallest slab of every class; tests use less to exhaust it quickly.
-  static constexpr unsigned kSlabShift = 16;
+  // A slab's units are 1 << kUnitShift bytes; tests use less.
+  static constexpr unsigned kUnitShift = 16;
 
   constexpr ClassTable() = default;
 
   // The table of classes.def: every size up to 256 KiB is pooled.
-  void use_default(unsigned smallest_slab_shift = kSlabShift);
+  void use_default(unsigned unit_shift = kUnitShift);
 
   // Only these classes: sizes ascending, each at most kMediumLimit, fewer than kMaxClasses. Sizes
   // are rounded up to the lookup step. A class serves requests that fill at least half of it.
-  void use_list(const size_t* sizes, unsigned count, unsigned smallest_slab_shift = kSlabShift);
+  void use_list(const size_t* sizes, unsigned count, unsigned unit_shift = kUnitShift);
 
   // The classes of magazines: exact sizes, no lookup by size.
-  static SizeClass describe(size_t object_bytes, unsigned smallest_slab_shift);
+  static SizeClass describe(size_t object_bytes, unsigned unit_shift);
 
   // Precondition: bytes <= kSmallLimit.
   ClassId small(size_t bytes) const { return small_[(bytes + kSmallStep - 1) / kSmallStep]; }
@@ -86,20 +86,22 @@ class ClassTable {
   ClassId find_aligned(size_t bytes, size_t alignment) const;
 
   unsigned count() const { return count_; }
+  ClassIds ids() const { return ClassIds(count_); }
   // Object size of the largest class.
-  size_t largest() const { return classes_[count_ - 1].object_bytes; }
+  size_t largest() const { return classes_[count_].object_bytes; }
   const SizeClass& operator[](ClassId id) const { return classes_[index(id)]; }
 
  private:
   void clear();
-  void add_class(size_t bytes, unsigned smallest_slab_shift);
+  void add_class(size_t bytes, unsigned unit_shift);
   void fill_lookup(bool half_full_only);
 
   ClassId small_[kSmallLimit / kSmallStep + 1]{};
   ClassId medium_[kMediumLimit / kMediumStep + 1]{};
   unsigned count_ = 0;
-  bool half_full_only_ = false;  // custom classes: see use_list()
-  SizeClass classes_[kMaxClasses]{};
+  unsigned unit_shift_ = kUnitShift;
+  bool half_full_only_ = false;       // custom classes: see use_list()
+  SizeClass classes_[kMaxClasses]{};  // by id: the first one is none
 };
 
 }  // namespace pktmalloc

@@ -2,130 +2,91 @@
 #include "sizeclass/heap.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "sizeclass/clock.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/misuse.h"
 #include "sizeclass/rounding.h"
-#include "sizeclass/stripes.h"
 
 namespace pktmalloc {
-namespace {
-
-// Their base is not known yet.
-Stripes stripes(const HeapConfig& config, unsigned area_shift, unsigned areas_shift) {
-  const unsigned piece_shift = std::min(config.piece_shift, area_shift);
-  return {0, piece_shift, areas_shift, uint32_t{1} << (area_shift - piece_shift)};
-}
-
-}  // namespace
 
 bool Heap::start(const HeapConfig& config) {
   if (config.sizes != nullptr) {
-    classes_.use_list(config.sizes, config.sizes_count, config.slab_shift);
+    classes_.use_list(config.sizes, config.sizes_count);
   } else {
-    classes_.use_default(config.slab_shift);
+    classes_.use_default();
   }
   limit_.set(config.limit, config.soft_limit);
   ageing_.start(config.interval_ms, limit_);
   shuffle_seed_ = config.shuffle_seed;
-  for (unsigned shift = config.area_shift; shift >= config.least_area_shift; --shift) {
-    if (reserve(config, shift)) return started_ = true;
+  constexpr size_t kLeast = size_t{64} << 20;
+  for (size_t bytes = config.most_bytes; bytes >= std::min(kLeast, config.most_bytes); bytes /= 2) {
+    if (find_room(config, bytes)) return started_ = true;
   }
-  classes_.use_list(nullptr, 0, config.slab_shift);
+  classes_.use_list(nullptr, 0);
   return false;
 }
 
-// One reservation for the areas and one for all bookkeeping, where | is a guard, a page that is
-// never committed:
-//     | early slab records (committed) | caches | late slab records | magazine areas |
-// In both, committed memory begins and ends at a guard or at uncommitted pages: a write past the
-// end of another mapping does not reach the bookkeeping, and a write past the bookkeeping does not
-// reach the objects.
-bool Heap::reserve(const HeapConfig& config, unsigned area_shift) {
-  const size_t page = memory::page_bytes();
-  Stripes objects = stripes(config, area_shift, kClassBits);
-  // Where addresses are few, a magazine size gets half as many as a class.
-  Stripes magazines =
-      stripes(config, std::min(area_shift - 1, kMagazineAreaShiftMost), MagazineStore::kAreasShift);
-  size_t early = MagazineStore::early_bytes(config.slab_shift);
-  size_t late = MagazineStore::late_bytes(magazines, config.slab_shift);
+// One place for all, where addresses are free for a long way:
+//     | objects | states | records | magazines | their records | caches |
+// Between them and around lie addresses that nobody has: a write past the end of one does not reach
+// another.
+bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   // Second-level pages of page tables begin at each GiB.
-  size_t alignment = size_t{1} << std::min(objects.stripe_shift(), 30U);
-  for (unsigned i = 0; i < classes_.count(); ++i) {
-    const SizeClass& c = classes_[static_cast<ClassId>(i)];
-    early += SlabArea::early_bytes(c);
-    late += SlabArea::late_bytes(c, objects.place(i, c.slab_shift, c.alignment()).slabs());
-    alignment = std::max(alignment, size_t{1} << c.slab_shift);
+  const size_t alignment = size_t{1} << (bytes >= size_t{1} << 30 ? 30 : 22);
+  const auto room = [=](size_t wanted) { return round_up(wanted, alignment); };
+  // A free object of 16 bytes takes 8 in a magazine, the average one far less; and the depot's
+  // words name magazines within 256 GiB.
+  const size_t magazines = std::max(bytes / 8, alignment);
+  const size_t parts[] = {bytes,
+                          config.states ? ObjectStates::room_for(bytes) : 0,
+                          SlabPool::record_bytes(bytes),
+                          magazines,
+                          SlabPool::record_bytes(magazines),
+                          std::max(bytes / 256, alignment)};  // caches, 5 KiB each
+  size_t all = 0;
+  for (const size_t part : parts) all += room(part) + alignment;
+  uintptr_t at = memory::find_room(all, alignment);
+  if (at == 0) return false;
+  uintptr_t begins[std::size(parts)];
+  for (unsigned i = 0; i < std::size(parts); ++i) {
+    begins[i] = at;
+    at += room(parts[i]) + alignment;
   }
-  early = round_up(early, page);
-  const size_t caches = round_up(std::min(kCacheRegionMost, objects.area_bytes() / 2), page);
-  const size_t guard = page;
-  const size_t front = round_up(early + caches + late + 4 * guard, size_t{1} << config.slab_shift);
-  const size_t bookkeeping = front + magazines.bytes() + guard;
-  const size_t states =
-      config.states ? ObjectStates::bytes_for(objects.bytes(), objects.piece_shift) : 0;
-  if (objects.bytes() + states + bookkeeping > config.address_limit) return false;
 
-  void* const start = memory::reserve(objects.bytes(), std::max(alignment, page));
-  if (start == nullptr) return false;
-  bookkeeping_ = memory::reserve(bookkeeping, std::max(size_t{1} << config.slab_shift, page));
-  objects.base = reinterpret_cast<uintptr_t>(start);
-  if (bookkeeping_ == nullptr || !memory::commit(static_cast<char*>(bookkeeping_) + guard, early) ||
-      (config.states &&
-       !states_.reserve(objects.base, objects.bytes(), objects.piece_shift, classes_))) {
-    memory::release(start, objects.bytes());
-    if (bookkeeping_ != nullptr) memory::release(bookkeeping_, bookkeeping);
+  SlabPool::Config objects{.begin = begins[0], .most = bytes, .records = begins[2]};
+  objects.huge_pages = config.huge_pages;
+  objects.zeroes = config.zeroes;
+  SlabPool::Config of_magazines{.begin = begins[3], .most = magazines, .records = begins[4]};
+  of_magazines.rank = 1;
+  of_magazines.huge_pages = config.huge_pages;
+  if (!pool_.start(objects, limit_) || !magazine_pool_.start(of_magazines, limit_)) {
+    pool_.stop();
+    magazine_pool_.stop();
     return false;
   }
-
-  if (config.huge_pages == HugePages::kNever) {
-    memory::ask_for_huge_pages(bookkeeping_, bookkeeping, false);
-    if (states > 0)
-      memory::ask_for_huge_pages(reinterpret_cast<void*>(states_.begin()), states, false);
+  if (config.states) {
+    states_.start(pool_.start_of(pool_.first_unit()), bytes, classes_, begins[1]);
   }
-  bookkeeping_bytes_ = bookkeeping;
-  early_committed_bytes_ = early;
-  char* early_at = static_cast<char*>(bookkeeping_) + guard;
-  char* const cache_region = early_at + early + guard;
-  caches_.start(cache_region, caches);
-  char* late_at = cache_region + caches + guard;
-  magazines.base = reinterpret_cast<uintptr_t>(bookkeeping_) + front;
-  // As in MagazineStore::start: id 0 is no magazine.
-  depot_.start(magazines.base - kMagazineGranule);
-  store_.start(magazines, config.slab_shift, early_at, late_at);
-  early_at += MagazineStore::early_bytes(config.slab_shift);
-  late_at += MagazineStore::late_bytes(magazines, config.slab_shift);
-  for (unsigned i = 0; i < kMagazineSizes; ++i) {
-    store_.area(i).set_growth(ageing_.growth());
-    store_.area(i).set_limit(limit_);
-    store_.area(i).set_huge_pages(config.huge_pages);
+  caches_.start(begins[5], parts[5], config.huge_pages != HugePages::kNever);
+  depot_.start(magazine_pool_.base());
+  store_.start(magazine_pool_);
+  for (const ClassId id : classes_.ids()) {
+    SlabArea& area = areas_[index(id)];
+    area.start(classes_[id], LockRank::kArea + index(id), pool_, id);
+    if (config.states) area.set_states(states_);
   }
-  for (unsigned i = 0; i < classes_.count(); ++i) {
-    const SizeClass& c = classes_[static_cast<ClassId>(i)];
-    const AreaPlace place = objects.place(i, c.slab_shift, c.alignment());
-    areas_[i].start(c, LockRank::kArea + i, place, early_at, late_at);
-    areas_[i].set_growth(ageing_.growth());
-    areas_[i].set_limit(limit_);
-    areas_[i].set_huge_pages(config.huge_pages);
-    if (config.states) areas_[i].set_states(states_);
-    early_at += SlabArea::early_bytes(c);
-    late_at += SlabArea::late_bytes(c, place.slabs());
-  }
-  piece_shift_ = objects.piece_shift;
-  quick_bytes_ = bytes_ = objects.bytes();
-  base_ = objects.base;
+  base_ = pool_.base();
   return true;
 }
 
 void Heap::stop() {
   if (!started_) return;
-  if (quick_bytes_ > 0) {  // else some of what lies there is not ours
-    memory::release(reinterpret_cast<void*>(base_), bytes_);
-    memory::release(bookkeeping_, bookkeeping_bytes_);
-    states_.release();
-  }
-  quick_bytes_ = bytes_ = 0;
+  pool_.stop();
+  magazine_pool_.stop();
+  states_.stop();
+  caches_.stop();
   started_ = false;
 }
 
@@ -159,10 +120,9 @@ Cache* Heap::take_cache(void* thread) {
   for (int i = 0; i < kLooks && caches_.none_waits(); ++i) {
     if (Cache* const cache = caches_.walk()) inherit(*cache);
   }
-  Cache* cache = caches_.take(quick_bytes_ > 0 ? memory::commit : memory::map);
+  Cache* cache = caches_.take();
   if (cache == nullptr) return nullptr;
   cache->holder.enter(thread);
-  cache->set_near(quick_bytes_ > 0 ? (uint64_t{1} << piece_shift_) - 1 : 0);
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
   if (shuffle_seed_ != 0) cache->shuffle(shuffle_seed_ += 2 * sizeof(Cache));
@@ -200,10 +160,13 @@ void Heap::detach_second(Cache* cache) {
   caches_.give(cache);
 }
 
-void* Heap::allocate(Cache* cache, ClassId id) {
+void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
+  if (id == kNoClass) return nullptr;
+  constexpr uint32_t kLarge = 16 << 10;  // to clear less costs no more than a trip
+  if (classes_[id].object_bytes < kLarge) zero = nullptr;
   if (cache != nullptr) {
     void* object = cache->allocate(id);
-    if (object == nullptr) object = cache->allocate_slow(supply_, id);
+    if (object == nullptr) object = cache->allocate_slow(supply_, id, zero == nullptr);
     if (cache->tripped || cache->visits.watched) {
       const auto why = cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched;
       cache->tripped = false;
@@ -212,16 +175,12 @@ void* Heap::allocate(Cache* cache, ClassId id) {
     if (object != nullptr) return object;
   }
   uintptr_t object = 0;
-  if (areas_[index(id)].fill(&object, 1) == 0) return nullptr;
+  if (areas_[index(id)].fill(&object, 1, zero) == 0) return nullptr;
   direct_allocs_[index(id)].fetch_add(1, std::memory_order_relaxed);
   return reinterpret_cast<void*>(object);
 }
 
 void Heap::release(Cache* cache, ClassId id, void* object) {
-  // An address in the reservation, but in no class of this table.
-  if (index(id) >= classes_.count()) {
-    report_misuse(Misuse::kNotAnObject, reinterpret_cast<uintptr_t>(object), 0);
-  }
   if (cache == nullptr) {
     const uintptr_t only = reinterpret_cast<uintptr_t>(object);
     areas_[index(id)].drain(&only, 1);
@@ -234,11 +193,46 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
   ageing_.visit(supply_, *cache, id, Ageing::Visit::kGive);
 }
 
+bool Heap::is_nobodys(const void* p) const {
+  // Somebody else may have addresses where the pool could have grown.
+  return reinterpret_cast<uintptr_t>(p) - base_ < pool_.most() &&
+         (spans(p) || !memory::is_mapped(p));
+}
+
+ClassId Heap::former_class(const void* p) const {
+  if (!spans(p)) return kNoClass;
+  const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
+  const auto entry = pool_.entry(static_cast<uint32_t>(distance >> SlabPool::kUnitShift));
+  return entry.owner == index(kNoClass) ? static_cast<ClassId>(entry.back) : kNoClass;
+}
+
+// An object that could have begun there when a class had the unit.
+void Heap::refuse(const void* p) const {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  const SizeClass& c = classes_[former_class(p)];
+  const auto offset = static_cast<uint32_t>(address % pool_.unit_bytes());
+  const bool was_object =
+      c.units == 1 ? c.exact_index(offset) < c.objects_per_slab : c.units > 1 && offset % 16 == 0;
+  report_misuse(was_object ? Misuse::kDoubleFree : Misuse::kNotAnObject, address, c.object_bytes);
+}
+
 uint64_t Heap::trim(Cache* cache, Cache* second) {
   if (!started_) return 0;
   if (cache != nullptr) cache->flush(supply_);
   if (second != nullptr) second->flush(supply_);
   return ageing_.trim(supply_);
+}
+
+// Leaves out magazines: a thread with an old depot head may still read one.
+void Heap::decommit(Cache* cache) {
+  trim(cache);
+  if (started_) pool_.decommit();
+}
+
+void Heap::limit_addresses(size_t limit) {
+  if (!started_) return;
+  const Lock lock(pool_.mutex());
+  pool_.let_grow(limit >= kFewAddresses);
 }
 
 // The depots are frozen as well: the system copies a forking process page by page while its other
@@ -247,16 +241,22 @@ void Heap::lock_all() {
   if (!started_) return;  // nobody is inside, and the areas' locks have no rank yet
   ageing_.mutex().lock();
   caches_.mutex().lock();
-  for (unsigned i = 0; i < classes_.count(); ++i) areas_[i].mutex().lock();
+  for (const ClassId id : classes_.ids()) areas_[index(id)].mutex().lock();
   store_.lock_all();
+  pool_.mutex().lock();
+  magazine_pool_.mutex().lock();
+  states_.mutex().lock();
   depot_.freeze();
 }
 
 void Heap::unlock_all() {
   if (!started_) return;
   depot_.thaw();
+  states_.mutex().unlock();
+  magazine_pool_.mutex().unlock();
+  pool_.mutex().unlock();
   store_.unlock_all();
-  for (unsigned i = classes_.count(); i-- > 0;) areas_[i].mutex().unlock();
+  for (unsigned i = classes_.count(); i > 0; --i) areas_[i].mutex().unlock();
   caches_.mutex().unlock();
   ageing_.mutex().unlock();
 }

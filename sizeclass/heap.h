@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Heap: the engine's front door. It joins one reservation of address space, its classes, the
-// exchange between threads, and the return of memory to the system.
+// Heap: the engine's front door. It joins the pool of units, its classes, the exchange between
+// threads, and the return of memory to the system.
 //
-//     p - base =  | stripe | class | slab in piece | offset in slab |
+//     p - base =  | unit | offset in unit |        map at base: unit -> class
 //
-// The address is the index: owner() is a subtraction, a comparison and a shift. Before start() it
-// says that no pointer is ours. After addresses were given back, it looks closer.
+// The map is the index: owner() is a subtraction, a comparison, a shift and a load. Before start()
+// it says that no pointer is ours.
 //
 // The program's threads find their Cache their own way (preload/process/thread.h); the heap only
 // keeps the list. Without a cache, allocate() and release() work on the slabs directly. Layers
-// below: cache, depot, magazine store, slab area, memory, class table. Knows nothing of malloc's
-// contract, the environment or processes.
+// below: cache, depot, magazine store, slab area, pool, memory, class table. Knows nothing of
+// malloc's contract, the environment or processes.
 #pragma once
 
 #include <cstddef>
@@ -28,15 +28,10 @@
 namespace pktmalloc {
 
 struct HeapConfig {
-  unsigned area_shift = 37;        // 128 GiB an area: 64 of them are 8 TiB of 128 in user space
-  unsigned least_area_shift = 26;  // 64 MiB: with less, classes would exhaust at once
-  // 64 MiB: a stripe is 4 GiB, which four second-level pages of page table entries cover. Smaller
-  // pieces split a large heap into more mappings, two a piece; a process may have 65,530 by
-  // default: with 64 MiB that is 2 TiB.
-  unsigned piece_shift = 26;
-  unsigned slab_shift = ClassTable::kSlabShift;  // at least a page's: slabs go back one by one
-  size_t address_limit = ~size_t{0};             // bytes that all reservations together may take
-  bool states = false;                           // keep a state for every object (object_states.h)
+  // Addresses for objects, of which none is reserved; fewer where the processor has not as many.
+  size_t most_bytes = size_t{1} << 40;
+  bool states = false;        // keep a state for every object (object_states.h)
+  bool zeroes = false;        // a class's slab is zero when it takes it
   uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
   uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit
@@ -52,55 +47,40 @@ class Heap {
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  // Reserves address space, in smaller areas where the limit or the system demands it. False when
-  // it cannot have even the smallest: then nothing is pooled, and the heap stays usable as such.
-  // Call once, before the process has a second thread and before any other call but owner().
+  // False when the system refuses memory or has no room for it: then nothing is pooled, and the
+  // heap stays usable as such. Call once, before the process has a second thread and before any
+  // other call but owner().
   bool start(const HeapConfig& config);
 
-  // Gives the reservations back; for tests. No object or cache may be used afterwards.
+  // Gives all memory back; for tests. No object or cache may be used afterwards.
   void stop();
 
-  // The class whose area holds the pointer, perhaps an unused one; kMaxClasses: not ours.
-  uintptr_t owner(const void* p) const {
+  // The class that has the pointer's unit; 0: none, it is not ours.
+  uintptr_t owner(const void* p) const { return spans(p) ? owner_of_unit(p) : 0; }
+  // The two halves of it: does the pointer lie among units? Then, the class.
+  bool spans(const void* p) const { return reinterpret_cast<uintptr_t>(p) - base_ < pool_.bytes(); }
+  uintptr_t owner_of_unit(const void* p) const {
     const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
-    if (distance >= bytes_) return kMaxClasses;
-    const uintptr_t owner = (distance >> piece_shift_) % kMaxClasses;
-    const bool all_ours = quick_bytes_ > 0;
-    return all_ours || areas_[owner].holds(base_ + distance) ? owner : kMaxClasses;
+    const auto* const map = reinterpret_cast<const SlabPool::Entry*>(base_);
+    const uintptr_t owner = map[distance >> SlabPool::kUnitShift].owner;
+    if (owner >= kMaxClasses) __builtin_unreachable();  // spares the fast path an extension
+    return owner;
   }
-  // The same for the fast path, which passes on pointers that are not ours; then it passes on all.
-  uintptr_t quick_owner(const void* p) const {
-    const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
-    if (distance >= quick_bytes_) return kMaxClasses;
-    return (distance >> piece_shift_) % kMaxClasses;
-  }
-  // Of a pointer that has a state; of any other it says nothing.
-  ClassId class_by_address(const void* p) const {
-    return static_cast<ClassId>(((reinterpret_cast<uintptr_t>(p) - base_) >> piece_shift_) %
-                                kMaxClasses);
-  }
-  static constexpr bool is_class(uintptr_t owner) { return owner < kMaxClasses; }
+  static constexpr bool is_class(uintptr_t owner) { return owner != 0; }
 
   const ClassTable& classes() const { return classes_; }
 
-  // Only if there are states. Of the object that begins at p, in the area of class `id`; p must be
-  // where slabs have been used, as has_state() says.
+  // Only if there are states. Of the object that begins at p, in a slab of class `id`.
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
     return states_.entry(id, reinterpret_cast<uintptr_t>(p));
-  }
-  bool has_state(const void* p) const {
-    const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
-    return states_.is_open((distance >> piece_shift_) % kMaxClasses, distance);
   }
 
   // For the checks: as in SlabArea, for class `id`.
   uintptr_t object_at(ClassId id, const void* p) const {
-    return index(id) < classes_.count()
-               ? areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p))
-               : 0;
+    return id == kNoClass ? 0 : areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p));
   }
-  bool used_slab_holds(ClassId id, const void* p, size_t bytes_before) const {
-    return areas_[index(id)].used_slab_holds(reinterpret_cast<uintptr_t>(p), bytes_before);
+  bool slab_holds(ClassId id, const void* p, size_t bytes_before) const {
+    return areas_[index(id)].slab_holds(reinterpret_cast<uintptr_t>(p), bytes_before);
   }
   template <typename Visit>
   void each_object(ClassId id, Visit visit) const {
@@ -132,12 +112,22 @@ class Heap {
   // See Cache::turn().
   bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(supply_, id, object); }
 
-  // The slow paths. allocate: nullptr when the class is exhausted or memory refused.
-  void* allocate(Cache* cache, ClassId id);
+  // The slow paths. allocate: nullptr when memory is refused. `zero`: set to true if the object is
+  // known to be zero; large ones then come from slabs one by one, rather than from a magazine that
+  // forgets it.
+  void* allocate(Cache* cache, ClassId id, bool* zero = nullptr);
   void release(Cache* cache, ClassId id, void* object);
 
   // Of what this thread freed last: reports and aborts if it is wrong.
   void inspect(Cache& cache) { cache.inspect_all(supply_); }
+
+  // Of a pointer that no class has: can it be nobody else's either? It lies among units, or where
+  // the pool may grow.
+  bool is_nobodys(const void* p) const;
+  // The class that had its unit last, if no class has it; else kNoClass.
+  ClassId former_class(const void* p) const;
+  // Reports it, and aborts.
+  [[noreturn]] void refuse(const void* p) const;
 
   // For callers with business elsewhere: lets ageing go on as at a trip.
   void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
@@ -147,30 +137,27 @@ class Heap {
   // system refuses; then no more is kept than before.
   bool populate(ClassId id, uint64_t objects);  // populated_slabs.cpp
 
-  // Before populate() of as many objects: puts huge pages of the system's pool under them, as far
-  // as it has them. Returns their bytes. They never go back.
-  uint64_t commit_from_pool(ClassId id, uint64_t objects);  // huge_slabs.cpp
+  // The same on huge pages of the system's pool, as far as it has any. Returns for how many
+  // objects.
+  uint64_t populate_on_huge_pages(ClassId id, uint64_t objects);
 
   // Gives back all free memory except what other threads hold. `second`: the calling thread's
   // second cache, if any. Returns the bytes purged.
   uint64_t trim(Cache* cache, Cache* second = nullptr);
 
-  // Also stops counting what the classes gave back against limits of data. For when the system
-  // refuses memory: from then on every purged slab is committed anew, one by one.
+  // Also stops counting what was purged against limits of data, and gives back addresses at the
+  // top. For when the system refuses memory.
   void decommit(Cache* cache);
 
-  // Gives back all addresses but those of used slabs, for when addresses must be few. Later they
-  // are mapped again as needed, unless somebody else took them meanwhile. `limit`: how many bytes
-  // of addresses the process may have; below kFewAddresses no more slabs are opened for objects.
-  void give_back_addresses(size_t limit) NOT_FOLLOWED;
-  // To be told of each such limit, however high: what is too low now, or was before.
-  bool must_know_limit(size_t limit) const { return limit < reserved_bytes() || quick_bytes_ == 0; }
-  // Half-filled slabs of all classes take up to 12 MiB, which the next allocator need not lose.
+  // With so few addresses for the whole process, no more are taken for objects: half-filled slabs
+  // of all classes take up to 12 MiB, which the next allocator need not lose.
   static constexpr size_t kFewAddresses = size_t{512} << 20;
+  // The process may have so many bytes of addresses from now on.
+  void limit_addresses(size_t limit);
 
   // For a background thread, see Ageing.
-  uint64_t age() { return ageing_.run(supply_); }
-  uint64_t waiting_bytes() const { return Ageing::waiting_in_all(supply_); }
+  uint64_t age() { return started_ ? ageing_.run(supply_) : 0; }
+  uint64_t waiting_bytes() const { return started_ ? Ageing::waiting_in_all(supply_) : 0; }
   Ageing& ageing() { return ageing_; }
   MemoryLimit& limit() { return limit_; }
   // Is a slab of the class more than the limit leaves?
@@ -205,45 +192,35 @@ class Heap {
   // Of what is outside.
   uint64_t outside_bytes() const;
   // Of slabs that are open, touched or not; those of magazines too.
-  uint64_t open_bytes() const { return ageing_.growth().open_bytes(); }
+  uint64_t open_bytes() const { return pool_.counts().open + magazine_pool_.counts().open; }
   // Has any thread that runs still a cache? The caches of those that ended wait for others then.
   bool has_threads();
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
   uintptr_t base() const { return base_; }
-  unsigned piece_shift() const { return piece_shift_; }  // pieces are aligned
-  size_t area_bytes() const { return bytes_ / kMaxClasses; }
-  size_t reserved_bytes() const { return bytes_ + bookkeeping_bytes_; }
-  uint32_t slabs(ClassId id) const { return areas_[index(id)].place().slabs(); }  // at most
+  const Owned<uintptr_t>& bytes() const { return pool_.bytes(); }  // from base() on
+  // Of addresses that it has mapped.
+  size_t mapped_bytes();
   bool started() const { return started_; }
 
  private:
-  static constexpr unsigned kMagazineAreaShiftMost = 35;
-  static constexpr size_t kCacheRegionMost = size_t{512} << 20;
-
-  bool reserve(const HeapConfig& config, unsigned area_shift);
+  bool find_room(const HeapConfig& config, size_t bytes);
   Cache* take_cache(void* thread) UNDER(caches_.mutex());
   bool inherit(Cache& cache) UNDER(caches_.mutex());
 
-  // No pointer is ours until start(). These three are plain and read without order, like the class
-  // table: acquire loads would cost free two instructions. Thread creation orders them, because
-  // start() comes first (docs/concurrency.md, after the atomics).
-  uintptr_t base_ = 0;
-  uintptr_t quick_bytes_ = 0;  // like bytes_; 0: addresses were given back, not all are ours
-  uintptr_t bytes_ = 0;
-  unsigned piece_shift_ = 0;
+  // No pointer is ours until start(). Plain and read without order, like the class table: acquire
+  // loads would cost free an instruction. Thread creation orders it, because start() comes first
+  // (docs/concurrency.md, after the atomics).
+  uintptr_t base_ = 0;  // = pool_.base()
   bool started_ = false;
   ClassTable classes_;
-  SlabArea areas_[kMaxClasses];
+  SlabPool pool_, magazine_pool_;
+  SlabArea areas_[kMaxClasses];  // by class
   ObjectStates states_;
   MagazineStore store_;
   Depot depot_;
   MemoryLimit limit_;
   Ageing ageing_;
-  Supply supply_{classes_, areas_, depot_, store_};
-
-  void* bookkeeping_ = nullptr;
-  size_t bookkeeping_bytes_ = 0;
-  size_t early_committed_bytes_ = 0;
+  Supply supply_{classes_, areas_, pool_, depot_, store_};
 
   Caches caches_;
   uint64_t shuffle_seed_ = 0;

@@ -12,7 +12,7 @@
 
 #include "sizeclass/cache.h"
 #include "sizeclass/class_id.h"
-#include "sizeclass/magazine.h"
+#include "sizeclass/slab_pool.h"
 
 namespace pktmalloc {
 
@@ -20,19 +20,15 @@ struct HeapWindow {
   uint64_t classes;
   uint64_t object_bytes[kMaxClasses];
   uint64_t slab_bytes[kMaxClasses];
-  uint64_t magazine_slab_bytes;
 
-  uint64_t first_slab[kMaxClasses];   // its address
-  uint64_t piece_bytes[kMaxClasses];  // of slabs, in one stripe (area_place.h)
-  uint64_t stripe_bytes;              // from one piece of a class to the next
-  uint64_t area_bytes;                // of one class
-  uint64_t reserved_bytes;            // address space
-  uint64_t early_bytes;               // bookkeeping committed at start
+  uint64_t units;                // the address of the first one
+  uint64_t pool, magazine_pool;  // SlabPool::Counts
+  uint64_t states_bytes;         // a word
 
-  uint64_t areas[kMaxClasses];              // AreaStatistics of each class
-  uint64_t magazine_areas[kMagazineSizes];  // and of each magazine size
-  uint64_t caches;                          // the pointer to the first
-  uint64_t cache_bytes;                     // of one
+  uint64_t areas[kMaxClasses];   // AreaStatistics of each class
+  uint64_t shares[kMaxClasses];  // PoolShare of each class
+  uint64_t caches;               // the pointer to the first
+  uint64_t cache_bytes;          // of one
   Cache::Shape cache;
   uint64_t magazine_rounds;  // in a magazine: a 32-bit number of objects while not loaded
   uint64_t magazine_slots;   // in a magazine: the word below its first object

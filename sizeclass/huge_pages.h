@@ -9,7 +9,7 @@ namespace pktmalloc {
 enum class HugePages : uint8_t {
   kAuto,     // nothing: the system's own setting decides
   kNever,    // none, whatever the system's setting
-  kMadvise,  // for areas that have grown (huge_slabs.cpp), unless the system has none at all
+  kMadvise,  // for a pool that has grown (slab_pool.cpp), unless the system has none at all
 };
 
 }  // namespace pktmalloc

@@ -19,15 +19,13 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
   const uint32_t last = std::bit_ceil(8 * count) - 1;
   memset(table, 0, last + size_t{1});
   const SizeClass c = class_;  // a copy: a byte of the table might be anything, to the compiler
-  const uintptr_t base = place_.start_of(0);
-  const uintptr_t used = place_.start_of(fresh_.load(std::memory_order_relaxed)) - base;
-  const uintptr_t in_slab = (uintptr_t{1} << c.slab_shift) - 1;
   for (uint32_t i = 0; i < count; ++i) {
     const uintptr_t object = at(i);
-    const uintptr_t distance = object - base;
-    if (distance >= used || c.exact_index(static_cast<uint32_t>(distance & in_slab)) >=
-                                c.objects_per_slab) [[unlikely]] {
-      report_misuse(Misuse::kNotAnObject, object, c.object_bytes);
+    const uint32_t slab = pool_->slab_of(id_, object);
+    if (slab == SlabPool::kNone ||
+        c.exact_index(static_cast<uint32_t>(object - pool_->start_of(slab))) >= c.objects_per_slab)
+        [[unlikely]] {
+      refuse(object);
     }
     uintptr_t entry = object >> c.granule_shift;
     while (const uint8_t other = table[entry & last]) {
@@ -58,12 +56,12 @@ void Cache::inspect(const SlabArea& area, Magazine* magazine, Magazine* later) {
 
 void Cache::inspect_all(const Supply& supply) {
   if (changing_) return;
-  for (unsigned i = 0; i < supply.classes.count(); ++i) {
-    Line& line = lines_[i];
+  for (const ClassId id : supply.classes.ids()) {
+    Line& line = lines_[index(id)];
     const uint16_t stop = line.stop;  // an interrupted allocation may have seen it already
-    unload(static_cast<ClassId>(i), line);
-    inspect(supply.areas[i], line.previous, line.loaded);
-    inspect(supply.areas[i], line.loaded, nullptr);
+    unload(id, line);
+    inspect(supply.areas[index(id)], line.previous, line.loaded);
+    inspect(supply.areas[index(id)], line.loaded, nullptr);
     if (stop != 0) stop_at(line, line.loaded->slots() + stop);
   }
 }

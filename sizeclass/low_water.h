@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // LowWater: how many of a thing nobody needed lately.
 //
-// It records the level (full magazines in a depot, empty slabs in an area) whenever it falls.
+// It records the level (full magazines in a depot, empty units in a pool) whenever it falls.
 // Nobody needed the lowest level of the last kTicks ticks: this is the working set of Bonwick &
 // Adams (2001), over a sliding window, so that memory waits one window to one and a quarter, not
 // one to two. remove() reports unneeded items that left: the marks fall with the level, without

@@ -72,8 +72,8 @@ class alignas(64) MagazineStack {
   }
 
  private:
-  // Id and tag all ones. No id reaches that: ids of 64 bytes count to 2^38, and the stripes of
-  // magazines, which end there at the latest, end with three unused pieces.
+  // Id and tag all ones. No id reaches that: 2^32 granules of 64 bytes are twice what the pool of
+  // magazines can grow to (Heap::find_room).
   static constexpr uint64_t kFrozen = ~uint64_t{0};
 
   Magazine* take() {

@@ -2,44 +2,13 @@
 #include "sizeclass/magazine_store.h"
 
 namespace pktmalloc {
-namespace {
-
-SizeClass class_of_size(unsigned size, unsigned slab_shift) {
-  return ClassTable::describe(bytes_of_size(size), slab_shift);
-}
-
-AreaPlace place_of(const Stripes& stripes, unsigned size, const SizeClass& c) {
-  return stripes.place(size, c.slab_shift, c.alignment());
-}
-
-}  // namespace
-
-size_t MagazineStore::early_bytes(unsigned slab_shift) {
-  size_t bytes = 0;
+void MagazineStore::start(SlabPool& pool) {
+  pool_ = &pool;
   for (unsigned n = 0; n < kMagazineSizes; ++n) {
-    bytes += SlabArea::early_bytes(class_of_size(n, slab_shift));
-  }
-  return bytes;
-}
-
-size_t MagazineStore::late_bytes(const Stripes& stripes, unsigned slab_shift) {
-  size_t bytes = 0;
-  for (unsigned n = 0; n < kMagazineSizes; ++n) {
-    const SizeClass c = class_of_size(n, slab_shift);
-    bytes += SlabArea::late_bytes(c, place_of(stripes, n, c).slabs());
-  }
-  return bytes;
-}
-
-void MagazineStore::start(const Stripes& stripes, unsigned slab_shift, char* early, char* late) {
-  for (unsigned n = 0; n < kMagazineSizes; ++n) {
-    const SizeClass c = class_of_size(n, slab_shift);
-    const AreaPlace place = place_of(stripes, n, c);
-    // Ids count from one granule before the first area, so that id 0 can mean none.
-    empties_[n].start(stripes.base - kMagazineGranule);
-    areas_[n].start(c, LockRank::kMagazineArea + n, place, early, late);
-    early += SlabArea::early_bytes(c);
-    late += SlabArea::late_bytes(c, place.slabs());
+    // The map comes first, so id 0 is no magazine.
+    empties_[n].start(pool.base());
+    areas_[n].start(ClassTable::describe(bytes_of_size(n), pool.unit_shift()),
+                    LockRank::kMagazineArea + n, pool, static_cast<ClassId>(n + 1));
   }
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // MagazineStore: where empty magazines come from and go to.
 //
-// Magazines are objects in slab areas of their own, one area per magazine size, so the same code
-// counts, ages and returns their memory as the program's. Between slabs and threads each size has a
-// lock-free stack of empties, sharded like the depot's. Any thread.
+// Magazines are objects in slabs of their own, from a pool of their own: a write past the end of a
+// program's object does not reach them, and the same code counts, ages and returns their memory.
+// Between slabs and threads each size has a lock-free stack of empties, sharded like the depot's.
+// Any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,6 @@
 #include "sizeclass/magazine.h"
 #include "sizeclass/sharded_stack.h"
 #include "sizeclass/slab_area.h"
-#include "sizeclass/stripes.h"
 
 namespace pktmalloc {
 
@@ -20,13 +20,8 @@ class MagazineStore {
  public:
   constexpr MagazineStore() = default;
 
-  // Stripes of 1 << kAreasShift areas. `early` and `late`: see SlabArea::start; each area's
-  // bookkeeping follows the one before.
-  static constexpr unsigned kAreasShift = 3;
-  void start(const Stripes& stripes, unsigned slab_shift, char* early, char* late);
-
-  static size_t early_bytes(unsigned slab_shift);
-  static size_t late_bytes(const Stripes& stripes, unsigned slab_shift);
+  // Slabs come from the pool, where nobody else has any.
+  void start(SlabPool& pool);
 
   // A waiting empty magazine; nullptr when there is none. Otherwise like make().
   Magazine* reuse(uint32_t capacity, unsigned home = 0);
@@ -64,12 +59,12 @@ class MagazineStore {
   uint32_t make_idle(unsigned size) { return empties_[size].make_idle(); }
   bool drain_one(unsigned size);  // returns an idle magazine to its slab; false: none
   uint32_t empties(unsigned size) const { return empties_[size].depth(); }
+  SlabPool& pool() const { return *pool_; }
   SlabArea& area(unsigned size) { return areas_[size]; }
   const SlabArea& area(unsigned size) const { return areas_[size]; }
 
  private:
-  static_assert(kMagazineSizes <= 1U << kAreasShift);
-
+  SlabPool* pool_ = nullptr;
   ShardedStack empties_[kMagazineSizes];
   SlabArea areas_[kMagazineSizes];
 };

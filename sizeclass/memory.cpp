@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "sizeclass/keep_errno.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc::memory {
 namespace {
@@ -45,6 +46,39 @@ void* reserve(size_t bytes, size_t alignment) {
     munmap(reinterpret_cast<void*>(aligned + bytes), end - (aligned + bytes));
   }
   return reinterpret_cast<void*>(aligned);
+}
+
+// Systems put a new mapping next to the others, and go on from there away from where it looks, or,
+// with an unlimited stack, the other way. Under a limit of addresses a page tells of the rest.
+uintptr_t find_room(size_t bytes, size_t alignment) {
+  const KeepErrno keep;
+  const auto place = [](uintptr_t hint, size_t wanted) -> uintptr_t {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const there = mmap(reinterpret_cast<void*>(hint), wanted, PROT_NONE, kFlags, -1, 0);
+    if (there == MAP_FAILED) return 0;
+    munmap(there, wanted);
+    return reinterpret_cast<uintptr_t>(there);
+  };
+  const auto is_free = [&](uintptr_t at) {
+    const uintptr_t found = place(at, bytes);
+    return (found != 0 ? found : place(at, page_bytes())) == at;
+  };
+  constexpr size_t kFar = size_t{1} << 30;
+  constexpr int kTries = 16;
+  const size_t step = bytes + std::max(bytes, kFar);
+  const uintptr_t others = place(0, page_bytes()) / alignment * alignment;
+  uintptr_t at = others;
+  for (int n = 0; n < kTries && at > step + alignment; ++n) {
+    at = (at - step) / alignment * alignment;
+    if (is_free(at)) return at;
+  }
+  // Valgrind's programs lie at low addresses.
+  at = others;
+  for (int n = 0; n < kTries; ++n) {
+    at = round_up(at + step, alignment);
+    if (is_free(at)) return at;
+  }
+  return 0;
 }
 
 bool release(void* start, size_t bytes) {
@@ -119,6 +153,14 @@ bool purge(void* start, size_t bytes) {
 bool decommit(void* start, size_t bytes) { return replace(start, bytes, PROT_NONE); }
 
 bool withdraw(void* start, size_t bytes) { return replace(start, bytes, PROT_READ); }
+
+bool is_mapped(const void* address) {
+  if (in_strict_mode) return true;
+  const KeepErrno keep;
+  unsigned char page;
+  const uintptr_t start = reinterpret_cast<uintptr_t>(address) & -page_bytes();
+  return mincore(reinterpret_cast<void*>(start), 1, &page) == 0;
+}
 
 size_t resident_bytes(const void* start, size_t bytes) {
   const KeepErrno keep;

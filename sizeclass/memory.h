@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace pktmalloc::memory {
 
@@ -21,11 +22,15 @@ size_t page_bytes();
 // nullptr when the system refuses.
 void* reserve(size_t bytes, size_t alignment);
 
+// Where most likely nobody has or gets an address in so many bytes: far below the latest mapping. A
+// multiple of `alignment`. 0: there is no such place. Takes nothing.
+uintptr_t find_room(size_t bytes, size_t alignment);
+
 // Gives back a reservation, or pages of one. False when the system refuses (too many mappings).
 bool release(void* start, size_t bytes);
 
-// Maps released pages again, ready for use as after commit(). False also when somebody else has
-// them by now.
+// Maps pages there, ready for use as after commit(). False also when somebody else has addresses
+// there.
 bool map(void* start, size_t bytes);
 
 // Makes reserved pages readable and writable, zero at first touch. False when the system refuses;
@@ -62,6 +67,9 @@ bool decommit(void* start, size_t bytes);
 
 // The same, but who reads the pages finds zeros, as after purge().
 bool withdraw(void* start, size_t bytes);
+
+// Has anybody mapped the page of the address? In strict mode the answer is yes.
+bool is_mapped(const void* address);
 
 // How many bytes of these committed pages are in memory.
 size_t resident_bytes(const void* start, size_t bytes);

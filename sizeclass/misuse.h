@@ -11,7 +11,7 @@ namespace pktmalloc {
 enum class Misuse : uint8_t {
   kFreedAgain,   // the object is already free, and the present call frees it
   kDoubleFree,   // the same, by the present call or an earlier one
-  kNotAnObject,  // inside the class's area but not at the start of an object; likewise
+  kNotAnObject,  // among units, but not at the start of an object; likewise
 };
 
 using MisuseHandler = void (*)(Misuse, uintptr_t pointer, size_t object_bytes);

@@ -23,6 +23,8 @@ enum class LockRank : int16_t {
   kCaches,                              // the list of thread caches
   kArea,                                // kArea + n: slabs of class n
   kMagazineArea = kArea + kMaxClasses,  // kMagazineArea + n: slabs of magazines of size n
+  kPool = kMagazineArea + kMaxClasses,  // kPool + n: units of objects (0) or magazines (1)
+  kStates = kPool + 2,                  // words of object states
 };
 
 constexpr LockRank operator+(LockRank rank, unsigned n) {

@@ -23,6 +23,8 @@ class Owned {
   // For others.
   T seen() const { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
 
+  const T* address() const { return &value_; }
+
   // For the owner.
   operator T() const { return value_; }
   T operator->() const { return value_; }

@@ -1,96 +1,118 @@
 // SPDX-License-Identifier: MIT
-// Populated slabs: opened and given their memory before anybody needs them, and kept.
+// Populated slabs: taken and given their memory before anybody needs them, and kept.
 #include <algorithm>
 
 #include "sizeclass/heap.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
-namespace {
-
-// One call of the system; the area's lock is open meanwhile.
-constexpr size_t kStepBytes = size_t{16} << 20;
-
-}  // namespace
 
 uint32_t SlabArea::slabs_for(uint64_t objects) const {
   const uint64_t slabs =
       objects / class_.objects_per_slab + (objects % class_.objects_per_slab != 0);
-  return static_cast<uint32_t>(std::min<uint64_t>(slabs, place_.slabs() + uint64_t{1}));
+  return static_cast<uint32_t>(std::min<uint64_t>(slabs, SlabPool::kNone));
 }
 
-// The slab at the border of those that are kept.
-bool SlabArea::keep(uint32_t slab) {
-  if (slab == fresh_.load(std::memory_order_relaxed)) {
-    if (!open_fresh_slab()) return false;
-  } else if (is_purged(slab) && !reopen_purged_slab(slab)) {
-    return false;
-  }
-  for (SlabSet* set : {&empty_, &kept_}) {
-    if (!set->contains(slab)) continue;
-    set->erase(slab);
-    populated_.insert(slab);
-  }
-  empty_low_.record(empty_.count());
-  counts_.populated_slabs = slab + 1;
-  count_empty();
-  return true;
+void SlabArea::keep(uint32_t slab, Stays stays) {
+  record(slab).stays = stays;
+  ++counts_.populated_slabs;
 }
 
-// Those above age again.
-void SlabArea::keep_below(uint32_t end) {
+void SlabArea::let_go_of(uint32_t slab) {
+  Record& r = record(slab);
+  r.stays = kGoes;
+  --counts_.populated_slabs;
+  if (r.free == class_.objects_per_slab) set_free(slab, r, r.free);
+}
+
+// The area's lock is open while the system has its time.
+bool SlabArea::populate_slab() {
+  uint32_t slab;
+  {
+    const Lock lock(mutex_);
+    slab = take_slab();
+    if (slab == SlabPool::kNone) return false;
+    keep(slab, kPopulated);
+  }
+  if (memory::populate(reinterpret_cast<void*>(pool_->start_of(slab)), slab_bytes())) return true;
   const Lock lock(mutex_);
-  for (uint32_t slab = end; slab < counts_.populated_slabs; ++slab) {
-    if (!populated_.contains(slab)) continue;
-    populated_.erase(slab);
-    empty_.insert(slab);
+  let_go_of(slab);
+  return false;
+}
+
+// No more than so many stay; those on huge pages of the system's pool do, as the system does not
+// take back parts of such pages.
+void SlabArea::let_go(uint32_t slabs) {
+  const Lock lock(mutex_);
+  const uint32_t fresh = pool_->fresh();
+  for (uint32_t unit = fresh; unit > pool_->first_unit() && counts_.populated_slabs > slabs;) {
+    const SlabPool::Entry entry = pool_->entry(--unit);
+    if (entry.owner != index(id_) || entry.back != 0) continue;
+    if (record(unit).stays == kPopulated) let_go_of(unit);
   }
-  counts_.populated_slabs = end;
-  count_empty();
 }
 
 bool SlabArea::populate(uint64_t objects) {
-  const auto before = static_cast<uint32_t>(statistics().populated_slabs);
   if (objects > ~promised_) return false;
+  const auto before = static_cast<uint32_t>(statistics().populated_slabs);
   const uint32_t last = slabs_for(promised_ + objects);
-  if (last > place_.slabs()) return false;
-  const auto step = std::max<uint32_t>(1, static_cast<uint32_t>(kStepBytes >> class_.slab_shift));
-  for (uint32_t slab = before, end; slab < last; slab = end) {
-    end = std::min({last, slab + step, place_.piece_end(slab)});
-    bool there = true;
-    {
-      const Lock lock(mutex_);
-      for (uint32_t i = slab; i < end && there; ++i) there = keep(i);
-    }
-    if (!there || !memory::populate(start_of(slab), size_t{end - slab} << class_.slab_shift)) {
-      keep_below(before);
-      return false;
-    }
+  for (uint32_t slabs = before; slabs < last; ++slabs) {
+    if (populate_slab()) continue;
+    let_go(before);
+    return false;
   }
   promised_ += objects;
   return true;
 }
 
-void SlabArea::unpopulate(uint64_t objects) {
-  promised_ -= objects;
-  keep_below(slabs_for(promised_));
+uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {
+  if (objects > ~promised_) return 0;
+  const Lock lock(mutex_);
+  const auto before = static_cast<uint32_t>(counts_.populated_slabs);
+  const uint32_t last = slabs_for(promised_ + objects);
+  uint32_t got = last - before;
+  const uint32_t first =
+      got > 0 ? pool_->take_on_huge_pages(id_, class_.units, got) : SlabPool::kNone;
+  if (first == SlabPool::kNone) return 0;
+  // The system's pool has set the pages aside for us, so it refuses none.
+  memory::populate(reinterpret_cast<void*>(pool_->start_of(first)), got * slab_bytes());
+  for (uint32_t i = 0; i < got; ++i) {
+    const uint32_t slab = first + i * class_.units;
+    if (adopt(slab, true)) keep(slab, kOnHugePages);
+  }
+  const uint64_t room = counts_.populated_slabs * class_.objects_per_slab;
+  const uint64_t provided = std::min(objects, room - std::min(room, promised_));
+  promised_ += provided;
+  return provided;
 }
 
-// Under the lock of ageing, so that nothing is purged meanwhile. The magazines that hold so many
-// objects are populated as well: who frees a million objects needs 8 MiB of them.
+void SlabArea::unpopulate(uint64_t objects) {
+  promised_ -= objects;
+  let_go(slabs_for(promised_));
+}
+
+// The magazines that hold so many objects are populated as well: who frees a million objects needs
+// 8 MiB of them.
 bool Heap::populate(ClassId id, uint64_t objects) {
   if (!started_) return false;
-  const Lock lock(ageing_.mutex());
+  const Lock lock(ageing_.mutex());  // one at a time
+  SlabArea& area = areas_[index(id)];
   const uint32_t rounds = classes_[id].largest_rounds;
   SlabArea& magazines = store_.area(size_for_rounds(rounds));
-  const uint64_t before = areas_[index(id)].promised();
+  const uint64_t before = area.promised();
   // The first one is never full.
   const uint64_t full =
       (before + objects) / rounds - before / rounds + (before == 0 && objects > 0);
   if (!magazines.populate(full)) return false;
-  if (areas_[index(id)].populate(objects)) return true;
+  if (area.populate(objects)) return true;
   magazines.unpopulate(full);
   return false;
+}
+
+uint64_t Heap::populate_on_huge_pages(ClassId id, uint64_t objects) {
+  if (!started_) return 0;
+  const Lock lock(ageing_.mutex());
+  return areas_[index(id)].populate_on_huge_pages(objects);
 }
 
 }  // namespace pktmalloc

@@ -1,75 +1,75 @@
 // SPDX-License-Identifier: MIT
-// SlabSet: an ordered set of slab numbers, one bit each.
+// SlabSet: an ordered set of units or slabs, one bit each, by the number of the (first) unit.
 //
-// Used under the area's lock. The first 64 bits lie in the object itself, so a class with few slabs
-// needs no more memory; the rest lie in words that the area commits when it grows past them.
-// lowest() and highest() scan words from a hint; at 64 slabs a word even 100 GiB take a few
-// microseconds.
+// Its words lie where the pool keeps them (slab_pool.h), a fixed distance apart, and exist up to
+// the units that have been opened. Used under a lock. lowest() and highest() scan words from a
+// hint; at 64 units a word even 100 GiB take a few microseconds.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
-
-#include "sizeclass/owned.h"
 
 namespace pktmalloc {
 
 class SlabSet {
  public:
-  static constexpr uint32_t kInlineSlabs = 64;
   static constexpr uint32_t kNone = ~uint32_t{0};
 
-  // `rest` holds the bits of slabs 64 and up, all zero, in every `stride`-th word; none is touched
-  // until such a slab is inserted.
-  void use(Owned<uint64_t>* rest, uint32_t stride) {
-    rest_ = rest;
+  // `words`: of unit 0, all zero, each `stride` bytes after the one before.
+  void use(void* words, size_t stride) {
+    words_ = static_cast<char*>(words);
     stride_ = stride;
   }
 
-  void insert(uint32_t slab) {
-    const uint32_t w = slab / 64;
-    word(w) = word(w) | bit(slab);
+  void insert(uint32_t unit) {
+    const uint32_t w = unit / 64;
     if (count_++ == 0) low_ = high_ = w;
     if (w < low_) low_ = w;
     if (w > high_) high_ = w;
+    word(w) |= bit(unit);
   }
-  void erase(uint32_t slab) {
-    Owned<uint64_t>& bits = word(slab / 64);
-    bits = bits & ~bit(slab);
+  void erase(uint32_t unit) {
+    word(unit / 64) &= ~bit(unit);
     --count_;
   }
   uint32_t lowest() {
     if (count_ == 0) return kNone;
     while (word(low_) == 0) ++low_;
-    return low_ * 64 + static_cast<uint32_t>(std::countr_zero<uint64_t>(word(low_)));
-  }
-  // The lowest one that is not below `slab`.
-  uint32_t lowest_from(uint32_t slab) {
-    const uint32_t high = highest();
-    if (high == kNone) return kNone;
-    for (slab = std::max(slab, lowest()); slab <= high; ++slab) {
-      if (contains(slab)) return slab;
-    }
-    return kNone;
+    return low_ * 64 + static_cast<uint32_t>(std::countr_zero(word(low_)));
   }
   uint32_t highest() {
     if (count_ == 0) return kNone;
     while (word(high_) == 0) --high_;
-    return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero<uint64_t>(word(high_)));
+    return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero(word(high_)));
   }
-  // Without the lock too: an old answer or a new one.
-  bool contains(uint32_t slab) const { return (word(slab / 64).seen() & bit(slab)) != 0; }
+  // The highest one below `end`.
+  uint32_t highest_below(uint32_t end) const {
+    if (count_ == 0 || end == 0) return kNone;
+    uint32_t w = std::min((end - 1) / 64, high_);
+    if (w < low_) return kNone;
+    uint64_t bits = word(w);
+    if (end - w * 64 < 64) bits &= bit(end) - 1;
+    while (bits == 0) {
+      if (w == low_) return kNone;
+      bits = word(--w);
+    }
+    return w * 64 + 63 - static_cast<uint32_t>(std::countl_zero(bits));
+  }
+  bool contains(uint32_t unit) const { return (word(unit / 64) & bit(unit)) != 0; }
   uint32_t count() const { return count_; }
+  // Of units 64 * w and up.
+  uint64_t bits(uint32_t w) const { return word(w); }
 
  private:
-  static uint64_t bit(uint32_t slab) { return uint64_t{1} << (slab % 64); }
-  Owned<uint64_t>& word(uint32_t w) { return w == 0 ? first_ : rest_[size_t{w - 1} * stride_]; }
-  const Owned<uint64_t>& word(uint32_t w) const { return const_cast<SlabSet*>(this)->word(w); }
+  static uint64_t bit(uint32_t unit) { return uint64_t{1} << (unit % 64); }
+  uint64_t& word(uint32_t w) const {
+    return *reinterpret_cast<uint64_t*>(words_ + size_t{w} * stride_);
+  }
 
-  Owned<uint64_t> first_ = 0;  // who holds the lock owns the words
-  Owned<uint64_t>* rest_ = nullptr;
-  uint32_t stride_ = 1;
+  char* words_ = nullptr;
+  size_t stride_ = 0;
   uint32_t count_ = 0;
   uint32_t low_ = 0;   // words below have no member
   uint32_t high_ = 0;  // words above have no member

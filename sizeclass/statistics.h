@@ -15,19 +15,22 @@
 
 namespace pktmalloc {
 
-// For one slab area. Counts are objects unless the name says otherwise, since start or at the
-// moment.
+// For the slabs of one class. Counts are objects unless the name says otherwise, since start or at
+// the moment.
 struct AreaStatistics {
   uint64_t filled, drained;  // objects that left and came back, since start
   uint64_t fills, drains;    // calls
-  uint64_t free_objects;     // in partial and empty slabs
-  uint64_t used_slabs;       // ever used = full + partial + empty + purged
-  uint64_t empty_slabs, purged_slabs;
-  uint64_t committed_bytes;     // made usable, including slabs purged since
+  uint64_t free_objects;     // in its slabs
+  uint64_t slabs;            // that it has
+  uint64_t empty_slabs;      // of these, without an object that is out: those that it keeps
+  uint64_t populated_slabs;  // of these, in advance
+};
+
+// What the pool knows of a class: of the units that were its last (slab_pool.h).
+struct PoolShare {
+  uint64_t empty_bytes;
   uint64_t commits, purges;     // system calls
   uint64_t purged_total_bytes;  // given back since start
-  uint64_t record_bytes;        // bookkeeping committed for this area alone
-  uint64_t populated_slabs;     // in advance; never purged
 };
 
 // For one class in one cache; sums over caches are exact when no thread is running.
@@ -69,8 +72,7 @@ struct HeapStatistics {
   ClassStatistics of[kMaxClasses];
   uint64_t tallies[kTallies];
   uint64_t metadata_bytes;  // magazines, slab records, caches: usable
-  uint64_t reserved_bytes;  // address space
-  uint64_t area_bytes;      // of one class
+  uint64_t reserved_bytes;  // mapped addresses
   uint64_t waiting_bytes;   // will go back if nobody needs it
   uint64_t threads_seen, threads_alive;
   uint64_t limit_bytes, soft_limit_bytes;  // 0: none
@@ -83,16 +85,12 @@ struct HeapStatistics {
   }
 };
 
-// Bytes of the area that are usable.
-inline uint64_t usable_bytes(const AreaStatistics& area, uint64_t slab_bytes) {
-  return area.committed_bytes - area.purged_slabs * slab_bytes;
-}
-
 // `caches` is the sum over all of them, plus what came from none; `aged` counts objects moved from
 // the depot to slabs; `outside` are live objects that somebody else serves (Heap::count_outside).
 inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_bytes,
-                                        const AreaStatistics& area, const CacheStatistics& caches,
-                                        uint64_t aged, uint64_t outside) {
+                                        const AreaStatistics& area, const PoolShare& pool,
+                                        const CacheStatistics& caches, uint64_t aged,
+                                        uint64_t outside) {
   const auto minus = [](uint64_t a, uint64_t b) { return a > b ? a - b : 0; };
   ClassStatistics c{};
   c.object_bytes = object_bytes;
@@ -107,14 +105,12 @@ inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_byt
   c.depot_gives = caches.gives;
   c.fills = area.fills;
   c.drains = area.drains;
-  c.commits = area.commits;
-  c.purges = area.purges;
-  const uint64_t outside_bytes = outside * object_bytes;
-  c.committed_bytes = usable_bytes(area, slab_bytes) + outside_bytes;
-  c.active_bytes =
-      minus(area.used_slabs, area.empty_slabs + area.purged_slabs) * slab_bytes + outside_bytes;
-  c.free_bytes = minus(c.committed_bytes, c.active_bytes);
-  c.purged_bytes = area.purged_total_bytes;
+  c.commits = pool.commits;
+  c.purges = pool.purges;
+  c.active_bytes = minus(area.slabs, area.empty_slabs) * slab_bytes + outside * object_bytes;
+  c.free_bytes = area.empty_slabs * slab_bytes + pool.empty_bytes;
+  c.committed_bytes = c.active_bytes + c.free_bytes;
+  c.purged_bytes = pool.purged_total_bytes;
   c.populated_bytes = area.populated_slabs * slab_bytes;
   return c;
 }

@@ -117,6 +117,8 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "thread_starts_without_address_space",              // the same
       "threads_that_skip_their_end_leave_little",         // the same, and are lost there
       "limit_of_addresses_lowered_by_the_program",        // its tables count as well
+      "new_handler_is_called_and_retried",                // they give addresses back
+      "calloc_of_fresh_memory_writes_nothing",            // their edges are written
       "random_sizes_fit_in_few_addresses",                // the same
       "background_thread_is_not_pinned",                  // needs PKTMALLOC_BACKGROUND=1
       "locked_memory_does_not_wait",                      // the same
@@ -127,6 +129,8 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "ends_on_the_smallest_stack",                       // prints
       "objects_lie_somewhere",                            // prints
       "system_calls",                                     // a launcher, needs arguments
+      "large_blocks_fill_a_limit",                        // the same
+      "large_blocks_kept_and_given_back",                 // counts memory that is not touched
       "is_read_from_outside",                             // needs arguments
       "ends_as_told",                                     // the same
       "peaks_of_two_groups_in_turn",                      // the same

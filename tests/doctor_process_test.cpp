@@ -144,10 +144,10 @@ TEST_CASE("a process without the library is told so where its memory may not be 
   CHECK(report.level("library") == "problem");
 }
 
-TEST_CASE("a library that could not reserve addresses does not serve") {
+TEST_CASE("a library that has too few addresses does not serve") {
   TemporaryFolder folder;
   REQUIRE(compile(folder, kWaiting, "", "waiting"));
-  Running process({"sh", "-c", "ulimit -v 4000000; exec " + (folder / "waiting")},
+  Running process({"sh", "-c", "ulimit -v 500000; exec " + (folder / "waiting")},
                   {{"LD_PRELOAD", library_path()}});
   process.line("ready");
   const Diagnosis report(doctor(std::to_string(process.pid())));

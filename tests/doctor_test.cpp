@@ -209,14 +209,12 @@ TEST_CASE("setuid programs, for another than their owner") {
 }
 
 TEST_CASE("limits") {
-  const Diagnosis none(doctor("sleep").limit(RLIMIT_AS, rlim_t{4} << 30));
+  const Diagnosis none(doctor("sleep").limit(RLIMIT_AS, rlim_t{500} << 20));
   INFO(none);
   CHECK(none.level("RLIMIT_AS") == "problem");
   CHECK(none.consistent());
-  const Diagnosis little(doctor("sleep").limit(RLIMIT_AS, rlim_t{16} << 30));
-  CHECK(little.level("RLIMIT_AS") == "warning");
-  CHECK(little.says("a class holds up to 64.0 MiB"));
-  CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_AS, rlim_t{1} << 40)).level("RLIMIT_AS") == "ok");
+  CHECK(none.says("below 512.0 MiB nothing is pooled"));
+  CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_AS, rlim_t{512} << 20)).level("RLIMIT_AS") == "ok");
   CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_DATA, 1 << 30)).level("RLIMIT_DATA") == "warning");
 
   TemporaryFolder folder;

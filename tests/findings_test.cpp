@@ -171,35 +171,42 @@ TEST_CASE("each finding is told with its exact first line, and the program is ab
   }
 }
 
-TEST_CASE("an access beyond a slab is told before the program is aborted") {
+TEST_CASE("an access beyond all slabs is told before the program is aborted") {
   struct Case {
     Twin twin;
-    std::string what, object, told, in;
+    std::string what, object, in;
   };
-  const std::string writes = "writes_downwards", reads = "reads_downwards";
+  const std::string writes = "writes_upwards", reads = "reads_upwards";
   const Case cases[] = {
-      {checked, "write", "4000", ": its header is overwritten", writes},
-      {checked, "read", "4000", ": byte -33", reads},
-      {hardened, "write", "up to 4096", ": byte -1", writes},
-      {hardened, "read", "up to 4096", ": byte -1", reads},
-      {hardened_and_guarded, "write", "up to 4096", ": byte -1", writes},
+      {checked, "write", "4000 bytes: byte 4064", writes},
+      {checked, "read", "4000 bytes: byte 4064", reads},
+      {hardened, "write", "up to 4096 bytes: byte 4096", writes},
+      {hardened, "read", "up to 4096 bytes: byte 4096", reads},
+      {hardened_and_guarded, "write", "up to 4096 bytes: byte 4096", writes},
   };
   for (const Case& c : cases) {
     const Outcome outcome = c.twin({program_path("faults", "checked"), c.in}).run();
     INFO(outcome);
     CHECK(outcome.signal == SIGABRT);
-    CHECK(first_line(outcome.err) ==
-          expected(
-              {"", c.what + " before the start of *, an object of " + c.object + " bytes" + c.told,
-               c.in},
-              outcome.out));
+    CHECK(
+        first_line(outcome.err) ==
+        expected({"", c.what + " past the end of *, an object of " + c.object, c.in}, outcome.out));
+  }
+  // Before the first slab of all, and beyond memory that no slab has yet.
+  for (const Twin twin : {checked, hardened}) {
+    for (const std::string kind : {"reads_downwards", "reads_far_upwards"}) {
+      const Outcome outcome = twin({program_path("faults", "checked"), kind}).run();
+      INFO(kind << ": " << outcome);
+      CHECK(outcome.signal == SIGABRT);
+      CHECK(first_line(outcome.err).rfind("pktmalloc: read ", 0) == 0);
+    }
   }
   // Nothing is left that would tell which object.
-  const Outcome far = checked({program_path("faults", "checked"), "writes_far_downwards"}).run();
+  const Outcome far = checked({program_path("faults", "checked"), "writes_far_upwards"}).run();
   INFO(far);
   CHECK(far.signal == SIGABRT);
   CHECK(first_line(far.err).find(", beside the memory of objects of up to 4096 bytes, in "
-                                 "writes_downwards of faults-checked") != std::string::npos);
+                                 "writes_upwards of faults-checked") != std::string::npos);
 }
 
 TEST_CASE("an access to a page of the program's own beside a slab is not told") {

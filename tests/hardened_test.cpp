@@ -110,6 +110,8 @@ TEST_CASE("the programs of tests/programs run under the hardened library", "[.lo
       "background_thread_is_not_pinned",                  // sets options for itself
       "locked_memory_does_not_wait",                      // needs PKTMALLOC_BACKGROUND=1
       "system_calls",                                     // a launcher, needs arguments
+      "large_blocks_fill_a_limit",                        // the same
+      "large_blocks_kept_and_given_back",                 // counts memory that is not touched
       "is_read_from_outside",                             // needs arguments
       "ends_as_told",                                     // the same
       "peaks_of_two_groups_in_turn",                      // the same

@@ -77,8 +77,8 @@ void check_called(const std::map<std::string, Calls>& all) {
 // The headers with another number of the schema.
 std::string other_schema(const TemporaryFolder& folder) {
   shell("mkdir " + (folder / "other") + " && cp preload/contract/pktmalloc* " + (folder / "other") +
-        " && sed -i 's/schema_2/schema_3/; s/kSchema = 2/kSchema = 3/' " + (folder / "other") +
-        "/*.hpp && grep -q 'kSchema = 3' " + (folder / "other") + "/*.hpp");
+        " && sed -i 's/schema_[0-9]*/schema_0/; s/kSchema = [0-9]*/kSchema = 0/' " +
+        (folder / "other") + "/*.hpp && grep -q 'kSchema = 0' " + (folder / "other") + "/*.hpp");
   return folder / "other";
 }
 
@@ -134,15 +134,6 @@ TEST_CASE("objects of constant sizes are taken and returned without a call", "[.
       INFO(compiler);
       check_inlined(counted(Program({folder / "another"}).preloaded()));
     }
-  }
-}
-
-TEST_CASE("what is released is looked at after a limit of addresses was lowered") {
-  const std::string program = counting_program();
-  for (const auto& [name, calls] : counted(Program({program, "lower"}).preloaded())) {
-    INFO(name << " called malloc " << calls.allocations << " times, free " << calls.releases);
-    CHECK(calls.allocations < kFew);
-    CHECK(calls.releases >= kPairs - 101);  // the list keeps some
   }
 }
 

@@ -69,10 +69,6 @@ TEST_CASE("a program in which every mmap of the library is refused in turn works
   refuse_every("mmap", refuse_in_library);
 }
 
-TEST_CASE("a program in which every mprotect of the library is refused in turn works on") {
-  refuse_every("mprotect", refuse_in_library);
-}
-
 TEST_CASE("a program in which every madvise of the library is refused in turn works on") {
   refuse_every("madvise", refuse_in_library);
 }

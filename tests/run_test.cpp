@@ -267,10 +267,10 @@ TEST_CASE("a program that no preload reaches is refused, unless it is forced") {
 
 TEST_CASE("where addresses are limited too far for the library a program is refused") {
   const auto limited = [](const std::string& words) {
-    return shell("ulimit -v 4000000; $PKTMALLOC " + words).run();
+    return shell("ulimit -v 500000; $PKTMALLOC " + words).run();
   };
-  check_refused(limited("run echo started"), "below 9 GiB nothing is pooled");
-  check_refused(limited("compare -n 1 echo started"), "below 9 GiB nothing is pooled");
+  check_refused(limited("run echo started"), "below 512.0 MiB nothing is pooled");
+  check_refused(limited("compare -n 1 echo started"), "below 512.0 MiB nothing is pooled");
   CHECK(limited("run --force echo started").out == "started\n");
 }
 

@@ -166,7 +166,7 @@ TEST_CASE("a narrow terminal has fewer columns, whole ones; a wide one has bars 
   for (const std::string& line : lines(wide)) {
     if (line.rfind("   5120 ", 0) != 0) continue;
     CHECK(line.find("\u2588") != std::string::npos);
-    CHECK(line.find("\u2591") != std::string::npos);
+    CHECK(line.find("\u2593") != std::string::npos);
   }
 }
 

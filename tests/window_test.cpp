@@ -34,11 +34,10 @@ Window small_window() {
   w.passed = w.forks = here(8192);
   pktmalloc::HeapWindow& h = w.heap;
   h.classes = 1;
-  h.object_bytes[0] = h.slab_bytes[0] = h.magazine_slab_bytes = 64;
-  h.area_bytes = h.reserved_bytes = 1 << 20;
-  h.piece_bytes[0] = 1 << 24;
+  h.object_bytes[0] = h.slab_bytes[0] = 64;
   for (uint64_t& area : h.areas) area = here(8192);
-  for (uint64_t& area : h.magazine_areas) area = here(8192);
+  for (uint64_t& share : h.shares) share = here(8192);
+  h.units = h.pool = h.magazine_pool = h.states_bytes = here(8192);
   h.caches = h.cache_committed_bytes = h.waiting_bytes = here(8192);
   h.direct_allocs = h.aged = h.outside = h.threads_seen = h.threads_alive = here(8192);
   h.cache_bytes = 4096;
@@ -81,8 +80,6 @@ TEST_CASE("a window that makes no sense is refused") {
   refused([](Window& w) { w.heap.classes = pktmalloc::kMaxClasses; });
   refused([](Window& w) { w.heap.cache_bytes = 0; });
   refused([](Window& w) { w.heap.cache_bytes = ~uint64_t{0}; });
-  refused([](Window& w) { w.heap.area_bytes = ~uint64_t{0}; });
-  refused([](Window& w) { w.heap.piece_bytes[0] = 0; });
   refused([](Window& w) { w.heap.cache.next = 4090; });
   refused([](Window& w) { w.heap.cache.lines = ~uint64_t{0} - 100; });
   refused([](Window& w) { w.heap.cache.line_bytes = ~uint64_t{0}; });

@@ -11,7 +11,7 @@ inline constexpr unsigned kSizesShards = 16;
 
 enum class OuterRank : uint8_t {
   kReport,                            // writing statistics
-  kStart,                             // starting the process: options, reservation, fork handlers
+  kStart,                             // starting the process: options, heap, fork handlers
   kNextAllocator,                     // looking up the next allocator's functions
   kMappedBlocks,                      // freed mappings of a program without another allocator
   kBackground,                        // starting and ending the background thread

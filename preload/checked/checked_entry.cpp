@@ -99,7 +99,7 @@ bool tell_unknown(const char* call, void* p, StackId now) {
     header->unseal();  // so that it is not reported again at exit
     return true;
   }
-  if (Heap::is_class(heap.owner(p)) || in_guarded(p)) {
+  if (Heap::is_class(heap.owner(p)) || in_guarded(p) || heap.is_nobodys(p)) {
     tell(now, Facts{}, "%s of %p, a heap address that was never handed out", call, p);
     return true;
   }

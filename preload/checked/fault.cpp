@@ -25,8 +25,6 @@ void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now
   const size_t object_bytes = heap.classes()[id].object_bytes;
   if (const Header* header = find_object(reinterpret_cast<void*>(raw))) {
     tell_at(*header, address, what, address < raw ? "before the start of" : "past the end of", now);
-  } else if (const Header* remains = overwritten_in(raw, object_bytes)) {
-    tell_overwritten("write before the start", *remains, now);
   } else {
     tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
          reinterpret_cast<void*>(address), object_bytes);

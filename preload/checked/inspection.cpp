@@ -110,8 +110,7 @@ bool inspect_damaged(Header& header, size_t (*first)(const Header&)) {
 }
 
 void inspect_all() {
-  for (unsigned i = 0; heap.started() && i < heap.classes().count(); ++i) {
-    const ClassId id = static_cast<ClassId>(i);
+  for (const ClassId id : heap.classes().ids()) {
     const size_t object_bytes = heap.classes()[id].object_bytes;
     heap.each_object(id, [=](uintptr_t raw) { inspect_slot(raw, object_bytes); });
   }

@@ -47,9 +47,9 @@ size_t bytes_by_canary(const Header& header);
 
 // The object that begins at p or contains it; nullptr: none. Any thread, any pointer.
 inline Header* find_object(const void* p) {
-  const uintptr_t owner = heap.quick_owner(p);
+  const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) [[likely]] {
-    if (heap.used_slab_holds(static_cast<ClassId>(owner), p, sizeof(Header))) [[likely]] {
+    if (heap.slab_holds(static_cast<ClassId>(owner), p, sizeof(Header))) [[likely]] {
       Header* header = header_of(const_cast<void*>(p));
       if (header->sealed()) [[likely]]
         return header;

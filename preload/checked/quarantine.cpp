@@ -40,7 +40,7 @@ size_t raw_bytes(const Header& header) {
 // pad, and it is overwritten between fork handlers (Thread::set_aside).
 void give_back(Header& header) {
   void* raw = raw_of(header);
-  const uintptr_t owner = heap.quick_owner(raw);
+  const uintptr_t owner = heap.owner(raw);
   if (raw == &header && Heap::is_class(owner) &&
       this_thread.releases_to->release(static_cast<ClassId>(owner), raw)) [[likely]] {
     return;

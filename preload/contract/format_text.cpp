@@ -22,8 +22,8 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   out.print("---- pktmalloc %s: %s, process %d ----\n", origin.version, origin.program, origin.pid);
   if (s.heap.reserved_bytes == 0) {
     out.print(
-        "no address space could be reserved (is ulimit -v below 9 GiB?): the next allocator served "
-        "everything\n");
+        "nothing is pooled for want of addresses (is ulimit -v below 512 MiB?): the next allocator "
+        "served everything\n");
   }
   out.print("allocated  %-12s in live objects: %llu allocs, %llu frees\n",
             Bytes(p.allocated_bytes).text, number(p.allocs), number(p.frees));
@@ -43,10 +43,7 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   }
   write_limits(out, p);
   out.print("metadata   %s\n", Bytes(p.metadata_bytes).text);
-  out.print("reserved   %-12s of addresses", Bytes(p.reserved_bytes).text);
-  // A file of statistics does not contain it.
-  if (s.heap.area_bytes > 0) out.print(", %s a class", Bytes(s.heap.area_bytes).text);
-  out.print("\n");
+  out.print("reserved   %-12s of addresses\n", Bytes(p.reserved_bytes).text);
   out.print("threads    %llu seen, %llu alive; %llu forks\n", number(p.threads_seen),
             number(p.threads_alive), number(p.forks));
   out.print("passed on  %llu request%s", number(p.passed), p.passed == 1 ? "" : "s");

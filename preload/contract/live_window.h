@@ -16,7 +16,7 @@
 
 namespace pktmalloc {
 
-inline constexpr uint32_t kWindowSchema = 7;
+inline constexpr uint32_t kWindowSchema = 8;
 inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in memory; written last
 
 struct Window {
@@ -30,7 +30,7 @@ struct Window {
   uint64_t passed;         // uint64_t[kPassReasons][kSizeBands]: by threads without cache
   uint64_t forks;          // one word
   uint64_t deep_bindings;  // calls of dlopen whose RTLD_DEEPBIND was ignored
-  HeapWindow heap;         // heap.reserved_bytes == 0: nothing is reserved or pooled
+  HeapWindow heap;         // heap.classes == 0: nothing is pooled
 };
 
 }  // namespace pktmalloc

@@ -41,7 +41,7 @@
 #define PKTMALLOC_INLINE [[gnu::always_inline]] inline
 
 namespace pktmalloc {
-inline namespace schema_2 {
+inline namespace schema_3 {
 namespace detail {
 
 inline void* plain(std::size_t bytes, std::size_t alignment) noexcept {
@@ -62,12 +62,11 @@ inline void release_singly(void* const* objects, std::size_t count) {
   for (std::size_t n = 0; n < count; ++n) std::free(objects[n]);
 }
 
-inline contract::Place nowhere(std::size_t, std::size_t) {
-  return {contract::kNoTop, contract::kNoArea};
-}
+inline contract::Place nowhere(std::size_t, std::size_t) { return {contract::kNoTop, 0}; }
 
+PKTMALLOC_HIDDEN inline const std::uintptr_t no_bytes = 0;
 PKTMALLOC_HIDDEN inline const contract::Path no_path{
-    0, 0, 0, 0, nowhere, nullptr, allocate_singly, release_singly};
+    0, 0, &no_bytes, 0, nowhere, nullptr, allocate_singly, release_singly};
 
 // Of this program or shared library, which is why they are hidden; set once, while it is loaded.
 PKTMALLOC_HIDDEN inline std::atomic<const contract::Path*> path{&no_path};
@@ -102,7 +101,7 @@ PKTMALLOC_HIDDEN inline const bool path_was_sought = find_path();
 template <std::size_t kBytes, std::size_t kAlignment>
 struct Known {
   PKTMALLOC_HIDDEN static inline std::atomic<std::uint64_t> top{contract::kNoTop};
-  PKTMALLOC_HIDDEN static inline std::atomic<std::uint64_t> area{contract::kNoArea};
+  PKTMALLOC_HIDDEN static inline std::atomic<std::uint64_t> number{0};
 };
 
 template <std::size_t kBytes, std::size_t kAlignment>
@@ -111,7 +110,7 @@ template <std::size_t kBytes, std::size_t kAlignment>
   if (Size::top.load(std::memory_order_relaxed) == contract::kNoTop) {
     const contract::Place place =
         path.load(std::memory_order_acquire)->place_of(kBytes, kAlignment);
-    Size::area.store(place.area, std::memory_order_relaxed);
+    Size::number.store(place.number, std::memory_order_relaxed);
     Size::top.store(place.top, std::memory_order_relaxed);
   }
   return plain(kBytes, kAlignment);
@@ -155,11 +154,15 @@ PKTMALLOC_INLINE void increment(std::uint64_t* word) noexcept {
 #endif
 }
 
-// Does the address lie in the size's class?
+// Does the address lie in a unit of the size's class?
 template <typename Size>
 PKTMALLOC_INLINE bool holds(std::uintptr_t address) noexcept {
   const contract::Path& found = *path.load(std::memory_order_relaxed);
-  return ((address - found.base) & found.mask) == Size::area.load(std::memory_order_relaxed);
+  const std::uintptr_t distance = address - found.base;
+  if (distance >= __atomic_load_n(found.bytes, __ATOMIC_RELAXED)) return false;
+  const auto* const map = reinterpret_cast<const unsigned char*>(found.base);
+  const auto* const owner = map + (distance >> contract::kUnitShift) * 2;
+  return __atomic_load_n(owner, __ATOMIC_RELAXED) == Size::number.load(std::memory_order_relaxed);
 }
 
 // The counterpart of Cache::allocate().
@@ -185,16 +188,15 @@ PKTMALLOC_INLINE bool give(void* p) noexcept {
   const std::uint64_t offset = thread.load(std::memory_order_relaxed);
   if (__builtin_expect(offset == 0, 0)) return false;
   char* const lists = cache<contract::kReleases>(offset);
-  const std::uintptr_t near =
-      __atomic_load_n(reinterpret_cast<std::uintptr_t*>(lists + contract::kNear), __ATOMIC_RELAXED);
   std::uintptr_t** const at = find_top<Size>(lists);
   std::uintptr_t* const top = *at;
   if (__builtin_expect(top[1] == contract::kFull, 0)) return false;
-  // What lies near the object on top is of its class. One comparison finds that out, and that the
-  // object does not lie there already. But to the mark of an empty list low addresses are near. 0:
-  // addresses no longer tell.
+  // What lies in the same unit as the object on top is of its class. One comparison finds that out,
+  // and that the object does not lie there already. But to the mark of an empty list low addresses
+  // are near.
+  constexpr std::uintptr_t near = contract::kUnitBytes - 1;
   if (__builtin_expect((top[0] ^ object) - 1 >= near || object <= near, 0) &&
-      (top[0] == object || near == 0 || !holds<Size>(object))) {
+      (top[0] == object || !holds<Size>(object))) {
     return false;
   }
   top[1] = object;
@@ -437,7 +439,7 @@ inline std::pmr::memory_resource* resource() noexcept {
 
 #endif
 
-}  // namespace schema_2
+}  // namespace schema_3
 }  // namespace pktmalloc
 
 #undef PKTMALLOC_INLINES

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // setrlimit and prlimit like libc's, by one system call. But when a program lowers its own limit of
-// address space (RLIMIT_AS) below what is reserved, it could map nothing any more, though without
-// us it could: so the heap gives back what it does not use, and so do the stacks.
+// address space (RLIMIT_AS), heap and stacks leave more of what is left to others.
 //
 // Weak, because a program linked with the archive may have its own.
 #include <sys/resource.h>
@@ -24,7 +23,7 @@ int set_limit(pid_t process, int resource, const void* limit, void* old) {
     const KeepErrno keep;
     rlimit ours{};  // of whichever process it was set for
     if (getrlimit(RLIMIT_AS, &ours) == 0 && in_own_memory()) {
-      if (heap.must_know_limit(ours.rlim_cur)) heap.give_back_addresses(ours.rlim_cur);
+      heap.limit_addresses(ours.rlim_cur);
       limit_stacks(ours.rlim_cur);
     }
   }

@@ -32,23 +32,20 @@ uint64_t bytes_of(ClassId id, uint64_t objects) {
 // Of the system, or of our own limit.
 uint64_t available() { return std::min(available_memory(), heap.limit().left()); }
 
-// A system that overcommits would grant more than there is, and end a process later. `there` are
-// already the first `committed` bytes, in huge pages.
-bool populate(ClassId id, uint64_t objects, uint64_t there, uint64_t committed = 0) {
-  const uint64_t bytes = bytes_of(id, objects);
-  return bytes - std::min(bytes, committed) < there && heap.populate(id, objects);
+// A system that overcommits would grant more than there is, and end a process later.
+bool populate(ClassId id, uint64_t objects, uint64_t there) {
+  return bytes_of(id, objects) < there && heap.populate(id, objects);
 }
 
-// The bytes committed.
-uint64_t commit_from_pool(ClassId id, uint64_t objects) {
-  const uint64_t wanted = bytes_of(id, objects);
-  const uint64_t got = heap.commit_from_pool(id, objects);
-  // Slabs begin and end within a page.
-  if (got + 2 * memory::huge_page_bytes() < wanted) {
+// Returns for how many objects.
+uint64_t populate_on_huge_pages(ClassId id, uint64_t objects) {
+  const uint64_t got = heap.populate_on_huge_pages(id, objects);
+  // The last slab ends within a page.
+  if (bytes_of(id, objects - got) > memory::huge_page_bytes()) {
     message(
         "PKTMALLOC_RESERVE: the system's huge pages serve %s of %s, and small pages the rest "
         "(/proc/sys/vm/nr_hugepages)",
-        Bytes(got).text, Bytes(wanted).text);
+        Bytes(bytes_of(id, got)).text, Bytes(bytes_of(id, objects)).text);
   }
   return got;
 }
@@ -64,8 +61,8 @@ void load() {
           bytes);
       continue;
     }
-    const uint64_t huge = options().reserve_huge ? commit_from_pool(id, objects) : uint64_t{0};
-    if (const uint64_t there = available(); !populate(id, objects, there, huge)) {
+    const uint64_t huge = options().reserve_huge ? populate_on_huge_pages(id, objects) : 0;
+    if (const uint64_t there = available(); !populate(id, objects - huge, there)) {
       message(
           "PKTMALLOC_RESERVE: %llu objects of %zu bytes take %s, and there is %s left; nothing is "
           "reserved for them",

@@ -8,10 +8,10 @@ namespace pktmalloc::hardened {
 constinit uint32_t cleared_bytes[kMaxClasses]{};
 
 void start_blank(size_t bytes) {
-  for (unsigned i = 0; i < heap.classes().count(); ++i) {
-    const uint32_t object_bytes = heap.classes()[static_cast<ClassId>(i)].object_bytes;
+  for (const ClassId id : heap.classes().ids()) {
+    const uint32_t object_bytes = heap.classes()[id].object_bytes;
     const size_t most = std::max(kInspected, bytes / sizeof(Vector) * sizeof(Vector));
-    cleared_bytes[i] = static_cast<uint32_t>(std::min<size_t>(object_bytes, most));
+    cleared_bytes[index(id)] = static_cast<uint32_t>(std::min<size_t>(object_bytes, most));
   }
 }
 

@@ -19,8 +19,7 @@ void* no_memory() {
 }
 
 size_t class_bytes(uintptr_t owner) {
-  return owner < heap.classes().count() ? heap.classes()[static_cast<ClassId>(owner)].object_bytes
-                                        : 0;
+  return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
 }
 
 Facts facts_of(const void* p, size_t bytes) {
@@ -36,11 +35,15 @@ const char* name_of(const Told& told) {
                                             : "free";
 }
 
-// Of a pointer into the areas that is not the start of a live object, and goes into `call`.
+// Of a pointer among our units that is not the start of a live object, and goes into `call`.
 void tell_wrong(Site site, const char* call, const void* p) {
   const KeepErrno keep;
-  const uintptr_t owner = heap.owner(p);
-  const uintptr_t start = heap.object_at(static_cast<ClassId>(owner), p);
+  // Of a unit that no class has any more, the states are still there.
+  const ClassId former = heap.former_class(p);
+  const uintptr_t owner = former != kNoClass ? index(former) : heap.owner(p);
+  const uintptr_t start = former != kNoClass && is_start(p)
+                              ? reinterpret_cast<uintptr_t>(p)
+                              : heap.object_at(static_cast<ClassId>(owner), p);
   const auto* const object = reinterpret_cast<const void*>(start);
   const ObjectStates::State state =
       start == 0 ? ObjectStates::kNone : heap.state_of(static_cast<ClassId>(owner), object).state();
@@ -77,10 +80,9 @@ void tell_wrong_nothing(Site site, const char* call, const void* p) {
        p);
 }
 
-// Does an object in use, with a canary or without, begin at p, which lies in the area of the class?
+// Does an object in use, with a canary or without, begin at p, which lies in a slab of the class?
 bool is_in_use(ClassId id, const void* p) {
-  return is_start(p) && heap.has_state(p) &&
-         (heap.state_of(id, p).is(ObjectStates::kLive) || has_canary(id, p));
+  return is_start(p) && (heap.state_of(id, p).is(ObjectStates::kLive) || has_canary(id, p));
 }
 
 // Does the caller tell that size, or none? As in fits().
@@ -132,6 +134,10 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
 }
 
 void* reallocate_other(Site site, void* p, size_t bytes) {
+  if (heap.is_nobodys(p)) {
+    tell_wrong(site, "realloc", p);
+    return no_memory();
+  }
   if (!is_nothing(p)) {
     return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
   }
@@ -230,6 +236,10 @@ size_t usable_size_at(Site site, void* p) {
     tell_wrong(site, "malloc_usable_size", p);
     return 0;
   }
+  if (heap.is_nobodys(p)) {
+    tell_wrong(site, "malloc_usable_size", p);
+    return 0;
+  }
   if (!is_nothing(p)) return pktmalloc::usable_size(p);
   if (!is_live_nothing(p)) tell_wrong_nothing(site, "malloc_usable_size", p);
   return 0;
@@ -245,6 +255,7 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
   const Told told{family, bytes, alignment};
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) {
+    if (heap.is_nobodys(p)) return tell_wrong(site, name_of(told), p);
     if (!is_nothing(p)) return release_slow(p);
     if (!give_nothing(p)) tell_wrong_nothing(site, name_of(told), p);
   } else if (const ClassId id = static_cast<ClassId>(owner); !is_in_use(id, p)) {

@@ -115,12 +115,14 @@ template <void* (*kSlow)(size_t)>
 }
 
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
-  const ClassId id = heap.class_by_address(p);
-  const ObjectStates::Entry state = heap.state_of(id, p);
-  if (!heap.has_state(p) || !state.is(ObjectStates::kLive) || !is_start(p) ||
-      !fits(index(id), told)) [[unlikely]]
-    return release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
-  set_freed(this_site(), id, p, state);
+  const uintptr_t owner = heap.owner(p);
+  if (Heap::is_class(owner)) [[likely]] {
+    const ClassId id = static_cast<ClassId>(owner);
+    const ObjectStates::Entry state = heap.state_of(id, p);
+    if (state.is(ObjectStates::kLive) && is_start(p) && fits(owner, told)) [[likely]]
+      return set_freed(this_site(), id, p, state);
+  }
+  release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
 }
 
 // What the classes are asked for on behalf of a request of so many bytes.

@@ -19,10 +19,10 @@ constexpr size_t kMostBytes = size_t{64} << 10;
 }
 
 void start_waiting() {
-  for (unsigned i = 0; i < heap.classes().count(); ++i) {
-    const size_t bytes = heap.classes()[static_cast<ClassId>(i)].object_bytes;
+  for (const ClassId id : heap.classes().ids()) {
+    const size_t bytes = heap.classes()[id].object_bytes;
     const size_t places = std::clamp<size_t>(kMostBytes / bytes, 2, size_t{1} << kPlacesShift);
-    places_shift[i] = static_cast<uint8_t>(65 - std::bit_width(places));
+    places_shift[index(id)] = static_cast<uint8_t>(65 - std::bit_width(places));
   }
 }
 

@@ -154,10 +154,8 @@ void forked() {
 }
 
 unsigned list_classes(uint64_t (&bytes)[kMaxClasses]) {
-  const unsigned count = heap.classes().count();
-  for (unsigned i = 0; i < count; ++i) {
-    bytes[i] = heap.classes()[static_cast<ClassId>(i)].object_bytes;
-  }
+  unsigned count = 0;
+  for (const ClassId id : heap.classes().ids()) bytes[count++] = heap.classes()[id].object_bytes;
   return count;
 }
 

@@ -11,29 +11,35 @@ constinit Heap heap;
 constinit uint32_t in_place_bytes[kMaxClasses]{};
 
 void allow_resize_in_place(bool allowed) {
-  for (unsigned i = 0; i < heap.classes().count(); ++i) {
-    const uint32_t bytes = heap.classes()[static_cast<ClassId>(i)].object_bytes;
-    std::atomic_ref(in_place_bytes[i]).store(allowed ? bytes : 0, std::memory_order_relaxed);
+  for (const ClassId id : heap.classes().ids()) {
+    const uint32_t bytes = heap.classes()[id].object_bytes;
+    std::atomic_ref(in_place_bytes[index(id)])
+        .store(allowed ? bytes : 0, std::memory_order_relaxed);
   }
 }
 
 namespace {
 
+const void* pointer(uintptr_t address) { return reinterpret_cast<const void*>(address); }
+
 // 0: the address lies in no slab in use.
 uintptr_t object_at(uintptr_t address) {
-  const auto* const p = reinterpret_cast<const void*>(address);
-  const uintptr_t owner = heap.owner(p);
-  return Heap::is_class(owner) ? heap.object_at(static_cast<ClassId>(owner), p) : 0;
+  const uintptr_t owner = heap.owner(pointer(address));
+  return Heap::is_class(owner) ? heap.object_at(static_cast<ClassId>(owner), pointer(address)) : 0;
 }
 
 }  // namespace
 
 uintptr_t object_beside(uintptr_t address) {
-  const uintptr_t owner = heap.owner(reinterpret_cast<const void*>(address));
-  if (!Heap::is_class(owner) || object_at(address) != 0) return 0;
+  if (!heap.is_nobodys(pointer(address)) || object_at(address) != 0) return 0;
   const uintptr_t page = memory::page_bytes(), its_page = address & ~(page - 1);
   const uintptr_t behind = object_at(its_page + page);
-  return behind != 0 ? behind : object_at(its_page - 1);
+  if (behind != 0) return behind;
+  uintptr_t before = its_page - 1;
+  while (heap.spans(pointer(before)) && !Heap::is_class(heap.owner(pointer(before)))) {
+    before -= uintptr_t{1} << SlabPool::kUnitShift;
+  }
+  return object_at(before);
 }
 
 }  // namespace pktmalloc

@@ -120,12 +120,9 @@ void after_fork_in_child() {
   abort();
 }
 
-// Half of the allowed address space, so that the program keeps the other half for what we do not
-// serve.
 size_t address_limit() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return ~size_t{0};
-  return limit.rlim_cur / 2;
+  return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
 void start_process() {
@@ -136,7 +133,6 @@ void start_process() {
   set_misuse_handler(on_misuse);
   process = getpid();
   HeapConfig config;
-  config.address_limit = address_limit();
   config.interval_ms = options().age_ms;
   const auto [limit, soft_limit] = limits();
   config.limit = limit;
@@ -150,7 +146,8 @@ void start_process() {
     config.sizes = options().class_sizes;
     config.sizes_count = options().class_count;
   }
-  heap.start(config);
+  config.zeroes = PKTMALLOC_HARDENED || PKTMALLOC_CHECKED;
+  if (address_limit() >= Heap::kFewAddresses) heap.start(config);
   allow_resize_in_place(true);
   each_part(&Part::start);
   // From here on our slabs serve what libc allocates. The handlers come before we say that we have

@@ -19,7 +19,7 @@ std::atomic<bool> sampling = false;
 struct Sampler {
   Cache::Marks marks{};
   uint64_t seen[kMaxClasses]{};     // allocations of the class already accounted for
-  double countdown[kMaxClasses]{};  // units to the next sample point; the last for what no class
+  double countdown[kMaxClasses]{};  // units to the next sample point; the first for what no class
                                     // serves
   uint64_t others = 0;  // allocations that the cache does not count, and where the count begins
   uint64_t random = 0;
@@ -125,7 +125,7 @@ void attach() {
   }
   this_thread.sampler = sampler;
   // What it already holds is the main thread's from before.
-  for (unsigned i = 0; i < heap.classes().count(); ++i) sample_mark(static_cast<ClassId>(i), true);
+  for (const ClassId id : heap.classes().ids()) sample_mark(id, true);
 }
 
 void detach() {
@@ -136,7 +136,7 @@ void detach() {
   if (sampler == nullptr) return;
   this_thread.sampler = nullptr;
   Cache& cache = *this_thread.cache;
-  for (unsigned i = 0; i < heap.classes().count(); ++i) cache.unmark(static_cast<ClassId>(i));
+  for (const ClassId id : heap.classes().ids()) cache.unmark(id);
   cache.marks = nullptr;
   free_sampler(sampler);
 }
@@ -168,10 +168,9 @@ void enter_stage(uint32_t now) {
   Sampler* const sampler = this_thread.sampler;
   if (sampler == nullptr) return attach();  // once a stage, should memory be refused
   for (double& units_left : sampler->countdown) units_left = sampler->next_distance();
-  for (unsigned i = 0; i < heap.classes().count(); ++i) {
-    const auto id = static_cast<ClassId>(i);
+  for (const ClassId id : heap.classes().ids()) {
     this_thread.cache->unmark(id);
-    sampler->seen[i] = this_thread.cache->allocated(id);
+    sampler->seen[index(id)] = this_thread.cache->allocated(id);
     sample_mark(id, true);
   }
 }
@@ -234,9 +233,7 @@ uint64_t thread_allocations() {
   if (sampler == nullptr) return 0;
   uint64_t count = sampler->others;
   if (rate <= 1) return count;  // the cache serves none
-  for (unsigned i = 0; i < heap.classes().count(); ++i) {
-    count += this_thread.cache->allocated(static_cast<ClassId>(i));
-  }
+  for (const ClassId id : heap.classes().ids()) count += this_thread.cache->allocated(id);
   return count;
 }
 

@@ -2,9 +2,8 @@
 // Batch: what the thread's magazines can serve of many objects at once, by a copy.
 //
 //     allocate_run: from the top down, until the mark for "empty"
-//     release_run:  onto the top, until the mark for "full", an object of another piece of the
-//     heap,
-//                   or the one before once more
+//     release_run:  onto the top, until the mark for "full", an object of another unit, or the
+//                   one before once more
 //
 // The marks are those that single calls meet, so a thread that is traced, watched or sampled serves
 // a run of none or stops at its sample. A run goes on with the thread's other magazine. After it
@@ -30,11 +29,11 @@ inline size_t allocate_run(size_t bytes, void** objects, size_t count) {
 
 // count > 0.
 inline size_t release_run(void* const* objects, size_t count) {
-  const uintptr_t owner = heap.quick_owner(*objects);
+  const uintptr_t owner = heap.owner(*objects);
   if (!Heap::is_class(owner)) return 0;
   Cache& cache = *this_thread.releases_to;
   const ClassId id = static_cast<ClassId>(owner);
-  const unsigned shift = heap.piece_shift();
+  constexpr unsigned shift = SlabPool::kUnitShift;
   const size_t n = cache.release_run(id, objects, count, shift);
   if (n == count) return n;
   const auto address = [=](size_t i) { return reinterpret_cast<uintptr_t>(objects[i]); };

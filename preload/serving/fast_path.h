@@ -3,7 +3,8 @@
 // through the procedure linkage table costs a tenth of the whole operation.
 //
 //     malloc: size -> class (one byte load) -> top of the loaded magazine -> object
-//     free:   address -> class (subtract, shift) -> top of the loaded magazine -> store
+//     free:   address -> class (subtract, shift, one byte load) -> top of the loaded magazine ->
+//     store
 //
 // No lock, no atomic, no call, no test of any state: a request that the thread's magazines cannot
 // serve, not yet, no longer or never, meets the sentinel there and leaves by a tail call.
@@ -47,17 +48,18 @@ inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
 }
 
 inline void release(void* p, Told = {}) {
-  const uintptr_t owner = heap.quick_owner(p);
-  if (Heap::is_class(owner) && this_thread.releases_to->release(static_cast<ClassId>(owner), p))
-      [[likely]] {
-    return;
+  // The list of class 0, which has the units that nobody has, takes nothing.
+  if (heap.spans(p)) [[likely]] {
+    const ClassId id = static_cast<ClassId>(heap.owner_of_unit(p));
+    if (this_thread.releases_to->release(id, p)) [[likely]]
+      return;
   }
   return release_slow(p);
 }
 
 // p is not null, 0 < bytes <= PTRDIFF_MAX. On failure p is untouched.
 inline void* reallocate(void* p, size_t bytes) {
-  const uintptr_t owner = heap.quick_owner(p);
+  const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
   if (resizes_in_place(owner, bytes)) return p;
   if (is_observed()) [[unlikely]]

@@ -14,9 +14,11 @@ namespace pktmalloc {
 namespace {
 
 static_assert(contract::kEmpty == kEmptyMark && contract::kFull == kFullMark);
-static_assert(contract::kClasses == kMaxClasses && contract::kClasses - 1 == index(kNoClass));
+static_assert(contract::kClasses == kMaxClasses && contract::kNoTop == index(kNoClass));
+static_assert(contract::kUnitShift == SlabPool::kUnitShift && sizeof(SlabPool::Entry) == 2 &&
+              offsetof(SlabPool::Entry, owner) == 0);
+static_assert(sizeof heap.bytes() == sizeof(uintptr_t));
 static_assert(Cache::kTopsAt == 0 && Cache::kAllocatedAt == contract::kClasses * sizeof(void*));
-static_assert(Cache::kNearAt == contract::kNear);
 static_assert(offsetof(Thread, releases_to) - offsetof(Thread, allocates_from) ==
               contract::kReleases);
 
@@ -24,14 +26,13 @@ contract::Place place_of(size_t bytes, size_t alignment) {
   const ClassTable& classes = heap.classes();
   const ClassId id = alignment <= ClassTable::kSmallStep ? classes.find(bytes)
                                                          : classes.find_aligned(bytes, alignment);
-  if (id == kNoClass) return {contract::kNoTop, contract::kNoArea};
-  return {index(id) * sizeof(void*), uint64_t{index(id)} << heap.piece_shift()};
+  return {index(id) * sizeof(void*), index(id)};
 }
 
 bool owns(const void* p) { return Heap::is_class(heap.owner(p)); }
 
 constinit contract::Path path{
-    0, 0, 0, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
+    0, 0, nullptr, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
 
 // The library's thread-local variables have the same distance from every thread's pointer, because
 // they are in the static block (initial-exec).
@@ -40,16 +41,11 @@ uint64_t distance_from_thread_pointer(const void* p) {
 }
 
 void start() {
-  const size_t bytes = heap.area_bytes() * kMaxClasses;
-  if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started() || !is_power_of_two(bytes)) {
-    return;
-  }
+  if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started()) return;
   path.thread = distance_from_thread_pointer(&this_thread.allocates_from);
-  const size_t piece_bytes = size_t{1} << heap.piece_shift();
   path.base = heap.base();
-  // The class, and what lies beyond the reservation.
-  path.mask = (kMaxClasses - 1) * piece_bytes | ~(bytes - 1);
-  path.pooled_bytes = heap.classes()[ClassId{0}].object_bytes;
+  path.bytes = heap.bytes().address();
+  path.pooled_bytes = heap.classes()[ClassId{1}].object_bytes;
 }
 
 }  // namespace

@@ -22,9 +22,9 @@
 namespace pktmalloc {
 namespace {
 
-void* allocate_pooled(ClassId id) {
+void* allocate_pooled(ClassId id, bool* zero) {
   Cache* cache = cache_of_this_thread();
-  void* p = heap.allocate(cache, id);
+  void* p = heap.allocate(cache, id, zero);
   publish(cache);
   if (sampling) [[unlikely]]
     sample_mark(id, p != nullptr);
@@ -47,7 +47,7 @@ void* sampled(Site site, void* p, size_t bytes) {
 // time.
 template <typename Find>
 void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool again,
-                  const Find& find, ClassId& id) {
+                  const Find& find, ClassId& id, bool* zero) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
   id = find();
@@ -67,7 +67,7 @@ void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool aga
                bytes);
     return nullptr;
   }
-  void* p = allocate_pooled(id);
+  void* p = allocate_pooled(id, zero);
   if (p == nullptr && !again && !heap.is_at_limit(id)) count_pass(PassReason::kExhausted, bytes);
   return p;
 }
@@ -103,23 +103,24 @@ void* retry_if_refused(size_t bytes, const Attempt& attempt) {
   return p;
 }
 
-// An object of the class that find() names, or else what next() gives. Functions come by reference:
-// a copy of their words as pairs would have to wait for the stores of each (docs/decisions.md).
+// An object of the class that find() names, or else what next() gives. `zero`: see Heap. Functions
+// come by reference: a copy of their words as pairs would have to wait for the stores of each
+// (docs/decisions.md).
 template <typename Find, typename Next>
 void* serve(size_t bytes, size_t alignment, PassReason otherwise, const Find& find,
-            const Next& next) {
+            const Next& next, bool* zero = nullptr) {
   return retry_if_refused(bytes, [&](bool again) {
     ClassId id = kNoClass;
-    void* p = try_classes(bytes, alignment, otherwise, again, find, id);
+    void* p = try_classes(bytes, alignment, otherwise, again, find, id, zero);
     // At the limit the next allocator would serve the last objects dearly.
     return p != nullptr || heap.is_at_limit(id) ? p : next();
   });
 }
 
 template <typename Next>
-void* serve(size_t bytes, const Next& next) {
+void* serve(size_t bytes, const Next& next, bool* zero = nullptr) {
   return serve(
-      bytes, 1, PassReason::kClassOff, [&] { return heap.classes().find(bytes); }, next);
+      bytes, 1, PassReason::kClassOff, [&] { return heap.classes().find(bytes); }, next, zero);
 }
 
 void* find_object(size_t bytes) {
@@ -137,10 +138,16 @@ void* allocate_slow(size_t bytes) {
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
-  void* zeroed = nullptr;  // by the next allocator; where it refused, a class may serve
+  bool zero = false;
   void* p = serve(
-      bytes, [=, &zeroed] { return zeroed = next_allocator().allocate_zeroed(count, bytes_each); });
-  if (p != nullptr && zeroed == nullptr) memset(p, 0, bytes);
+      bytes,
+      [=, &zero] {
+        void* const zeroed = next_allocator().allocate_zeroed(count, bytes_each);
+        zero = zeroed != nullptr;
+        return zeroed;
+      },
+      &zero);
+  if (p != nullptr && !zero) memset(p, 0, bytes);
   if (is_observed()) [[unlikely]]
     tell_zeroed(p, bytes);
   return sampled(this_site(), p, bytes);
@@ -182,6 +189,8 @@ void release_told(void* p, Site site) {
       }
       publish(cache);
     }
+  } else if (heap.is_nobodys(p)) {
+    heap.refuse(p);
   } else {
     Sample ended;
     if (sampling) [[unlikely]]
@@ -209,6 +218,7 @@ size_t usable_size(void* p) {
   }
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  if (heap.is_nobodys(p)) heap.refuse(p);
   return next_allocator().usable_size(p);
 }
 
@@ -266,6 +276,7 @@ void* reallocate_foreign(void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner))
     return resizes_in_place(owner, bytes) ? p : reallocate_pooled(p, bytes);
+  if (heap.is_nobodys(p)) heap.refuse(p);
   const bool draws = sampling && !this_thread.forking;
   Sample sample{};
   const bool was_sample = draws && sample_released(p, sample);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -143,10 +142,14 @@ SITE void writes_to_every_444th(void*) {
   }
   for (void* p : freed) writes_after_free(p);
 }
-// Those that wait shortly have left, because others of another size went through.
+// Those that wait shortly have left, because others of another size went through. These must not
+// lie in the same memory, so a few objects between them stay.
 SITE void writes_to_all_20000(void*) {
   static void* freed[20000];
-  for (void*& p : freed) p = malloc(100);
+  for (size_t i = 0; i < std::size(freed); ++i) {
+    if (i % 200 == 0) escaped = malloc(100);
+    freed[i] = malloc(100);
+  }
   for (void* p : freed) free(p);
   allocates_often(1000, 1000);
   for (void* p : freed) writes_after_free(p);
@@ -199,28 +202,43 @@ SITE void* with_changed_mark() {
   return p;
 }
 
-// Before the lowest of many nobody may read or write.
-SITE void* of_many(bool lowest) {
-  void* all[100];
-  for (void*& p : all) p = malloc(4000);
-  const auto [first, last] = std::minmax_element(std::begin(all), std::end(all));
-  return shown(lowest ? *first : *last);
+char* page_behind(void* p) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  return bytes(p) + (page - reinterpret_cast<uintptr_t>(p) % page);
 }
-SITE void writes_downwards(void* p) {
-  for (volatile char* at = bytes(p);;) *--at = 'A';
-}
-// The page before the lowest is the program's own, once our heap has given its address back.
-SITE void writes_to_own_page(void* p) {
-  const rlimit limit{rlim_t{800} << 20, RLIM_INFINITY};
-  setrlimit(RLIMIT_AS, &limit);
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* const before = bytes(p) - reinterpret_cast<uintptr_t>(p) % page - page;
-  if (mmap(before, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == before) {
-    *static_cast<volatile char*>(before) = 'A';
+// Behind it nobody may read or write. Printing must not need memory: slabs behind it, say.
+SITE void* last_of_many() {
+  static char buffer[BUFSIZ];
+  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+  unsigned char unused;
+  for (int i = 0; i < 100000; ++i) {
+    void* const p = malloc(4000);
+    if (mincore(page_behind(p), 1, &unused) != 0) return shown(p);
   }
+  return shown(nullptr);
+}
+// Between its slab and where nobody may read lie other objects, and units of the heap that it has
+// not used yet.
+SITE void* far_from_the_end() {
+  void* const p = last_of_many();
+  escaped = malloc(20000);
+  return p;
+}
+SITE void writes_upwards(void* p) {
+  for (volatile char* at = bytes(p);;) *at++ = 'A';
+}
+SITE void writes_far_upwards(void* p) { writes_upwards(bytes(p) - 20000); }
+SITE void reads_upwards(void* p) {
+  for (const volatile char* at = bytes(p);;) static_cast<void>(*at++);
 }
 SITE void reads_downwards(void* p) {
   for (const volatile char* at = bytes(p);;) static_cast<void>(*--at);
+}
+SITE void writes_to_own_page(void* p) {
+  void* const behind = page_behind(p);
+  if (mmap(behind, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == behind) {
+    *static_cast<volatile char*>(behind) = 'A';
+  }
 }
 
 SITE void* nothing() { return nullptr; }
@@ -375,10 +393,12 @@ const std::map<std::string, Fault> kFaults = {
     {"empty_double_free", {empty_and_freed, frees}},
     {"guard_write", {whole_guarded, writes_into_guard}},
     {"guard_read", {whole_guarded, reads_guard}},
-    {"writes_downwards", {[] { return of_many(true); }, writes_downwards}},
-    {"writes_to_own_page", {[] { return of_many(true); }, writes_to_own_page}},
-    {"reads_downwards", {[] { return of_many(true); }, reads_downwards}},
-    {"writes_far_downwards", {[] { return of_many(false); }, writes_downwards}},
+    {"writes_upwards", {last_of_many, writes_upwards}},
+    {"writes_far_upwards", {last_of_many, writes_far_upwards}},
+    {"reads_upwards", {last_of_many, reads_upwards}},
+    {"reads_far_upwards", {far_from_the_end, reads_upwards}},
+    {"reads_downwards", {last_of_many, reads_downwards}},
+    {"writes_to_own_page", {last_of_many, writes_to_own_page}},
     {"two_ways", {two_ways, frees_twice}},
     {"many", {allocation, frees_often}},
 };

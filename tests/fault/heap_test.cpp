@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -20,7 +21,7 @@ using namespace pktmalloc::test;
 
 namespace {
 
-enum Verb { kReserve, kCommit, kPopulate, kPurge, kDecommit, kAnyVerb };
+enum Verb { kFindRoom, kMap, kCommit, kPopulate, kPurge, kWithdraw, kRelease, kAnyVerb };
 
 struct Refusals {
   Verb verb = kAnyVerb;
@@ -37,34 +38,33 @@ struct Refusals {
 };
 Refusals refusals;
 
+unsigned huge_pages = 0;  // that the system still has, in this test's eyes
+
 }  // namespace
 
 extern "C" {
-void* __real__ZN9pktmalloc6memory7reserveEmm(size_t bytes, size_t alignment);
-bool __real__ZN9pktmalloc6memory6commitEPvm(void* start, size_t bytes);
-bool __real__ZN9pktmalloc6memory8populateEPvm(void* start, size_t bytes);
-bool __real__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes);
-bool __real__ZN9pktmalloc6memory8decommitEPvm(void* start, size_t bytes);
-bool __real__ZN9pktmalloc6memory8withdrawEPvm(void* start, size_t bytes);
+uintptr_t __real__ZN9pktmalloc6memory9find_roomEmm(size_t bytes, size_t alignment);
+uintptr_t __wrap__ZN9pktmalloc6memory9find_roomEmm(size_t bytes, size_t alignment) {
+  if (refusals.refuse(kFindRoom)) return 0;
+  return __real__ZN9pktmalloc6memory9find_roomEmm(bytes, alignment);
+}
 
-void* __wrap__ZN9pktmalloc6memory7reserveEmm(size_t bytes, size_t alignment) {
-  if (refusals.refuse(kReserve)) return nullptr;
-  return __real__ZN9pktmalloc6memory7reserveEmm(bytes, alignment);
-}
-bool __wrap__ZN9pktmalloc6memory6commitEPvm(void* start, size_t bytes) {
-  return !refusals.refuse(kCommit) && __real__ZN9pktmalloc6memory6commitEPvm(start, bytes);
-}
-bool __wrap__ZN9pktmalloc6memory8populateEPvm(void* start, size_t bytes) {
-  return !refusals.refuse(kPopulate) && __real__ZN9pktmalloc6memory8populateEPvm(start, bytes);
-}
-bool __wrap__ZN9pktmalloc6memory5purgeEPvm(void* start, size_t bytes) {
-  return !refusals.refuse(kPurge) && __real__ZN9pktmalloc6memory5purgeEPvm(start, bytes);
-}
-bool __wrap__ZN9pktmalloc6memory8decommitEPvm(void* start, size_t bytes) {
-  return !refusals.refuse(kDecommit) && __real__ZN9pktmalloc6memory8decommitEPvm(start, bytes);
-}
-bool __wrap__ZN9pktmalloc6memory8withdrawEPvm(void* start, size_t bytes) {
-  return !refusals.refuse(kDecommit) && __real__ZN9pktmalloc6memory8withdrawEPvm(start, bytes);
+#define MAY_REFUSE(name, verb)                                    \
+  bool __real_##name(void* start, size_t bytes);                  \
+  bool __wrap_##name(void* start, size_t bytes) {                 \
+    return !refusals.refuse(verb) && __real_##name(start, bytes); \
+  }
+MAY_REFUSE(_ZN9pktmalloc6memory3mapEPvm, kMap)
+MAY_REFUSE(_ZN9pktmalloc6memory6commitEPvm, kCommit)
+MAY_REFUSE(_ZN9pktmalloc6memory8populateEPvm, kPopulate)
+MAY_REFUSE(_ZN9pktmalloc6memory5purgeEPvm, kPurge)
+MAY_REFUSE(_ZN9pktmalloc6memory8withdrawEPvm, kWithdraw)
+MAY_REFUSE(_ZN9pktmalloc6memory7releaseEPvm, kRelease)
+#undef MAY_REFUSE
+
+// Small pages stay where they are.
+bool __wrap__ZN9pktmalloc6memory14take_from_poolEPvm(void*, size_t) {
+  return huge_pages > 0 && huge_pages-- > 0;
 }
 }
 
@@ -82,8 +82,8 @@ class Scenario {
       CHECK(heap_->trim(nullptr) == 0);
       return;
     }
-    live_.resize(classes());
-    allocs_.resize(classes());
+    live_.resize(kMaxClasses);
+    allocs_.resize(kMaxClasses);
     for (int round = 0; round < 3; ++round) {
       for (Cache*& cache : caches_) cache = attach();
       for (Cache* cache : caches_) grow(cache, 8);
@@ -94,7 +94,7 @@ class Scenario {
       for (int tick = 0; tick < 12; ++tick) heap_->age();
       check();
       grow(caches_[0], 16);
-      if (round == 1) heap_->decommit(caches_[0]);
+      if (round < 2) heap_->decommit(caches_[0]);
       if (round == 2) heap_->trim(caches_[0]);
       check();
       for (Cache* cache : caches_) detach(cache);
@@ -110,7 +110,7 @@ class Scenario {
     uint64_t serial;
   };
 
-  unsigned classes() { return heap_->classes().count(); }
+  ClassIds ids() { return heap_->classes().ids(); }
 
   Cache* attach() {
     Cache* cache = heap_->attach();
@@ -121,33 +121,33 @@ class Scenario {
     if (cache != nullptr) heap_->detach(cache);
   }
 
-  // A `part`th of all objects that each class can have.
+  // A `part`th of all units, in equal parts for each class.
   void grow(Cache* cache, uint64_t part) {
-    for (unsigned i = 0; i < classes(); ++i) {
-      for (uint64_t n = capacity(heap_.heap, ClassId(i)) / part; n > 0; --n) {
-        auto* object = static_cast<uint64_t*>(heap_->allocate(cache, ClassId(i)));
+    for (const ClassId id : ids()) {
+      for (uint64_t n = heap_.capacity(id) / part / heap_->classes().count(); n > 0; --n) {
+        auto* object = static_cast<uint64_t*>(heap_->allocate(cache, id));
         if (object == nullptr) {
-          if (refusals.refused == 0 && !used_up(ClassId(i))) ++failures_;
+          if (refusals.refused == 0 && !used_up(id)) ++failures_;
           break;
         }
-        ++allocs_[i];
+        ++allocs_[index(id)];
         *object = ++serial_;
-        live_[i].push_back({object, serial_});
+        live_[index(id)].push_back({object, serial_});
       }
     }
   }
 
-  // No object is left but what is live or in magazines.
+  // No object is left but what is live or in magazines, and no units are.
   bool used_up(ClassId id) {
-    const ClassStatistics c = heap_.of(id);
-    return c.live + c.cached_threads + c.cached_depot == capacity(heap_.heap, id);
+    return heap_.of(id).cached_slabs == 0 && !has_units_for(heap_.heap, id, heap_.units);
   }
 
   // Down to a `part`th, through any cache.
   void shrink(size_t part) {
-    for (unsigned i = 0; i < classes(); ++i) {
-      for (size_t n = live_[i].size() - live_[i].size() / part; n > 0; --n) {
-        release(caches_[random_.below(kCaches)], ClassId(i), random_.below(live_[i].size()));
+    for (const ClassId id : ids()) {
+      const std::vector<Live>& live = live_[index(id)];
+      for (size_t n = live.size() - live.size() / part; n > 0; --n) {
+        release(caches_[random_.below(kCaches)], id, random_.below(live.size()));
       }
     }
   }
@@ -163,16 +163,17 @@ class Scenario {
   void check() {
     const HeapStatistics s = heap_.statistics();
     uint64_t committed = 0;
-    for (unsigned i = 0; i < classes(); ++i) {
-      const ClassStatistics& c = s.of[i];
-      const SizeClass& shape = heap_->classes()[ClassId(i)];
+    for (const ClassId id : ids()) {
+      const ClassStatistics& c = s.of[index(id) - 1];
+      const SizeClass& shape = heap_->classes()[id];
       CAPTURE(c.object_bytes);
-      CHECK(c.allocs == allocs_[i]);
-      CHECK(c.live == live_[i].size());
+      CHECK(c.allocs == allocs_[index(id)]);
+      CHECK(c.live == live_[index(id)].size());
       CHECK(c.committed_bytes == c.active_bytes + c.free_bytes);
       const uint64_t objects = c.live + c.cached_threads + c.cached_depot + c.cached_slabs;
       CHECK(objects % shape.objects_per_slab == 0);
-      CHECK(objects / shape.objects_per_slab << shape.slab_shift <= c.committed_bytes);
+      const uint64_t slab_bytes = uint64_t{shape.units} << SlabPool::kUnitShift;
+      CHECK(objects / shape.objects_per_slab * slab_bytes == c.active_bytes);
       committed += c.committed_bytes;
     }
     CHECK(heap_->resident_bytes() <= committed);
@@ -181,8 +182,8 @@ class Scenario {
   }
 
   void give_all_back() {
-    for (unsigned i = 0; i < classes(); ++i) {
-      while (!live_[i].empty()) release(nullptr, ClassId(i), live_[i].size() - 1);
+    for (const ClassId id : ids()) {
+      while (!live_[index(id)].empty()) release(nullptr, id, live_[index(id)].size() - 1);
     }
     refusals.last = 0;
     heap_->trim(nullptr);
@@ -194,11 +195,15 @@ class Scenario {
   void expect_everything_can_be_had() {
     Cache* cache = attach();
     REQUIRE(cache != nullptr);
-    for (unsigned i = 0; i < classes(); ++i) {
-      const ClassId id{static_cast<uint8_t>(i)};
-      uint64_t had = 0;
-      while (heap_->allocate(cache, id) != nullptr) ++had;
-      CHECK(had == capacity(heap_.heap, id));
+    for (const ClassId id : ids()) {
+      std::vector<void*> had;
+      while (void* const object = heap_->allocate(cache, id)) {
+        memset(object, 1, heap_->classes()[id].object_bytes);
+        had.push_back(object);
+      }
+      CHECK(had.size() == heap_.capacity(id));
+      for (void* object : had) heap_->release(cache, id, object);
+      heap_->trim(cache);
     }
   }
 
@@ -214,10 +219,10 @@ class Scenario {
 
 HeapConfig small() {
   static constexpr size_t kSizes[] = {64, 592, 1536, 20480};
-  HeapConfig config = tiny(20);
-  config.least_area_shift = 19;  // a start that is refused may try once more
+  HeapConfig config = tiny(size_t{4} << 20);
   config.sizes = kSizes;
   config.sizes_count = 4;
+  config.states = true;
   return config;
 }
 
@@ -251,27 +256,103 @@ TEST_CASE("the scenario uses every verb and is refused nothing by itself") {
   CHECK(refusals.calls > 30);
 }
 
-TEST_CASE("a refused reservation starts a smaller heap or none") { refuse("reserve", kReserve); }
+TEST_CASE("without a place for it there is no heap") { refuse("find_room", kFindRoom); }
+
+TEST_CASE("where there is no place for a large heap, a smaller one starts") {
+  refusals = {kFindRoom, 1, 3, 0, 0};
+  StartedHeap heap(roomy());
+  refusals = {};
+  REQUIRE(heap.started);
+  CHECK(heap->allocate(nullptr, ClassId{1}) != nullptr);
+}
+
+TEST_CASE("a mapping that is refused loses nothing") { refuse("map", kMap); }
 
 TEST_CASE("a refused commit loses nothing") { refuse("commit", kCommit); }
 
+TEST_CASE("a refused unmapping loses nothing") { refuse("release", kRelease); }
+
+TEST_CASE("withdrawn memory that the system then refuses to unmap can be had again") {
+  refusals = {};
+  StartedHeap heap(small());
+  const auto id = ClassId{4};
+  std::vector<void*> objects;
+  while (void* const object = heap->allocate(nullptr, id)) objects.push_back(object);
+  std::sort(objects.begin(), objects.end());
+  const auto release_from = [&](size_t first, size_t end) {
+    for (size_t n = first; n < end; ++n) heap->release(nullptr, id, objects[n]);
+  };
+  const size_t all = objects.size(), slab = heap->classes()[id].objects_per_slab;
+  release_from(all - 5 * slab, all - slab);
+  heap->decommit(nullptr);
+  release_from(all - slab, all);
+  refusals = {kRelease, 1, ~uint64_t{0}, 0, 0};
+  heap->decommit(nullptr);
+  CHECK(refusals.refused > 0);
+  refusals = {};
+  for (size_t n = 0; n < 5 * slab; ++n) {
+    void* const object = heap->allocate(nullptr, id);
+    REQUIRE(object != nullptr);
+    memset(object, 1, 20480);
+  }
+}
+
 TEST_CASE("memory in advance that is refused keeps nothing") {
-  for (const Verb verb : {kPopulate, kCommit}) {
+  for (const Verb verb : {kPopulate, kMap}) {
     for (uint64_t k = 1;; ++k) {
       CAPTURE(verb, k);
       const auto heap = std::make_unique<StartedHeap>(small());
       refusals = {verb, k, ~uint64_t{0}, 0, 0};
-      const bool done = (*heap)->populate(ClassId{1}, 500);
+      const bool done = (*heap)->populate(ClassId{2}, 500);
       const bool refused = refusals.refused > 0;
       refusals = {};
       CHECK(done != refused);
-      CHECK((heap->of(ClassId{1}).populated_bytes >= 500 * 592) == done);
+      CHECK((heap->of(ClassId{2}).populated_bytes >= 500 * 592) == done);
       if (!refused) break;
       (*heap)->trim(nullptr);
       CHECK((*heap)->resident_bytes() == 0);
-      CHECK(heap->of(ClassId{1}).populated_bytes == 0);
+      CHECK(heap->of(ClassId{2}).populated_bytes == 0);
     }
   }
+}
+
+TEST_CASE(
+    "the system's huge pages hold as many objects as fit, and what lies before serves others") {
+  refusals = {};
+  const ClassId id{2}, other{1};
+  for (const unsigned pages : {0U, 1U, 3U, 10U}) {
+    CAPTURE(pages);
+    huge_pages = pages;
+    HeapConfig config = small();
+    config.most_bytes = size_t{16} << 20;
+    config.limit = config.most_bytes;
+    StartedHeap heap(config);
+    if (memory::huge_page_bytes() > config.most_bytes / 8) return;
+    heap->allocate(nullptr, other);
+    constexpr uint64_t kWanted = 12'000;  // 6.8 MiB
+    const uint64_t got = heap->populate_on_huge_pages(id, kWanted);
+    const uint64_t page = memory::huge_page_bytes();
+    const uint64_t fit = std::min<uint64_t>(pages, kWanted * 592 / page) * page / 592;
+    CHECK(got >= fit * 9 / 10);
+    CHECK(got <= std::min(kWanted, fit + 2 * heap->classes()[id].objects_per_slab));
+    const ClassStatistics populated = heap.of(id);
+    CHECK(populated.populated_bytes >= got * 592);
+    CHECK(populated.free_bytes == populated.populated_bytes);
+    CHECK(heap->limit().used() == heap->open_bytes());
+    std::vector<void*> objects;
+    while (void* const object = heap->allocate(nullptr, other)) objects.push_back(object);
+    CHECK_FALSE(has_units_for(heap.heap, other, heap.units));
+    for (uint64_t n = 0; n < got; ++n) {
+      void* const object = heap->allocate(nullptr, id);
+      REQUIRE(object != nullptr);
+      memset(object, 1, 592);
+    }
+    for (void* object : objects) heap->release(nullptr, other, object);
+    heap->trim(nullptr);
+    CHECK(heap.of(id).live == got);
+    CHECK(heap.of(id).populated_bytes == populated.populated_bytes);
+  }
+  huge_pages = 0;
 }
 
 TEST_CASE("a refused purge loses nothing, and what was not given back is not counted so") {
@@ -284,15 +365,15 @@ TEST_CASE(
   StartedHeap heap(small());
   Cache* cache = heap->attach();
   std::vector<void*> objects(1000);
-  for (void*& object : objects) object = heap->allocate(cache, ClassId(1));
-  for (void* object : objects) heap->release(cache, ClassId(1), object);
+  for (void*& object : objects) object = heap->allocate(cache, ClassId(2));
+  for (void* object : objects) heap->release(cache, ClassId(2), object);
   heap->detach(cache);
   refusals = {kPurge, 1, ~uint64_t{0}, 0, 0};
   for (int tick = 0; tick < 12; ++tick) heap->age();
   CHECK(heap->age() == 0);
   CHECK(heap.statistics().waiting_bytes == 0);
-  CHECK(heap.of(ClassId(1)).purged_bytes == 0);
-  CHECK(heap.of(ClassId(1)).free_bytes == heap.of(ClassId(1)).committed_bytes);
+  CHECK(heap.of(ClassId(2)).purged_bytes == 0);
+  CHECK(heap.of(ClassId(2)).free_bytes == heap.of(ClassId(2)).committed_bytes);
   const uint64_t calls = refusals.calls;
   for (int tick = 0; tick < 12; ++tick) heap->age();
   CHECK(refusals.calls == calls);
@@ -303,6 +384,6 @@ TEST_CASE(
   CHECK(heap->resident_bytes() == 0);
 }
 
-TEST_CASE("a refused decommit loses nothing") { refuse("decommit", kDecommit); }
+TEST_CASE("a refused withdrawal loses nothing") { refuse("withdraw", kWithdraw); }
 
 TEST_CASE("refusals of all kinds together lose nothing") { refuse("any", kAnyVerb); }

@@ -25,20 +25,21 @@ HeapConfig of_classes(HeapConfig config, const size_t (&sizes)[kCount]) {
 }
 
 HeapConfig geometry(unsigned which) {
+  constexpr size_t kMiB = size_t{1} << 20;
   static constexpr size_t kOne[] = {128};
   static constexpr size_t kFew[] = {64, 592, 1536};
   static constexpr size_t kLarge[] = {9216, 40960, 262144};
   switch (which % 6) {
     case 0:
-      return of_classes(tiny(16), kOne);
+      return of_classes(tiny(kMiB), kOne);
     case 1:
-      return of_classes(tiny(18), kFew);
+      return of_classes(tiny(2 * kMiB), kFew);
     case 2:
-      return of_classes(tiny(22), kLarge);
+      return of_classes(tiny(16 * kMiB), kLarge);
     case 3:
-      return of_few_classes(tiny(18));
+      return of_few_classes(tiny(2 * kMiB));
     case 4:
-      return tiny(20);
+      return tiny(4 * kMiB);
     default:
       return roomy();
   }

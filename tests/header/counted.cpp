@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Makes 100,000 pairs of each kind that pktmalloc.hpp inlines and prints how many of them called
-// malloc and free. With an argument it lowers its limit of addresses first, while another thread
-// has free objects. Linked with --wrap=malloc, --wrap=free and --wrap=posix_memalign.
-#include <semaphore.h>
-#include <sys/resource.h>
-
+// malloc and free. Linked with --wrap=malloc, --wrap=free and --wrap=posix_memalign.
 #include <cstdio>
 #include <cstdlib>
 #include <list>
@@ -39,24 +35,6 @@ void pair() {
   pktmalloc::release<kBytes, kAlignment>(p);
 }
 
-sem_t started, lowered;
-
-void count_in_a_thread_that_was_there_before(bool lower) {
-  sem_init(&started, 0, 0);
-  sem_init(&lowered, 0, 0);
-  std::thread thread([] {
-    pair<64>();
-    sem_post(&started);
-    sem_wait(&lowered);
-    count("thread", pair<64>);
-  });
-  sem_wait(&started);
-  const rlimit limit{rlim_t{1} << 30, RLIM_INFINITY};
-  if (lower && setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
-  sem_post(&lowered);
-  thread.join();
-}
-
 }  // namespace
 
 extern "C" {
@@ -78,8 +56,8 @@ int __wrap_posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
 }
 }
 
-int main(int argc, char**) {
-  count_in_a_thread_that_was_there_before(argc > 1);
+int main() {
+  std::thread([] { count("thread", pair<64>); }).join();
   count("64", pair<64>);
   count("48", pair<48>);
   count("1500", pair<1500>);

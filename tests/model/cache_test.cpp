@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/cache.h"
 
-#include <bit>
 #include <catch2/catch.hpp>
 #include <map>
 #include <memory>
@@ -16,8 +15,6 @@ using namespace pktmalloc::test;
 
 namespace {
 
-constexpr size_t kMiB = size_t{1} << 20;
-
 // Several caches, driven by one thread, on one supply. Objects carry their address, so that one
 // that is handed out twice or purged while live is seen.
 class Run {
@@ -25,13 +22,13 @@ class Run {
   Run(Random& random, Stock& stock, unsigned caches, bool magazines_run_out)
       : random_(random), stock_(stock), magazines_run_out_(magazines_run_out) {
     for (unsigned n = 0; n < caches; ++n) caches_.push_back(std::make_unique<Cache>());
-    allocated_.resize(stock.count());
+    allocated_.resize(stock.count() + 1);
     if (magazines_run_out) hide_magazines();
   }
 
   // Empty: nothing was wrong.
   const char* step() {
-    const ClassId id{static_cast<uint8_t>(random_.below(stock_.count()))};
+    const ClassId id{static_cast<uint8_t>(1 + random_.below(stock_.count()))};
     Cache& cache = *caches_[random_.below(caches_.size())];
     const uint32_t count =
         random_.mostly_small(random_.one_in(8) ? 3000 : 3 * stock_.shape(id).first_rounds);
@@ -72,12 +69,13 @@ class Run {
       if (const char* what = release(any())) return what;
     }
     for (auto& cache : caches_) cache->flush(stock_.supply);
-    for (unsigned i = 0; i < stock_.count(); ++i) {
-      if (const char* what = age(ClassId(i))) return what;
-      const AreaStatistics a = stock_.areas[i].statistics();
+    for (const ClassId id : stock_.ids()) {
+      if (const char* what = age(id)) return what;
+      const AreaStatistics a = stock_.areas[index(id)].statistics();
       if (a.filled != a.drained) return "objects lost";
-      if (a.purged_slabs != a.used_slabs) return "slabs lost";
+      if (a.slabs != 0) return "slabs lost";
     }
+    if (stock_.objects.open_units() != 0) return "units lost";
     uint64_t magazines = 0;
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
       stock_.store.make_idle(size);
@@ -95,14 +93,14 @@ class Run {
  private:
   // Leaves four of each size.
   void hide_magazines() {
+    std::vector<Magazine*> left;
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
-      std::vector<Magazine*> all;
-      while (Magazine* magazine = stock_.store.obtain(rounds_of_size(size))) {
-        all.push_back(magazine);
-      }
-      for (unsigned n = 0; n < 4; ++n) stock_.store.give_back(all[n]);
-      hidden_ += all.size() - 4;
+      for (int n = 0; n < 4; ++n) left.push_back(stock_.store.obtain(rounds_of_size(size)));
     }
+    for (unsigned size = kMagazineSizes; size-- > 0;) {
+      while (stock_.store.obtain(rounds_of_size(size)) != nullptr) ++hidden_;
+    }
+    for (Magazine* magazine : left) stock_.store.give_back(magazine);
   }
 
   Cache& any() { return *caches_[random_.below(caches_.size())]; }
@@ -157,10 +155,9 @@ class Run {
     live_.pop_back();
     live_of_.erase(gone.object);
     // A run of one, or a single call.
-    const unsigned shift = std::countr_zero(stock_.area_bytes());
     if (random_.one_in(4))
       cache.turn(stock_.supply, gone.id, reinterpret_cast<uintptr_t>(gone.object));
-    if (!random_.one_in(4) || cache.release_run(gone.id, &gone.object, 1, shift) == 0) {
+    if (!random_.one_in(4) || cache.release_run(gone.id, &gone.object, 1, unit_shift()) == 0) {
       stock_.release(cache, gone.id, gone.object);
     }
     return nullptr;
@@ -182,29 +179,32 @@ class Run {
       }
       ++aged_magazines_[id];
     }
-    while (area.purge_some(8) > 0) {
+    while (stock_.objects->purge_some(8) > 0) {
     }
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
       stock_.store.make_idle(size);
       while (random_.one_in(2) && stock_.store.drain_one(size)) {
       }
-      stock_.store.area(size).purge_some(random_.below(4));
     }
+    stock_.magazines->purge_some(random_.below(4));
     return nullptr;
   }
 
-  // Everything that is free is held by magazines of threads.
+  // Everything that is free is held by magazines of threads, or lies in slabs of other classes.
   bool exhausted(ClassId id) {
-    const AreaStatistics a = stock_.areas[index(id)].statistics();
-    return a.free_objects == 0 && a.purged_slabs == 0 && stock_.depot.depth(id) == 0 &&
-           a.used_slabs == stock_.area_bytes() >> stock_.shape(id).slab_shift;
+    if (stock_.areas[index(id)].statistics().free_objects != 0) return false;
+    if (stock_.depot.depth(id) != 0) return false;
+    const uint32_t units = stock_.shape(id).units;
+    const uint32_t unit = stock_.objects.take(id, units);
+    if (unit != LonePool::kNone) stock_.objects.give(id, unit, units);
+    return unit == LonePool::kNone;
   }
 
   const char* compare() {
-    std::vector<uint64_t> live(stock_.count());
+    std::vector<uint64_t> live(stock_.count() + 1);
     for (const Live& one : live_) ++live[index(one.id)];
-    for (unsigned i = 0; i < stock_.count(); ++i) {
-      const ClassId id{static_cast<uint8_t>(i)};
+    for (const ClassId id : stock_.ids()) {
+      const unsigned i = index(id);
       CacheStatistics sum{};
       for (const auto& cache : caches_) {
         const CacheStatistics s = cache->statistics(id);
@@ -222,8 +222,8 @@ class Run {
       if (sum.gives - sum.takes - aged_magazines_[id] != stock_.depot.depth(id)) return "depot";
       if (a.filled - a.drained != live[i] + sum.held + in_depot) return "filled and drained";
       if (live[i] + sum.held + in_depot + a.free_objects !=
-          (a.used_slabs - a.purged_slabs) * stock_.shape(id).objects_per_slab) {
-        return "objects in used slabs";
+          a.slabs * stock_.shape(id).objects_per_slab) {
+        return "objects in slabs";
       }
     }
     return nullptr;
@@ -245,19 +245,19 @@ class Run {
 };
 
 // Returns how many requests a cache refused.
-uint64_t run_all(unsigned caches, std::initializer_list<size_t> sizes, size_t area_bytes,
-                 size_t magazine_area_bytes) {
+uint64_t run_all(unsigned caches, std::initializer_list<size_t> sizes, uint32_t units,
+                 uint32_t magazine_units = Stock::kUnits) {
   uint64_t refusals = 0;
   const auto run_one = [&](Random& random) {
-    Stock stock(sizes, area_bytes, magazine_area_bytes);
-    Run run(random, stock, caches, magazine_area_bytes < kMiB);
+    Stock stock(sizes, units, magazine_units);
+    Run run(random, stock, caches, magazine_units < Stock::kUnits);
     const char* wrong = nullptr;
     for (int step = 0; step < 600 && wrong == nullptr && !random.over(); ++step) wrong = run.step();
     if (wrong == nullptr) wrong = run.end();
     refusals += run.refusals;
     return wrong;
   };
-  CAPTURE(caches, area_bytes);
+  CAPTURE(caches, units);
   CHECK(first_failure(20, run_one) == "");
   return refusals;
 }
@@ -265,15 +265,15 @@ uint64_t run_all(unsigned caches, std::initializer_list<size_t> sizes, size_t ar
 }  // namespace
 
 TEST_CASE("caches on one supply hand out every object once and lose none") {
-  CHECK(run_all(1, {64}, 8 * kMiB, kMiB) == 0);
-  run_all(4, {16, 592, 4096}, kMiB, kMiB);
-  run_all(3, {1024, 4096}, 16 * kMiB, kMiB);
+  CHECK(run_all(1, {64}, 511) == 0);
+  run_all(4, {16, 592, 4096}, 200);
+  run_all(3, {1024, 4096, 20480}, 2047);
 }
 
 TEST_CASE("caches on an exhausted supply refuse only what nobody has") {
-  CHECK(run_all(3, {64, 1024}, 64 * 1024, kMiB) > 0);
+  CHECK(run_all(3, {64, 1024}, 16) > 0);
 }
 
 TEST_CASE("caches whose magazines run out lose nothing") {
-  CHECK(run_all(6, {64, 128, 256, 512}, 4 * kMiB, 128 * 1024) > 0);
+  CHECK(run_all(6, {64, 128, 256, 512}, 1023, 32) > 0);
 }

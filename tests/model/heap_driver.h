@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "sizeclass/heap.h"
+#include "tests/unit/started_heap.h"
 
 namespace pktmalloc::test {
 
@@ -31,9 +31,10 @@ class HeapDriver {
 
   explicit HeapDriver(const HeapConfig& config) {
     check(heap_.start(config), "the heap does not start");
-    allocs_.resize(heap_.classes().count());
-    frees_.resize(heap_.classes().count());
-    live_.resize(heap_.classes().count());
+    units_ = StartedHeap::units_of(config);
+    allocs_.resize(kMaxClasses);
+    frees_.resize(kMaxClasses);
+    live_.resize(kMaxClasses);
   }
   ~HeapDriver() { heap_.stop(); }
   HeapDriver(const HeapDriver&) = delete;
@@ -77,7 +78,8 @@ class HeapDriver {
     // The smaller half of the classes is drawn more often: they have more to offer.
     const unsigned drawn = byte();
     const unsigned count = heap_.classes().count();
-    return static_cast<ClassId>(drawn < 192 ? drawn % (count / 2 + 1) % count : drawn % count);
+    return static_cast<ClassId>(1 +
+                                (drawn < 192 ? drawn % (count / 2 + 1) % count : drawn % count));
   }
   unsigned cache_operand() { return byte() % kCaches; }
   static void check(bool holds, const char* what) {
@@ -173,9 +175,10 @@ class HeapDriver {
       return false;
     }
     ++allocs_[index(id)];
-    check_class(heap_.owner(object) == index(id), "object in another's area", bytes);
+    check_class(heap_.owner(object) == index(id), "object in another's unit", bytes);
     const uintptr_t at = reinterpret_cast<uintptr_t>(object);
-    check_class(at % heap_.classes()[id].alignment() == 0, "object not aligned", bytes);
+    check_class(at % heap_.classes()[id].alignment(SlabPool::kUnitShift) == 0, "object not aligned",
+                bytes);
     const auto above = all_.lower_bound(at);
     check_class(above == all_.end() || at + bytes <= above->first, "object overlaps", bytes);
     check_class(above == all_.begin() || std::prev(above)->second <= at, "object overlaps", bytes);
@@ -205,19 +208,14 @@ class HeapDriver {
     return *reinterpret_cast<uint64_t*>(static_cast<char*>(object) + bytes - sizeof(uint64_t));
   }
 
-  uint64_t capacity(ClassId id) const {
-    const SizeClass& c = heap_.classes()[id];
-    return uint64_t{heap_.slabs(id)} * c.objects_per_slab;
-  }
-
-  // A class may refuse only when all its objects are live or in magazines.
+  // A class may refuse only when all its objects are live or in magazines, and there are no units
+  // for a slab.
   void check_refusal(ClassId id) {
     HeapStatistics s;
     heap_.statistics(s);
-    const ClassStatistics& c = s.of[index(id)];
+    const ClassStatistics& c = s.of[index(id) - 1];
     check_class(c.cached_slabs == 0, "refused with free objects in slabs", c.object_bytes);
-    check_class(c.live + c.cached_threads + c.cached_depot == capacity(id),
-                "refused before the area was used up", c.object_bytes);
+    check_class(!has_units_for(heap_, id, units_), "refused with units free", c.object_bytes);
   }
 
   void detach(unsigned n) {
@@ -225,8 +223,8 @@ class HeapDriver {
     Cache* const cache = caches_[n];
     caches_[n] = nullptr;
     heap_.detach(cache);
-    for (unsigned i = 0; i < heap_.classes().count(); ++i) {
-      check(cache->statistics(ClassId(i)).held == 0, "a detached cache holds objects");
+    for (const ClassId id : heap_.classes().ids()) {
+      check(cache->statistics(id).held == 0, "a detached cache holds objects");
     }
   }
 
@@ -248,33 +246,36 @@ class HeapDriver {
     for (const Cache* cache : caches_) alive += cache != nullptr;
     check(s.threads_alive == alive, "threads alive");
     check(s.threads_seen == attached_, "threads seen");
-    for (unsigned i = 0; i < s.classes; ++i) {
-      const ClassStatistics& c = s.of[i];
-      const SizeClass& shape = heap_.classes()[ClassId(i)];
+    uint64_t committed = 0;
+    for (const ClassId id : heap_.classes().ids()) {
+      const unsigned i = index(id);
+      const ClassStatistics& c = s.of[i - 1];
+      const SizeClass& shape = heap_.classes()[id];
       const auto holds = [&](bool it, const char* what) { check_class(it, what, c.object_bytes); };
       holds(c.object_bytes == shape.object_bytes, "object bytes");
       holds(c.allocs == allocs_[i], "allocs");
       holds(c.frees == frees_[i], "frees");
       holds(c.live == live_[i].size(), "live");
       holds(c.committed_bytes == c.active_bytes + c.free_bytes, "committed");
-      holds(c.committed_bytes <= heap_.area_bytes(), "committed beyond the area");
       const uint64_t objects = c.live + c.cached_threads + c.cached_depot + c.cached_slabs;
       holds(objects % shape.objects_per_slab == 0, "objects are not whole slabs");
-      const uint64_t slabs = objects / shape.objects_per_slab;
-      holds(slabs << shape.slab_shift >= c.active_bytes, "active slabs");
-      holds(slabs << shape.slab_shift <= c.committed_bytes, "committed slabs");
-      holds(c.purged_bytes == 0 || c.purges > 0, "purges");
+      const uint64_t slab_bytes = uint64_t{shape.units} << SlabPool::kUnitShift;
+      holds(objects / shape.objects_per_slab * slab_bytes == c.active_bytes, "active slabs");
       uint64_t held = 0;
       for (const Cache* cache : caches_) {
-        if (cache != nullptr) held += cache->statistics(ClassId(i)).held;
+        if (cache != nullptr) held += cache->statistics(id).held;
       }
       holds(c.cached_threads == held, "cached in threads");
+      committed += c.committed_bytes;
     }
+    check(committed <= uint64_t{units_} << SlabPool::kUnitShift, "more than there is");
   }
 
   void give_all_back() {
-    for (unsigned i = 0; i < heap_.classes().count(); ++i) {
-      for (unsigned n = i; !live_[i].empty(); ++n) release(caches_[n % kCaches], ClassId(i), n);
+    for (const ClassId id : heap_.classes().ids()) {
+      for (unsigned n = index(id); !live_[index(id)].empty(); ++n) {
+        release(caches_[n % kCaches], id, n);
+      }
     }
     check_all();
     for (unsigned n = 0; n < kCaches; ++n) detach(n);
@@ -292,6 +293,7 @@ class HeapDriver {
   }
 
   Heap heap_;
+  uint32_t units_ = 0;
   std::array<Cache*, kCaches> caches_{};
   std::vector<std::vector<Live>> live_;  // by class
   std::map<uintptr_t, uintptr_t> all_;   // begin and end of every live object

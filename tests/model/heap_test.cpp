@@ -51,13 +51,13 @@ uint64_t run_all(const HeapConfig& config, unsigned fixed_seeds, size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("a heap of default classes in tiny areas obeys any list of instructions") {
-  CHECK(run_all(tiny(20), 20, 4000) > 0);
+TEST_CASE("a heap of default classes and few units obeys any list of instructions") {
+  CHECK(run_all(tiny(), 20, 4000) > 0);
 }
 
 TEST_CASE("a heap of few classes obeys any list of instructions, beyond exhaustion") {
   static constexpr size_t kSizes[] = {64, 592, 1536};
-  HeapConfig config = tiny(18);
+  HeapConfig config = tiny(size_t{1} << 20);
   config.sizes = kSizes;
   config.sizes_count = 3;
   CHECK(run_all(config, 20, 4000) > 0);
@@ -65,15 +65,13 @@ TEST_CASE("a heap of few classes obeys any list of instructions, beyond exhausti
 
 TEST_CASE("a heap of one class obeys any list of instructions") {
   static constexpr size_t kSizes[] = {128};
-  HeapConfig config = tiny(22);
+  HeapConfig config = tiny();
   config.sizes = kSizes;
   config.sizes_count = 1;
   run_all(config, 20, 3000);
 }
 
-TEST_CASE("a heap in areas as large as under a tight limit obeys any list of instructions") {
-  run_all(roomy(), 6, 4000);
-}
+TEST_CASE("a heap of many units obeys any list of instructions") { run_all(roomy(), 6, 4000); }
 
 TEST_CASE("no instructions leave nothing") {
   const auto driver = std::make_unique<HeapDriver>(tiny());

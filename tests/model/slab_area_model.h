@@ -1,110 +1,78 @@
 // SPDX-License-Identifier: MIT
-// SlabAreaModel: what a slab area must do, as sets of object numbers. It foretells every answer
-// exactly: which objects, in which order, which slabs are purged.
+// SlabAreaModel: what a slab area must do, as sets of object numbers, on the model of its pool. It
+// foretells every answer exactly: which objects, in which order.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
-#include "tests/model/window.h"
+#include "tests/model/slab_pool_model.h"
 
 namespace pktmalloc::test {
 
 class SlabAreaModel {
  public:
-  SlabAreaModel(uint32_t slabs, uint32_t per_slab, uint32_t slabs_in_piece)
-      : per_slab_(per_slab), slabs_in_piece_(slabs_in_piece), slabs_(slabs) {}
+  SlabAreaModel(SlabPoolModel& pool, unsigned id, uint32_t units, uint32_t per_slab)
+      : pool_(pool), id_(id), units_(units), per_slab_(per_slab) {}
 
-  // {slab, object} in the order in which they are to be popped.
+  // {first unit of a slab, object} in the order in which they are to be popped.
   std::vector<std::pair<uint32_t, uint32_t>> fill(uint32_t want) {
     std::vector<std::pair<uint32_t, uint32_t>> taken;
     while (taken.size() < want) {
-      const uint32_t number = slab_to_fill();
-      if (number == kNone) break;
-      Slab& slab = slabs_[number];
-      const bool was_empty = slab.state == kEmpty;
-      while (taken.size() < want && !slab.free.empty()) {
-        taken.emplace_back(number, *slab.free.begin());
-        slab.free.erase(slab.free.begin());
+      uint32_t slab = lowest_partial();
+      if (slab == SlabPoolModel::kNone && (slab = take_slab()) == SlabPoolModel::kNone) break;
+      std::set<uint32_t>& free = slabs_[slab];
+      const uint32_t first = (slab + 1) % 16 * per_slab_ / 16;
+      while (taken.size() < want && !free.empty()) {
+        auto next = free.lower_bound(first);
+        if (next == free.end()) next = free.begin();
+        taken.emplace_back(slab, *next);
+        free.erase(next);
       }
-      slab.state = slab.free.empty() ? kFull : kPartial;
-      if (was_empty) window_.record(count(kEmpty));
     }
     filled += taken.size();
     return taken;
   }
 
-  void drain(uint32_t number, uint32_t object) {
-    Slab& slab = slabs_[number];
-    slab.free.insert(object);
-    slab.state = slab.free.size() == per_slab_ ? kEmpty : kPartial;
+  void drain(uint32_t slab, uint32_t object) {
+    std::set<uint32_t>& free = slabs_[slab];
+    free.insert(object);
     ++drained;
+    if (free.size() < per_slab_) return;
+    slabs_.erase(slab);
+    pool_.give(slab, units_);
   }
 
-  uint32_t tick() { return window_.tick(count(kEmpty)); }
-
-  uint32_t purge_some(uint32_t most) {
-    uint32_t high = static_cast<uint32_t>(slabs_.size());
-    while (high > 0 && slabs_[high - 1].state != kEmpty) --high;
-    uint32_t purged = 0;
-    const uint32_t begin = high == 0 ? 0 : (high - 1) / slabs_in_piece_ * slabs_in_piece_;
-    while (purged < most && high - purged > begin && slabs_[high - 1 - purged].state == kEmpty) {
-      slabs_[high - 1 - purged].state = kPurged;
-      ++purged;
-    }
-    window_.remove(purged);
-    return purged;
-  }
-
-  uint32_t empty_slabs() const { return count(kEmpty); }
-  uint32_t purged_slabs() const { return count(kPurged); }
-  uint32_t used_slabs() const { return static_cast<uint32_t>(slabs_.size()) - count(kFresh); }
+  uint64_t slabs() const { return slabs_.size(); }
   uint64_t free_objects() const {
     uint64_t objects = 0;
-    for (const Slab& slab : slabs_) {
-      if (slab.state == kPartial || slab.state == kEmpty) objects += slab.free.size();
-    }
+    for (const auto& [slab, free] : slabs_) objects += free.size();
     return objects;
-  }
-  bool is_free(uint32_t number, uint32_t object) const {
-    const Slab& slab = slabs_[number];
-    return slab.state == kPurged || slab.state == kFresh || slab.free.count(object) != 0;
   }
 
   uint64_t filled = 0, drained = 0;
 
  private:
-  enum State { kFresh, kFull, kPartial, kEmpty, kPurged };
-  struct Slab {
-    State state = kFresh;
-    std::set<uint32_t> free;
-  };
-  static constexpr uint32_t kNone = ~uint32_t{0};
-
-  uint32_t count(State state) const {
-    return static_cast<uint32_t>(std::count_if(slabs_.begin(), slabs_.end(),
-                                               [&](auto& slab) { return slab.state == state; }));
-  }
-
-  uint32_t slab_to_fill() {
-    for (const State state : {kPartial, kEmpty, kPurged, kFresh}) {
-      for (uint32_t n = 0; n < slabs_.size(); ++n) {
-        if (slabs_[n].state != state) continue;
-        if (state == kPurged || state == kFresh) {
-          for (uint32_t object = 0; object < per_slab_; ++object) slabs_[n].free.insert(object);
-          slabs_[n].state = kEmpty;
-        }
-        return n;
-      }
+  uint32_t lowest_partial() const {
+    for (const auto& [slab, free] : slabs_) {
+      if (!free.empty()) return slab;
     }
-    return kNone;
+    return SlabPoolModel::kNone;
+  }
+  uint32_t take_slab() {
+    const uint32_t slab = pool_.take(id_, units_);
+    if (slab == SlabPoolModel::kNone) return slab;
+    for (uint32_t object = 0; object < per_slab_; ++object) slabs_[slab].insert(object);
+    return slab;
   }
 
-  uint32_t per_slab_, slabs_in_piece_;
-  std::vector<Slab> slabs_;
-  Window window_;
+  SlabPoolModel& pool_;
+  unsigned id_;
+  uint32_t units_, per_slab_;
+  std::map<uint32_t, std::set<uint32_t>> slabs_;  // free objects by first unit
 };
 
 }  // namespace pktmalloc::test

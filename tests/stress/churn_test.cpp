@@ -22,7 +22,7 @@ TEST_CASE("thousands of threads that use ten classes once leave nothing but a fe
       Cache* cache = heap->attach();
       Parcel* parcels[10];
       for (unsigned n = 0; n < 10; ++n) {
-        parcels[n] = pack(heap.heap, cache, ClassId(2 + 3 * n), number, round);
+        parcels[n] = pack(heap.heap, cache, ClassId(3 + 3 * n), number, round);
       }
       for (Parcel* parcel : parcels) {
         if (parcel == nullptr || !unpack(heap.heap, cache, parcel)) ++wrong;
@@ -42,7 +42,8 @@ TEST_CASE("thousands of threads that use ten classes once leave nothing but a fe
     CHECK(c.cached_threads == 0);
     // A magazine, or the objects in slabs, for each thread that was there at once.
     CHECK(c.active_bytes <=
-          2 * kAtOnce * (uint64_t{1} << heap->classes()[ClassId(2 + 3 * n)].slab_shift));
+          2 * kAtOnce *
+              (uint64_t{heap->classes()[ClassId(3 + 3 * n)].units} << SlabPool::kUnitShift));
   }
   CHECK(s.metadata_bytes <= size_t{16} << 20);
   heap->trim(nullptr);

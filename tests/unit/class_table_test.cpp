@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kLimit = size_t{256} << 10;  // of the default classes
 
-ClassTable default_table(unsigned smallest_slab_shift = ClassTable::kSlabShift) {
+ClassTable default_table(unsigned unit_shift = ClassTable::kUnitShift) {
   ClassTable table;
-  table.use_default(smallest_slab_shift);
+  table.use_default(unit_shift);
   return table;
 }
 
@@ -25,15 +25,15 @@ ClassTable table_of(const std::vector<size_t>& sizes) {
 
 std::vector<size_t> sizes_in(const ClassTable& table) {
   std::vector<size_t> sizes;
-  for (unsigned i = 0; i < table.count(); ++i) sizes.push_back(table[ClassId(i)].object_bytes);
+  for (const ClassId id : table.ids()) sizes.push_back(table[id].object_bytes);
   return sizes;
 }
 
 // The smallest class that fits and suits, by trying all.
 ClassId by_trying(const ClassTable& table, size_t bytes, size_t alignment) {
-  for (unsigned i = 0; i < table.count(); ++i) {
-    const ClassId id{static_cast<uint8_t>(i)};
-    if (table[id].object_bytes >= bytes && table[id].alignment() >= alignment) return id;
+  for (const ClassId id : table.ids()) {
+    if (table[id].object_bytes >= bytes && table[id].alignment(ClassTable::kUnitShift) >= alignment)
+      return id;
   }
   return kNoClass;
 }
@@ -42,7 +42,7 @@ ClassId by_trying(const ClassTable& table, size_t bytes, size_t alignment) {
 
 TEST_CASE("every size up to 256 KiB finds the smallest class that fits") {
   const ClassTable table = default_table();
-  unsigned smallest = 0;
+  unsigned smallest = 1;
   size_t wrong = 0;
   for (size_t bytes = 0; bytes <= kLimit; ++bytes) {
     if (table[ClassId(smallest)].object_bytes < bytes) ++smallest;
@@ -51,12 +51,12 @@ TEST_CASE("every size up to 256 KiB finds the smallest class that fits") {
     if (bytes <= ClassTable::kSmallLimit) wrong += table.small(bytes) != found;
   }
   CHECK(wrong == 0);
-  CHECK(smallest + 1 == table.count());
+  CHECK(smallest == table.count());
   CHECK(table.find(kLimit + 1) == kNoClass);
   CHECK(table.find(~size_t{0}) == kNoClass);
 }
 
-TEST_CASE("the default classes ascend, leave the last id free and hold the packet sizes") {
+TEST_CASE("the default classes ascend, leave one number free and hold the packet sizes") {
   const std::vector<size_t> sizes = sizes_in(default_table());
   CHECK(std::is_sorted(sizes.begin(), sizes.end()));
   CHECK(std::adjacent_find(sizes.begin(), sizes.end()) == sizes.end());
@@ -77,37 +77,34 @@ TEST_CASE("rounding to a default class loses at most a fifth of the object") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a slab holds at least four objects and wastes under 3 % where a size up to 1 MiB can") {
-  for (const unsigned smallest : {12U, 16U}) {
-    const ClassTable table = default_table(smallest);
-    for (unsigned i = 0; i < table.count(); ++i) {
-      const SizeClass& c = table[ClassId(i)];
-      CAPTURE(c.object_bytes, smallest);
-      const size_t slab = size_t{1} << c.slab_shift;
-      CHECK(c.objects_per_slab == slab / c.object_bytes);
-      CHECK(c.objects_per_slab >= 4);
-      CHECK(c.slab_shift >= smallest);
-      CHECK(slab <= std::max<size_t>(size_t{1} << 20, 8 * c.object_bytes));
-      const auto lost = [&](unsigned shift) {
-        return static_cast<double>((size_t{1} << shift) % c.object_bytes) /
-               static_cast<double>(size_t{1} << shift);
+TEST_CASE("a slab holds at least four objects and wastes under 3 % where up to 16 units can") {
+  for (const unsigned shift : {14U, 16U}) {
+    const ClassTable table = default_table(shift);
+    for (const ClassId id : table.ids()) {
+      const SizeClass& c = table[id];
+      CAPTURE(c.object_bytes, shift);
+      const auto slab = [&](size_t units) { return units << shift; };
+      const auto lost = [&](size_t units) {
+        return static_cast<double>(slab(units) % c.object_bytes) / static_cast<double>(slab(units));
       };
-      for (unsigned shift = smallest; shift < c.slab_shift; ++shift) {
-        CHECK(((size_t{1} << shift) < 4 * size_t{c.object_bytes} || lost(shift) >= 0.03));
-      }
-      if (lost(c.slab_shift) >= 0.03) {
-        for (unsigned shift = c.slab_shift; shift <= 20; ++shift) {
-          CHECK(lost(shift) >= lost(c.slab_shift));
-        }
-      }
+      CHECK(c.objects_per_slab == slab(c.units) / c.object_bytes);
+      CHECK(c.objects_per_slab >= 4);
+      const size_t least = (4 * size_t{c.object_bytes} + slab(1) - 1) / slab(1);
+      CHECK(c.units <= std::max<size_t>(16, least));
+      CHECK(c.units <= 64);
+      for (size_t units = least; units < c.units; ++units) CHECK(lost(units) >= 0.03);
+      if (lost(c.units) < 0.03) continue;
+      for (size_t units = c.units; units <= 16; ++units) CHECK(lost(units) >= lost(c.units));
     }
   }
+  CHECK(ClassTable::describe(40960, 16).units == 5);
+  CHECK(ClassTable::describe(size_t{1} << 20, 16).units == 64);
 }
 
 TEST_CASE("magazines are bounded in rounds and bytes and start very small") {
   const ClassTable table = default_table();
-  for (unsigned i = 0; i < table.count(); ++i) {
-    const SizeClass& c = table[ClassId(i)];
+  for (const ClassId id : table.ids()) {
+    const SizeClass& c = table[id];
     CAPTURE(c.object_bytes);
     CHECK(c.largest_rounds >= 1);
     CHECK(c.largest_rounds <= ClassTable::kRoundsLimit);
@@ -119,7 +116,7 @@ TEST_CASE("magazines are bounded in rounds and bytes and start very small") {
 }
 
 TEST_CASE("the object index is exact for every object of every class, from first byte to last") {
-  const auto wrong = [](const SizeClass& c) {
+  const auto wrong = [](const SizeClass& c, unsigned shift) {
     size_t count = 0;
     for (uint64_t n = 0; n < c.objects_per_slab; ++n) {
       const uint64_t start = n * c.object_bytes;
@@ -128,36 +125,35 @@ TEST_CASE("the object index is exact for every object of every class, from first
       }
     }
     for (uint64_t offset = uint64_t{c.objects_per_slab} * c.object_bytes;
-         offset < uint64_t{1} << c.slab_shift; ++offset) {
+         offset < uint64_t{c.units} << shift; ++offset) {
       count += c.object_index(offset) < c.objects_per_slab;
     }
     return count;
   };
-  for (const unsigned smallest : {12U, 16U}) {
-    const ClassTable table = default_table(smallest);
-    for (unsigned i = 0; i < table.count(); ++i) {
-      CAPTURE(table[ClassId(i)].object_bytes);
-      CHECK(wrong(table[ClassId(i)]) == 0);
+  for (const unsigned shift : {14U, 16U}) {
+    const ClassTable table = default_table(shift);
+    for (const ClassId id : table.ids()) {
+      CAPTURE(table[id].object_bytes);
+      CHECK(wrong(table[id], shift) == 0);
     }
   }
   size_t in_all = 0;
   for (size_t bytes = 16; bytes <= 32768; bytes += 16) {
-    in_all += wrong(ClassTable::describe(bytes, 16));
+    in_all += wrong(ClassTable::describe(bytes, 16), 16);
   }
   for (size_t bytes = 36864; bytes <= kLimit; bytes += 4096) {
-    in_all += wrong(ClassTable::describe(bytes, 16));
+    in_all += wrong(ClassTable::describe(bytes, 16), 16);
   }
   CHECK(in_all == 0);
 }
 
 TEST_CASE("every class promises 16 bytes, and cache lines where the size is a multiple of them") {
   const ClassTable table = default_table();
-  for (unsigned i = 0; i < table.count(); ++i) {
-    const ClassId id{static_cast<uint8_t>(i)};
+  for (const ClassId id : table.ids()) {
     CAPTURE(table[id].object_bytes);
-    CHECK(table[id].alignment() >= 16);
-    CHECK(table[id].object_bytes % table[id].alignment() == 0);
-    if (table[id].object_bytes % 64 == 0) CHECK(table[id].alignment() >= 64);
+    CHECK(table[id].alignment(ClassTable::kUnitShift) >= 16);
+    CHECK(table[id].object_bytes % table[id].alignment(ClassTable::kUnitShift) == 0);
+    if (table[id].object_bytes % 64 == 0) CHECK(table[id].alignment(ClassTable::kUnitShift) >= 64);
   }
 }
 
@@ -195,23 +191,23 @@ TEST_CASE("a custom class serves requests that fill at least half of it, in step
   }
   CHECK(wrong == 0);
   CHECK(table.find(16) == kNoClass);
-  CHECK(table.find(32) == ClassId{0});
-  CHECK(table.find(64) == ClassId{0});
+  CHECK(table.find(32) == ClassId{1});
+  CHECK(table.find(64) == ClassId{1});
   CHECK(table.find(65) == kNoClass);
-  CHECK(table.find(768) == ClassId{1});
-  CHECK(table.find(32768) == ClassId{2});
+  CHECK(table.find(768) == ClassId{2});
+  CHECK(table.find(32768) == ClassId{3});
 }
 
 TEST_CASE("the half-full rule holds for aligned requests too") {
   const ClassTable table = table_of({144, 65536});
-  REQUIRE(table.find(128) == ClassId{0});
-  CHECK(table.find_aligned(128, 16) == ClassId{0});
+  REQUIRE(table.find(128) == ClassId{1});
+  CHECK(table.find_aligned(128, 16) == ClassId{1});
   CHECK(table.find_aligned(128, 128) == kNoClass);
-  CHECK(table.find_aligned(40000, 4096) == ClassId{1});
+  CHECK(table.find_aligned(40000, 4096) == ClassId{2});
   // What is filled is the request rounded up to its alignment.
-  CHECK(table.find(100) == ClassId{0});
+  CHECK(table.find(100) == ClassId{1});
   CHECK(table.find(20000) == kNoClass);
-  CHECK(table.find_aligned(20000, 32768) == ClassId{1});
+  CHECK(table.find_aligned(20000, 32768) == ClassId{2});
 }
 
 TEST_CASE("custom sizes are rounded up to the lookup step and never listed twice") {
@@ -222,12 +218,12 @@ TEST_CASE("custom sizes are rounded up to the lookup step and never listed twice
   CHECK(sizes_in(table_of({kLimit})) == std::vector<size_t>{kLimit});
 }
 
-TEST_CASE("a custom list never takes the last id") {
+TEST_CASE("a custom list has as many classes as there are numbers") {
   std::vector<size_t> sizes;
   for (size_t n = 1; n <= 100; ++n) sizes.push_back(n * 16);
   const ClassTable table = table_of(sizes);
   CHECK(table.count() == kMaxClasses - 1);
-  CHECK(table.find(63 * 16) == ClassId{62});
+  CHECK(table.find(63 * 16) == ClassId{63});
   CHECK(table.find(64 * 16) == kNoClass);
 }
 

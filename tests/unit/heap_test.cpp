@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "sizeclass/memory.h"
-#include "sizeclass/misuse.h"
 #include "tests/unit/child.h"
 #include "tests/unit/started_heap.h"
 
@@ -37,10 +36,8 @@ void check_sums(StartedHeap& heap, const ClassStatistics& s, ClassId id) {
   CHECK(s.committed_bytes == s.active_bytes + s.free_bytes);
   const uint64_t objects = s.live + s.cached_threads + s.cached_depot + s.cached_slabs;
   CHECK(objects % c.objects_per_slab == 0);
-  const uint64_t slabs = objects / c.objects_per_slab;
-  CHECK((slabs << c.slab_shift) >= s.active_bytes);
-  CHECK((slabs << c.slab_shift) <= s.committed_bytes);
-  CHECK(s.active_bytes % (size_t{1} << c.slab_shift) == 0);
+  const uint64_t slab_bytes = uint64_t{c.units} << SlabPool::kUnitShift;
+  CHECK(objects / c.objects_per_slab * slab_bytes == s.active_bytes);
 }
 
 }  // namespace
@@ -74,119 +71,106 @@ TEST_CASE("the owner of every object is its class, and foreign pointers have non
   CHECK_FALSE(Heap::is_class(heap->owner(nullptr)));
   CHECK_FALSE(Heap::is_class(heap->owner(cache)));
   CHECK_FALSE(Heap::is_class(heap->owner(reinterpret_cast<void*>(~uintptr_t{0}))));
-  for (unsigned i = 0; i < heap->classes().count(); ++i) {
-    const ClassId id{static_cast<uint8_t>(i)};
+  CHECK_FALSE(Heap::is_class(heap->owner(reinterpret_cast<void*>(heap->base()))));
+  for (const ClassId id : heap->classes().ids()) {
     const size_t bytes = heap->classes()[id].object_bytes;
     CAPTURE(bytes);
     char* object = static_cast<char*>(heap->allocate(cache, id));
     REQUIRE(object != nullptr);
     memset(object, 0x11, bytes);
-    CHECK(heap->owner(object) == i);
-    CHECK(heap->owner(object + bytes - 1) == i);
+    CHECK(heap->owner(object) == index(id));
+    CHECK(heap->owner(object + bytes - 1) == index(id));
     heap->release(cache, id, object);
   }
 }
 
 TEST_CASE("every object is aligned as its class promises") {
-  for (const HeapConfig& config : {roomy(), tiny(24)}) {
-    StartedHeap heap(config);
-    Cache* cache = heap->attach();
-    for (unsigned i = 0; i < heap->classes().count(); ++i) {
-      const ClassId id{static_cast<uint8_t>(i)};
-      const size_t alignment = heap->classes()[id].alignment();
-      CAPTURE(heap->classes()[id].object_bytes, alignment);
-      unsigned wrong = 0;
-      for (int n = 0; n < 12; ++n) {
-        wrong += reinterpret_cast<uintptr_t>(heap->allocate(cache, id)) % alignment != 0;
-      }
-      CHECK(wrong == 0);
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  for (const ClassId id : heap->classes().ids()) {
+    const size_t alignment = heap->classes()[id].alignment(SlabPool::kUnitShift);
+    CAPTURE(heap->classes()[id].object_bytes, alignment);
+    unsigned wrong = 0;
+    for (int n = 0; n < 12; ++n) {
+      wrong += reinterpret_cast<uintptr_t>(heap->allocate(cache, id)) % alignment != 0;
     }
+    CHECK(wrong == 0);
   }
 }
 
-TEST_CASE("the default geometry starts, and an address limit makes the areas smaller") {
-  {
-    StartedHeap heap(HeapConfig{});
-    REQUIRE(heap.started);
-    // Where the process has room for it; a sanitizer may have taken it.
-    void* const room = memory::reserve(size_t{66} << 37, memory::page_bytes());
-    if (room != nullptr) {
-      memory::release(room, size_t{66} << 37);
-      CHECK(heap->area_bytes() == size_t{1} << 37);
-    }
-    void* object = heap->allocate(nullptr, heap->classes().find(1536));
-    REQUIRE(object != nullptr);
-    CHECK(heap->owner(object) == index(heap->classes().find(1536)));
-  }
-  for (const unsigned shift : {40U, 36U, 34U}) {
-    HeapConfig config;
-    config.address_limit = size_t{1} << shift;
-    StartedHeap heap(config);
-    REQUIRE(heap.started);
-    CHECK(heap.statistics().reserved_bytes <= config.address_limit);
-    CHECK(heap.statistics().reserved_bytes > config.address_limit / 4);
-    CHECK(heap->allocate(nullptr, ClassId{0}) != nullptr);
-  }
+TEST_CASE("an address belongs to the class that has its unit, and to nobody while none has") {
+  StartedHeap heap(tiny());
+  const ClassId one = heap->classes().find(64), other = heap->classes().find(128);
+  void* const first = heap->allocate(nullptr, one);
+  CHECK(heap->owner(first) == index(one));
+  heap->release(nullptr, one, first);
+  CHECK_FALSE(Heap::is_class(heap->owner(first)));
+  heap->allocate(nullptr, other);
+  CHECK(heap->owner(first) == index(other));
+}
+
+TEST_CASE("a heap of default size starts, and maps little") {
+  StartedHeap heap(whole());
+  REQUIRE(heap.started);
+  void* object = heap->allocate(nullptr, heap->classes().find(1536));
+  REQUIRE(object != nullptr);
+  CHECK(heap->owner(object) == index(heap->classes().find(1536)));
+  CHECK(heap.statistics().reserved_bytes == heap->mapped_bytes());
+  CHECK(heap->mapped_bytes() <= size_t{2} << 20);
 }
 
 TEST_CASE("a stopped heap leaves no address space behind") {
   const size_t before = process_bytes("VmSize");
-  for (const HeapConfig& config : {HeapConfig{}, roomy(), tiny()}) {
+  for (const HeapConfig& config : {whole(), roomy(), tiny()}) {
     StartedHeap heap(config);
     REQUIRE(heap.started);
+    heap->attach();
+    for (const ClassId id : heap->classes().ids()) heap->allocate(nullptr, id);
     CHECK(process_bytes("VmSize") >= before + heap.statistics().reserved_bytes);
     heap->stop();
-    CHECK(process_bytes("VmSize") <= before + (size_t{16} << 20));
+    CHECK(process_bytes("VmSize") <= before + (size_t{1} << 20));
     CHECK_FALSE(Heap::is_class(heap->owner(&heap)));
   }
 }
 
-TEST_CASE("an address limit that no geometry fits pools nothing and breaks nothing") {
-  HeapConfig config;
-  config.address_limit = size_t{1} << 30;
-  StartedHeap heap(config);
-  CHECK_FALSE(heap.started);
-  CHECK_FALSE(heap->started());
-  CHECK(heap->classes().count() == 0);
-  CHECK(heap->classes().find(64) == kNoClass);
-  CHECK(heap->attach() == nullptr);
-  CHECK(heap->allocate(nullptr, ClassId{0}) == nullptr);
-  CHECK(heap->allocate(nullptr, kNoClass) == nullptr);
-  int local = 0;
-  CHECK_FALSE(Heap::is_class(heap->owner(&local)));
-  CHECK(heap->age() == 0);
-  CHECK(heap->trim(nullptr) == 0);
-  const auto fork = end_of_child([&] {
+TEST_CASE("a heap that found no memory pools nothing and breaks nothing") {
+  const auto ending = end_of_child([] {
+    limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
+    StartedHeap heap(whole());
+    limit_to(RLIMIT_DATA, 0, ~size_t{0});
+    if (heap.started || heap->started()) return 1;
+    if (heap->classes().count() != 0 || heap->classes().find(64) != kNoClass) return 2;
+    if (heap->attach() != nullptr || heap->allocate(nullptr, kNoClass) != nullptr) return 3;
+    int local = 0;
+    if (Heap::is_class(heap->owner(&local))) return 4;
+    if (heap->age() != 0 || heap->trim(nullptr) != 0) return 5;
     heap->lock_all();
     heap->unlock_all();
     return 0;
   });
-  CHECK(fork.status == 0);
+  CHECK(ending.status == 0);
 }
 
-TEST_CASE("a class exhausted says so, the others go on, and what comes back is served again") {
-  for (const unsigned area_shift : {18U, 19U, 20U}) {
-    StartedHeap heap(tiny(area_shift));
+TEST_CASE("a heap exhausted says so, and what comes back serves every class") {
+  for (const size_t mib : {4, 5, 16}) {
+    StartedHeap heap(tiny(mib << 20));
     REQUIRE(heap.started);
     Cache* cache = heap->attach();
-    for (const size_t bytes : {16, 592, 1536, 9216}) {
+    for (const size_t bytes : {16, 592, 1536, 9216, 262144, 64}) {
       const ClassId id = heap->classes().find(bytes);
-      CAPTURE(area_shift, bytes);
+      CAPTURE(mib, bytes);
       const std::vector<void*> objects = take_all(heap.heap, cache, id);
-      CHECK(objects.size() == capacity(heap.heap, id));
+      CHECK(objects.size() == heap.capacity(id));
       CHECK(std::set<void*>(objects.begin(), objects.end()).size() == objects.size());
       CHECK(heap->allocate(nullptr, id) == nullptr);
       CHECK(heap.of(id).live == objects.size());
       check_sums(heap, heap.of(id), id);
       put(heap.heap, cache, id, objects);
       CHECK(take_all(heap.heap, cache, id).size() == objects.size());
+      put(heap.heap, cache, id, objects);
+      heap->trim(cache);
     }
   }
-}
-
-TEST_CASE("a class whose slab is larger than an area is exhausted from the start") {
-  StartedHeap heap(tiny(18));
-  CHECK(heap->allocate(heap->attach(), heap->classes().find(1 << 20)) == nullptr);
 }
 
 TEST_CASE("kNoClass is served by nobody") {
@@ -204,35 +188,15 @@ TEST_CASE("a heap of two classes pools those alone") {
   CHECK(heap.statistics().classes == 2);
   Cache* cache = heap->attach();
   void* object = heap->allocate(cache, heap->classes().find(1500));
-  CHECK(heap->owner(object) == 1);
+  CHECK(heap->owner(object) == 2);
   CHECK(heap->classes().find(200) == kNoClass);
-}
-
-TEST_CASE("an address in the reservation that no class uses is misuse") {
-  const size_t sizes[] = {64, 1536};
-  HeapConfig config = tiny();
-  config.sizes = sizes;
-  config.sizes_count = 2;
-  StartedHeap heap(config);
-  char* const object = static_cast<char*>(heap->allocate(nullptr, ClassId{0}));
-  char* const nobodys = object + 5 * heap->area_bytes();
-  const uintptr_t owner = heap->owner(nobodys);
-  REQUIRE(owner == 5);
-  const auto ending = end_of_child([&] {
-    set_misuse_handler(
-        [](Misuse misuse, uintptr_t, size_t) { _exit(misuse == Misuse::kNotAnObject ? 12 : 11); });
-    heap->release(nullptr, static_cast<ClassId>(owner), nobodys);
-    return 0;
-  });
-  CHECK(ending.status == 12);
 }
 
 TEST_CASE("without a cache every request works on the slabs directly") {
   StartedHeap heap(tiny());
   const ClassId id = heap->classes().find(592);
   const std::vector<void*> objects = take_all(heap.heap, nullptr, id);
-  CHECK(objects.size() == capacity(heap.heap, id));
-  CHECK(std::is_sorted(objects.begin(), objects.end()));
+  CHECK(objects.size() == heap.capacity(id));
   ClassStatistics s = heap.of(id);
   CHECK(s.allocs == objects.size());
   CHECK(s.cached_threads + s.cached_depot + s.cached_slabs == 0);
@@ -264,13 +228,10 @@ TEST_CASE("a detached cache gives its contents back and passes to the next threa
 }
 
 TEST_CASE("when the caches are exhausted a thread gets none and works without") {
-  const HeapConfig config = tiny(18);
-  StartedHeap heap(config);
+  StartedHeap heap(tiny());
   std::vector<Cache*> caches;
-  for (int n = 0; n < 1000; ++n) {
-    if (Cache* cache = heap->attach()) caches.push_back(cache);
-  }
-  CHECK(caches.size() == (size_t{1} << config.area_shift) / 2 / sizeof(Cache));
+  while (Cache* cache = heap->attach()) caches.push_back(cache);
+  CHECK(caches.size() > 500);
   CHECK(std::set<Cache*>(caches.begin(), caches.end()).size() == caches.size());
   CHECK(heap->threads_alive() == caches.size());
   CHECK(heap->allocate(nullptr, ClassId{3}) != nullptr);
@@ -282,8 +243,9 @@ TEST_CASE("statistics agree with what was done, class by class") {
   StartedHeap heap(tiny());
   Cache* one = heap->attach();
   Cache* two = heap->attach();
-  for (unsigned i = 0; i < 20; ++i) {
-    const ClassId id{static_cast<uint8_t>(i)};
+  const ClassIds few(20);
+  for (const ClassId id : few) {
+    const unsigned i = index(id);
     std::vector<void*> objects;
     for (unsigned n = 0; n < 200 + i; ++n) objects.push_back(heap->allocate(one, id));
     for (unsigned n = 0; n < 100; ++n) heap->release(two, id, objects[n]);
@@ -297,19 +259,18 @@ TEST_CASE("statistics agree with what was done, class by class") {
     check_sums(heap, s, id);
   }
   heap->trim(one);
-  for (unsigned i = 0; i < 20; ++i) check_sums(heap, heap.of(ClassId(i)), ClassId(i));
+  for (const ClassId id : few) check_sums(heap, heap.of(id), id);
   heap->detach(two);
   heap->trim(one);
-  for (unsigned i = 0; i < 20; ++i) {
-    const ClassStatistics s = heap.of(ClassId(i));
+  for (const ClassId id : few) {
+    const ClassStatistics s = heap.of(id);
     CHECK(s.cached_threads + s.cached_depot == 0);
-    CHECK(s.live == 99 + i);
-    check_sums(heap, s, ClassId(i));
+    CHECK(s.live == 99 + index(id));
+    check_sums(heap, s, id);
   }
   const HeapStatistics all = heap.statistics();
-  CHECK(all.area_bytes == size_t{1} << tiny().area_shift);
-  CHECK(all.reserved_bytes >= 63 * all.area_bytes);
   CHECK(all.metadata_bytes > 0);
+  CHECK(all.reserved_bytes >= all.metadata_bytes + heap->open_bytes() / 2);
   CHECK(all.threads_alive == 1);
   CHECK(all.threads_seen == 2);
 }
@@ -361,7 +322,7 @@ TEST_CASE("the child of a fork goes on, and counts itself alone") {
     }
     const ClassStatistics s = heap.of(id);
     if (s.live != taken.size()) return 5;
-    return s.live + s.cached_threads + s.cached_depot == capacity(heap.heap, id) ? 0 : 6;
+    return s.live + s.cached_threads + s.cached_depot == heap.capacity(id) ? 0 : 6;
   });
   heap->unlock_all();
   CHECK(ending.status == 0);
@@ -375,13 +336,13 @@ TEST_CASE("a refused commit answers nullptr, keeps errno and loses nothing") {
     Cache* cache = heap->attach();
     const ClassId id = heap->classes().find(4096);
     std::vector<void*> objects;
-    objects.reserve(capacity(heap.heap, id));
+    objects.reserve(heap.capacity(id));
     for (int n = 0; n < 1000; ++n) objects.push_back(heap->allocate(cache, id));
     limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
     errno = 77;
     while (void* object = heap->allocate(cache, id)) objects.push_back(object);
     if (errno != 77) return 1;
-    if (objects.size() < 1000 || objects.size() == capacity(heap.heap, id)) return 2;
+    if (objects.size() < 1000 || objects.size() == heap.capacity(id)) return 2;
     if (heap->allocate(nullptr, id) != nullptr) return 3;
     ClassStatistics s = heap.of(id);
     if (s.live != objects.size() || s.allocs != objects.size()) return 4;
@@ -392,7 +353,7 @@ TEST_CASE("a refused commit answers nullptr, keeps errno and loses nothing") {
     if (heap->allocate(cache, id) != back) return 6;
     limit_to(RLIMIT_DATA, 0, ~size_t{0});
     while (void* object = heap->allocate(cache, id)) objects.push_back(object);
-    if (objects.size() != capacity(heap.heap, id)) return 7;
+    if (objects.size() != heap.capacity(id)) return 7;
     s = heap.of(id);
     if (s.live != objects.size()) return 8;
     for (void* object : objects) heap->release(cache, id, object);
@@ -406,11 +367,11 @@ TEST_CASE("a refused commit answers nullptr, keeps errno and loses nothing") {
 TEST_CASE("a thread whose cache is refused works without, and gets one when the limit is lifted") {
   const auto ending = end_of_child([] {
     StartedHeap heap(roomy());
-    void* before = heap->allocate(nullptr, ClassId{0});
+    void* before = heap->allocate(nullptr, ClassId{1});
     limit_to(RLIMIT_DATA, process_bytes("VmData"), 0);
     if (heap->attach() != nullptr) return 1;
     if (heap->threads_alive() != 0) return 2;
-    void* during = heap->allocate(nullptr, ClassId{0});
+    void* during = heap->allocate(nullptr, ClassId{1});
     if (during == nullptr || during == before) return 3;
     limit_to(RLIMIT_DATA, 0, ~size_t{0});
     return heap->attach() != nullptr ? 0 : 4;
@@ -418,23 +379,63 @@ TEST_CASE("a thread whose cache is refused works without, and gets one when the 
   CHECK(ending.status == 0);
 }
 
-TEST_CASE("a heap starts in smaller areas where the system limits the address space") {
+TEST_CASE("under a limit of addresses a heap starts, and grows until it is reached") {
   const auto ending = end_of_child([] {
     const size_t now = process_bytes("VmSize");
-    limit_to(RLIMIT_AS, now, size_t{32} << 30);
-    StartedHeap heap(HeapConfig{});
+    limit_to(RLIMIT_AS, now, size_t{32} << 20);
+    StartedHeap heap(whole());
     if (!heap.started) return 1;
-    if (heap.statistics().reserved_bytes > size_t{32} << 30) return 2;
-    return heap->allocate(nullptr, ClassId{5}) != nullptr ? 0 : 3;
+    size_t had = 0;
+    while (heap->allocate(nullptr, heap->classes().find(1536)) != nullptr) ++had;
+    return had * 1536 >= size_t{24} << 20 ? 0 : 2;
   });
   CHECK(ending.status == 0);
+}
+
+TEST_CASE("a heap told of a small limit of addresses takes no more of them") {
+  StartedHeap heap(roomy());
+  const ClassId small = heap->classes().find(64), large = heap->classes().find(4096);
+  const std::vector<void*> objects = [&] {
+    std::vector<void*> some;
+    for (int n = 0; n < 10'000; ++n) some.push_back(heap->allocate(nullptr, small));
+    return some;
+  }();
+  heap->limit_addresses(Heap::kFewAddresses - 1);
+  CHECK(heap->allocate(nullptr, large) == nullptr);
+  put(heap.heap, nullptr, small, objects);
+  CHECK(heap->allocate(nullptr, large) != nullptr);
+  heap->limit_addresses(Heap::kFewAddresses);
+  for (int n = 0; n < 1000; ++n) CHECK(heap->allocate(nullptr, large) != nullptr);
+}
+
+TEST_CASE("a decommit gives addresses back, and keeps what is live") {
+  StartedHeap heap(roomy());
+  const ClassId id = heap->classes().find(4096);
+  std::vector<void*> objects;
+  for (int n = 0; n < 4000; ++n) objects.push_back(heap->allocate(nullptr, id));
+  auto* const kept = static_cast<uint64_t*>(objects[10]);
+  *kept = 4711;
+  objects.erase(objects.begin() + 10);
+  put(heap.heap, nullptr, id, objects);
+  const size_t mapped = heap->mapped_bytes();
+  heap->decommit(nullptr);
+  CHECK(heap->mapped_bytes() + (size_t{15} << 20) <= mapped);
+  CHECK(*kept == 4711);
+  CHECK(heap->owner(kept) == index(id));
+  CHECK_FALSE(Heap::is_class(heap->owner(objects.back())));
+  for (int n = 0; n < 4000; ++n) {
+    void* const object = heap->allocate(nullptr, id);
+    REQUIRE(object != nullptr);
+    memset(object, 1, 4096);
+  }
+  CHECK(*kept == 4711);
 }
 
 TEST_CASE("a heap that gets no address space at all says so, and leaves none behind") {
   const auto ending = end_of_child([] {
     const size_t now = process_bytes("VmSize");
-    limit_to(RLIMIT_AS, now, size_t{1} << 30);
-    StartedHeap heap(HeapConfig{});
+    limit_to(RLIMIT_AS, now, size_t{300} << 10);
+    StartedHeap heap(whole());
     if (heap.started || heap->classes().count() != 0) return 1;
     return process_bytes("VmSize") <= now + (size_t{16} << 20) ? 0 : 2;
   });

@@ -1,44 +1,48 @@
 // SPDX-License-Identifier: MIT
-// LoneArea: a slab area with memory of its own, without the heap around it.
+// LoneArea: a slab area with a pool of its own, or one that it shares with others.
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <memory>
 #include <vector>
 
 #include "sizeclass/slab_area.h"
-#include "tests/unit/page_shift.h"
-#include "tests/unit/reservation.h"
+#include "tests/unit/lone_pool.h"
 
 namespace pktmalloc::test {
 
 class LoneArea {
  public:
-  LoneArea(size_t object_bytes, size_t area_bytes, unsigned slab_shift = page_shift())
-      : LoneArea(object_bytes, area_bytes, 1, 0, slab_shift) {}
-
-  // In pieces, with as much that is not the area's between them, and a colour.
-  LoneArea(size_t object_bytes, size_t piece_bytes, uint32_t pieces, size_t colour,
-           unsigned slab_shift)
-      : shape_(ClassTable::describe(object_bytes, slab_shift)),
-        objects_(piece_bytes * (2 * pieces - 1), size_t{1} << shape_.slab_shift),
-        place_(base(), piece_bytes,
-               pieces == 1 ? 63 : static_cast<unsigned>(std::countr_zero(2 * piece_bytes)), pieces,
-               colour, shape_.slab_shift),
-        early_(SlabArea::early_bytes(shape_)),
-        late_(SlabArea::late_bytes(shape_, slabs())) {
-    area_.start(shape_, LockRank::kArea, place_, early_.commit().start(), late_.start());
+  LoneArea(size_t object_bytes, uint32_t units, unsigned shift = unit_shift())
+      : own_(std::make_unique<LonePool>(units, HugePages::kAuto, false, shift)),
+        pool(*own_),
+        units_(units) {
+    start(object_bytes, ClassId{1});
+  }
+  LoneArea(size_t object_bytes, LonePool& shared, ClassId id) : pool(shared), units_(0) {
+    start(object_bytes, id);
   }
 
   SlabArea* operator->() { return &area_; }
-  const SizeClass& shape() const { return shape_; }
-  uintptr_t base() const { return objects_.address(); }
-  uint32_t slabs() const { return place_.slabs(); }
-  uint32_t slabs_in_piece() const { return place_.piece_end(0); }
-  uint32_t per_slab() const { return shape_.objects_per_slab; }
+  const SizeClass& shape() const { return area_.size_class(); }
+  uint32_t per_slab() const { return shape().objects_per_slab; }
+  uint32_t slabs() const { return units_ / shape().units; }
   uint32_t capacity() const { return slabs() * per_slab(); }
+
+  // The n-th one by address of a slab, where slabs follow each other from the pool's beginning.
   uintptr_t object(uint32_t slab, uint32_t n) const {
-    return place_.start_of(slab) + uintptr_t{n} * shape_.object_bytes;
+    return reinterpret_cast<uintptr_t>(pool.at(slab * shape().units)) +
+           uintptr_t{n} * shape().object_bytes;
+  }
+  // The n-th one to be handed out of a slab none of whose objects is in use.
+  uintptr_t nth(uint32_t slab, uint32_t n) const {
+    const uint32_t unit = 1 + slab * shape().units;
+    return object(slab, (unit % 16 * per_slab() / 16 + n) % per_slab());
+  }
+  std::vector<uintptr_t> slab(uint32_t number) const {
+    std::vector<uintptr_t> all;
+    for (uint32_t n = 0; n < per_slab(); ++n) all.push_back(nth(number, n));
+    return all;
   }
 
   // In the order in which a magazine would pop them.
@@ -53,10 +57,18 @@ class LoneArea {
   }
 
  private:
-  SizeClass shape_;
-  Reservation objects_;
-  AreaPlace place_;
-  Reservation early_, late_;
+  void start(size_t object_bytes, ClassId id) {
+    area_.start(ClassTable::describe(object_bytes, pool->unit_shift()), LockRank::kArea + index(id),
+                *pool, id);
+  }
+
+  std::unique_ptr<LonePool> own_;
+
+ public:
+  LonePool& pool;
+
+ private:
+  uint32_t units_;
   SlabArea area_;
 };
 

@@ -5,27 +5,16 @@
 #include <set>
 #include <vector>
 
-#include "tests/unit/one_stripe.h"
-#include "tests/unit/reservation.h"
+#include "tests/unit/lone_pool.h"
 
 using namespace pktmalloc;
 using namespace pktmalloc::test;
 
 namespace {
 
-constexpr unsigned kSlabShift = 12;
-
 struct LoneStore {
-  explicit LoneStore(size_t area_bytes = size_t{1} << 20)
-      : memory(area_bytes << MagazineStore::kAreasShift),
-        stripes(one_stripe(memory.address(), area_bytes, MagazineStore::kAreasShift)),
-        early(MagazineStore::early_bytes(kSlabShift)),
-        late(MagazineStore::late_bytes(stripes, kSlabShift)) {
-    store.start(stripes, kSlabShift, early.commit().start(), late.start());
-  }
-  Reservation memory;
-  Stripes stripes;
-  Reservation early, late;
+  explicit LoneStore(uint32_t units = 255) : pool(units) { store.start(*pool); }
+  LonePool pool;
   MagazineStore store;
 };
 
@@ -108,11 +97,10 @@ TEST_CASE("empties drained to slabs can be purged and obtained again") {
   while (lone.store.drain_one(4)) {
   }
   CHECK(lone.store.empties(4) == 0);
-  SlabArea& area = lone.store.area(4);
-  while (area.purge_some(64) > 0) {
+  CHECK(lone.store.area(4).statistics().slabs == 0);
+  while (lone.pool->purge_some(64) > 0) {
   }
-  CHECK(area.statistics().free_objects == 0);
-  CHECK(area.statistics().purged_slabs == area.statistics().used_slabs);
+  CHECK(lone.pool.open_units() == 0);
   Magazine* again = lone.store.obtain(200);
   REQUIRE(again != nullptr);
   CHECK(again->size == 4);
@@ -122,6 +110,7 @@ TEST_CASE("empties drained to slabs can be purged and obtained again") {
 
 TEST_CASE("a retired magazine goes to its slab at once, without its full mark") {
   LoneStore lone;
+  lone.store.obtain(20);  // so that the slab stays
   Magazine* magazine = lone.store.obtain(20);
   const uint64_t before = lone.store.area(1).statistics().free_objects;
   stuff(*magazine);
@@ -134,15 +123,18 @@ TEST_CASE("a retired magazine goes to its slab at once, without its full mark") 
   CHECK(full_marks(*again) == 1);
 }
 
-TEST_CASE("when a size is exhausted there is no magazine, until one comes back") {
-  LoneStore lone(size_t{1} << 16);
+TEST_CASE("when the pool is exhausted there is no magazine, until one comes back") {
+  LoneStore lone(16);
   std::vector<Magazine*> magazines;
   while (Magazine* magazine = lone.store.obtain(16)) magazines.push_back(magazine);
   CHECK(magazines.size() >= 300);
   CHECK(lone.store.obtain(1) == nullptr);
-  CHECK(lone.store.obtain(17) != nullptr);
+  CHECK(lone.store.obtain(17) == nullptr);
   lone.store.give_back(magazines.back());
   CHECK(lone.store.obtain(16) == magazines.back());
+  // What small ones leave serves large ones.
+  for (Magazine* magazine : magazines) lone.store.retire(magazine);
+  CHECK(lone.store.obtain(256) != nullptr);
 }
 
 TEST_CASE("the store's low-water marks are kept by size") {

@@ -3,10 +3,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
-#include "tests/unit/lone_area.h"
 #include "tests/unit/started_heap.h"
 
 using namespace pktmalloc;
@@ -71,26 +71,6 @@ TEST_CASE("threads together get no more than the limit") {
   CHECK(got == 999);
 }
 
-TEST_CASE("an area opens as many slabs as it may, and what it purges may be opened elsewhere") {
-  const size_t slab = memory::page_bytes();
-  MemoryLimit limit;
-  limit.set(10 * slab, MemoryLimit::kNone);
-  LoneArea one(slab / 4, 64 * slab), other(slab / 4, 64 * slab);
-  one->set_limit(limit);
-  other->set_limit(limit);
-  const auto objects = one.fill(100);
-  CHECK(objects.size() == 40);
-  CHECK(other.fill(1).empty());
-  one.drain(objects);
-  CHECK(other.fill(1).empty());  // they lie free in the first
-  CHECK(one->purge_some(100) == 10);
-  CHECK(limit.used() == 0);
-  const auto others = other.fill(12);
-  CHECK(others.size() == 12);
-  CHECK(one.fill(100).size() == 28);  // purged slabs count again when they are opened
-  CHECK(limit.left() == 0);
-}
-
 TEST_CASE("above the soft limit what is freed goes at once, below it stays") {
   for (const bool tight : {false, true}) {
     HeapConfig config = roomy();
@@ -105,29 +85,6 @@ TEST_CASE("above the soft limit what is freed goes at once, below it stays") {
     for (void* p : objects) heap.release(cache, id, p);
     INFO(tight << ": " << heap.limit().used());
     CHECK((heap.limit().used() < size_t{6} << 20) == tight);
-    heap.detach(cache);
-  }
-}
-
-TEST_CASE("who grows beyond the soft limit sends free memory of others away") {
-  for (const bool tight : {false, true}) {
-    HeapConfig config = roomy();
-    config.soft_limit = tight ? size_t{20} << 20 : size_t{60} << 20;
-    StartedHeap started(config);
-    Heap& heap = started.heap;
-    Cache* const cache = heap.attach();
-    const auto take = [&](size_t bytes, int count) {
-      std::vector<void*> objects;
-      for (int i = 0; i < count; ++i) {
-        objects.push_back(heap.allocate(cache, heap.classes().find(bytes)));
-      }
-      return objects;
-    };
-    for (void* p : take(1500, 11000)) heap.release(cache, heap.classes().find(1500), p);
-    CHECK(heap.limit().used() > size_t{15} << 20);
-    take(64, 250'000);
-    INFO(tight << ": " << heap.limit().used());
-    CHECK((heap.limit().used() < size_t{19} << 20) == tight);
     heap.detach(cache);
   }
 }

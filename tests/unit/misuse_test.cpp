@@ -25,12 +25,12 @@ void exit_with(Misuse misuse, uintptr_t, size_t) {
                                         : kNoObject);
 }
 
-constexpr ClassId kOnly{0};
+constexpr ClassId kOnly{1};
 constexpr size_t kMany = 1000;
 
 // A thread with many objects of one size.
 struct Thread {
-  explicit Thread(size_t bytes) : stock({bytes}, size_t{32} << 20) {
+  explicit Thread(size_t bytes) : stock({bytes}, 2047) {
     set_misuse_handler(exit_with);
     for (size_t n = 0; n < kMany; ++n) objects.push_back(stock.allocate(*cache, kOnly));
   }

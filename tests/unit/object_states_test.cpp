@@ -34,13 +34,11 @@ TEST_CASE("each object of each class has a state of its own, and no other addres
   StartedHeap heap(with_states(roomy()));
   REQUIRE(heap.started);
   Cache* cache = heap->attach();
-  for (unsigned i = 0; i < heap->classes().count(); ++i) {
-    const ClassId id{static_cast<uint8_t>(i)};
+  for (const ClassId id : heap->classes().ids()) {
     const size_t bytes = heap->classes()[id].object_bytes;
     const std::vector<char*> objects = take(heap, cache, id, 40);
     REQUIRE(objects.size() == 40);
     for (char* p : objects) {
-      REQUIRE(heap->has_state(p));
       CHECK(heap->state_of(id, p).state() == ObjectStates::kNone);
       heap->state_of(id, p).set(ObjectStates::kLive);
     }
@@ -56,47 +54,52 @@ TEST_CASE("each object of each class has a state of its own, and no other addres
   heap->detach(cache);
 }
 
-TEST_CASE("states open piece by piece, and addresses without are known") {
-  HeapConfig config = with_states(of_few_classes(tiny()));
-  config.piece_shift = page_shift() + 4;  // a piece has a page of states
-  StartedHeap heap(config);
-  REQUIRE(heap.started);
-  Cache* cache = heap->attach();
-  constexpr ClassId kId{5}, kOther{6};
-  const std::vector<char*> first = take(heap, cache, kId, 1);
-  CHECK(heap->has_state(first[0]));
-  CHECK_FALSE(heap->has_state(first[0] + (uintptr_t{1} << config.piece_shift)));  // the next class
-  CHECK_FALSE(heap->has_state(first[0] +
-                              (uintptr_t{kMaxClasses} << config.piece_shift)));  // the next piece
-  CHECK_FALSE(
-      heap->has_state(first[0] + (uintptr_t{kMaxClasses - 6} << config.piece_shift)));  // no class
-  const std::vector<char*> all = take(heap, cache, kId, ~size_t{0});
-  CHECK(all.size() + 1 == capacity(heap.heap, kId));
-  CHECK(std::all_of(all.begin(), all.end(), [&](char* p) { return heap->has_state(p); }));
-  const std::vector<char*> others = take(heap, cache, kOther, 10);
-  CHECK(heap->has_state(others[0]));
-  heap->detach(cache);
+TEST_CASE("words are opened with slabs") {
+  StartedHeap heap(with_states(of_few_classes(roomy())));
+  constexpr ClassId kId{5};
+  const uint64_t before = heap.statistics().metadata_bytes;
+  const std::vector<char*> objects = take(heap, nullptr, kId, 100'000);
+  const uint64_t opened = heap.statistics().metadata_bytes - before;
+  const size_t bytes = heap->classes()[kId].object_bytes * objects.size();
+  CHECK(opened >= 2 * objects.size());
+  CHECK(opened <= bytes / 8);
+  for (char* p : objects) heap->state_of(kId, p).set(ObjectStates::kLive);
 }
 
-TEST_CASE("states survive when addresses are given back, and new ones are had") {
-  HeapConfig config = with_states(of_few_classes(tiny()));
-  config.piece_shift = page_shift() + 4;  // a piece has a page of states
-  StartedHeap heap(config);
-  Cache* cache = heap->attach();
-  constexpr ClassId kId{5}, kOther{6};
-  const std::vector<char*> before = take(heap, cache, kId, 300);
-  for (char* p : before) heap->state_of(kId, p).set(ObjectStates::kLive);
-  heap->give_back_addresses(Heap::kFewAddresses);
-  const std::vector<char*> more = take(heap, cache, kId, 300);
-  const std::vector<char*> others = take(heap, cache, kOther, 10);
-  CHECK(others.size() == 10);
-  for (char* p : before) CHECK(heap->state_of(kId, p).state() == ObjectStates::kLive);
-  for (char* p : more) CHECK(heap->state_of(kId, p).state() == ObjectStates::kNone);
-  for (char* p : others) {
-    heap->state_of(kOther, p).set(ObjectStates::kLive);
-    CHECK(heap->state_of(kOther, p).state() == ObjectStates::kLive);
+TEST_CASE("nothing is left of the states that a slab's former class had") {
+  StartedHeap heap(with_states(roomy()));
+  for (const size_t bytes : {16, 48, 1536, 9216, 262144, 32}) {
+    CAPTURE(bytes);
+    const ClassId id = heap->classes().find(bytes);
+    const std::vector<char*> objects = take(heap, nullptr, id, 600);
+    size_t wrong = 0;
+    for (char* p : objects) {
+      for (size_t inside = 0; inside < bytes; inside += 16) {
+        wrong += heap->state_of(id, p + inside).state() != ObjectStates::kNone;
+      }
+      heap->state_of(id, p).set(ObjectStates::kFreed);
+    }
+    CHECK(wrong == 0);
+    for (char* p : objects) heap->release(nullptr, id, p);
   }
-  heap->detach(cache);
+}
+
+TEST_CASE("opening a slab leaves the states of its neighbours alone") {
+  StartedHeap heap(with_states(roomy()));
+  std::vector<ClassId> ids;
+  std::vector<std::vector<char*>> live;
+  for (const size_t bytes : {9216, 10240, 12288, 14336, 163840, 196608}) {
+    ids.push_back(heap->classes().find(bytes));
+    live.push_back(take(heap, nullptr, ids.back(), 40));
+    for (char* p : live.back()) heap->state_of(ids.back(), p).set(ObjectStates::kLive);
+  }
+  size_t wrong = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    for (char* p : live[i]) {
+      wrong += heap->state_of(ids[i], p).state() != ObjectStates::kLive;
+    }
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a shuffled heap hands out each object once, in no order") {
@@ -107,7 +110,7 @@ TEST_CASE("a shuffled heap hands out each object once, in no order") {
     Cache* cache = heap->attach();
     std::vector<char*> objects = take(heap, cache, ClassId{5}, ~size_t{0});
     CHECK(std::set<char*>(objects.begin(), objects.end()).size() == objects.size());
-    CHECK(objects.size() == capacity(heap.heap, ClassId{5}));
+    CHECK(objects.size() == heap.capacity(ClassId{5}));
     char* const least = *std::min_element(objects.begin(), objects.end());
     std::vector<ptrdiff_t> offsets;
     for (char* p : objects) offsets.push_back(p - least);

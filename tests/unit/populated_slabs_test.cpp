@@ -2,7 +2,6 @@
 // Populated slabs (sizeclass/populated_slabs.cpp).
 #include <catch2/catch.hpp>
 
-#include "sizeclass/memory.h"
 #include "tests/unit/lone_area.h"
 #include "tests/unit/started_heap.h"
 
@@ -11,103 +10,106 @@ using namespace pktmalloc::test;
 
 namespace {
 
-const size_t kSlab = memory::page_bytes();
+const size_t kSlab = size_t{1} << unit_shift();
 
-// Slabs in memory, of the first `slabs`.
-size_t resident(const LoneArea& area, uint32_t slabs) {
-  return memory::resident_bytes(reinterpret_cast<void*>(area.base()), slabs * kSlab) / kSlab;
-}
+// Slabs in memory.
+size_t resident(const LoneArea& area) { return area.pool->resident_bytes() / kSlab; }
 
-std::vector<uintptr_t> first(const std::vector<uintptr_t>& objects, size_t count) {
-  return {objects.begin(), objects.begin() + static_cast<ptrdiff_t>(count)};
+void purge_all(LoneArea& area) {
+  while (area.pool->purge_some(1000) > 0) {
+  }
 }
 
 }  // namespace
 
 TEST_CASE("what is populated is in memory before it is used, and is used first") {
-  LoneArea area(kSlab / 4, 64 * kSlab);
+  LoneArea area(kSlab / 4, 64);
   CHECK(area->populate(4 * 10 - 3));
-  CHECK(resident(area, 20) == 10);
+  CHECK(resident(area) == 10);
   AreaStatistics s = area->statistics();
   CHECK(s.populated_slabs == 10);
-  CHECK(s.used_slabs == 10);
+  CHECK(s.slabs == 10);
   CHECK(s.empty_slabs == 10);
   CHECK(s.free_objects == 40);
-  CHECK(area->empty_slabs() == 0);  // none that could go
   const std::vector<uintptr_t> objects = area.fill(41);
-  CHECK(objects.front() == area.object(0, 0));
-  CHECK(objects.back() == area.object(10, 0));
+  CHECK(objects.front() == area.nth(0, 0));
+  CHECK(objects.back() == area.nth(10, 0));
+  CHECK(area->statistics().empty_slabs == 0);
   area.drain(objects);
   s = area->statistics();
-  CHECK(s.empty_slabs == 11);
-  CHECK(s.free_objects == 44);
+  CHECK(s.slabs == 10);
+  CHECK(s.empty_slabs == 10);
+  CHECK(s.free_objects == 40);
 }
 
-TEST_CASE("what is populated is never purged, and what lies behind it is") {
-  LoneArea area(kSlab / 4, 64 * kSlab);
+TEST_CASE("what is populated stays, and what lies behind it goes") {
+  LoneArea area(kSlab / 4, 64);
   CHECK(area->populate(4 * 10));
   area.drain(area.fill(4 * 30));
-  CHECK(area->empty_slabs() == 20);
-  CHECK(area->purge_some(100) == 20);
-  CHECK(area->purge_some(100) == 0);
-  CHECK(area.fill(4 * 10).back() == area.object(9, 3));
-  CHECK(area->statistics().purged_slabs == 20);
+  CHECK(area.pool->empty_units() == 20);
+  purge_all(area);
+  CHECK(resident(area) == 10);
+  CHECK(area.fill(4 * 10).back() == area.nth(9, 3));
 }
 
-TEST_CASE("slabs that are populated count as open, and not below nothing when they are purged") {
-  Growth growth;
-  LoneArea area(kSlab / 4, 64 * kSlab);
-  area->set_growth(growth);
-  CHECK(area->populate(4 * 10));
-  CHECK(growth.open_bytes() == 10 * kSlab);
-  area->unpopulate(4 * 10);
-  CHECK(area->purge_some(100) == 10);
-  CHECK(growth.open_bytes() == 0);
+TEST_CASE("each call populates slabs of its own, whatever became of the others") {
+  LoneArea area(kSlab / 4, 64);
+  area.fill(4 * 12);
+  for (uint32_t slab = 0; slab < 5; ++slab) area.drain(area.slab(slab));
+  purge_all(area);
+  area.drain(area.slab(8));                      // is empty
+  area.drain({area.nth(6, 0), area.nth(6, 2)});  // is partial
   CHECK(area->populate(4 * 3));
-  CHECK(growth.open_bytes() == 3 * kSlab);
-}
-
-TEST_CASE("each call populates more, whatever became of the slabs") {
-  LoneArea area(kSlab / 4, 64 * kSlab);
-  std::vector<uintptr_t> objects = area.fill(4 * 12);
-  area.drain(first(objects, 20));                                // slabs 0 to 4 are empty
-  area.drain({area.object(6, 0), area.object(6, 2)});            // 6 is partial
-  area.drain(std::vector(objects.begin() + 40, objects.end()));  // 10 and 11 are empty, and go
-  CHECK(area->purge_some(2) == 2);
-  CHECK(area->populate(4 * 3));
-  CHECK(area->statistics().populated_slabs == 3);
-  CHECK(area->empty_slabs() == 2);
   CHECK(area->populate(4 * 11));
-  CHECK(resident(area, 64) == 14);
-  const AreaStatistics s = area->statistics();
+  AreaStatistics s = area->statistics();
   CHECK(s.populated_slabs == 14);
-  CHECK(s.purged_slabs == 0);
-  CHECK(s.empty_slabs == 5 + 2 + 2);
-  CHECK(s.free_objects == 20 + 2 + 8 + 8);
+  CHECK(s.empty_slabs == 14);
+  CHECK(s.slabs == 14 + 6);
+  CHECK(s.free_objects == 14 * 4 + 2);
+  CHECK(area.pool.used_units() == 20);
+  purge_all(area);
+  CHECK(resident(area) == 14);  // nobody has written to the others
   CHECK(area.fill(100).size() == 100);
 }
 
-TEST_CASE("more than the area has is refused, and keeps nothing") {
-  LoneArea area(kSlab / 4, 64 * kSlab);
+TEST_CASE("more than the pool has is refused, and keeps nothing") {
+  LoneArea area(kSlab / 4, 64);
   CHECK_FALSE(area->populate(4 * 64 + 1));
+  CHECK(area->statistics().slabs == 0);
   CHECK_FALSE(area->populate(~uint64_t{0}));
   CHECK(area->populate(4 * 60));
   CHECK_FALSE(area->populate(4 * 5));
+  CHECK(area->statistics().slabs == 60);
   CHECK(area->populate(4 * 4));
   CHECK(area->statistics().populated_slabs == 64);
 }
 
-TEST_CASE("what is taken back ages again") {
-  LoneArea area(kSlab / 4, 64 * kSlab);
+TEST_CASE("what is taken back may go again") {
+  LoneArea area(kSlab / 4, 64);
   CHECK(area->populate(4 * 10));
   CHECK(area->populate(4 * 5));
   const std::vector<uintptr_t> objects = area.fill(4 * 12 + 1);
   area->unpopulate(4 * 5);
-  CHECK(area->statistics().populated_slabs == 10);
-  CHECK(area->empty_slabs() == 2);
+  AreaStatistics s = area->statistics();
+  CHECK(s.populated_slabs == 10);
+  CHECK(s.empty_slabs == 0);
+  CHECK(area.pool->empty_units() == 2);
   area.drain(objects);
-  CHECK(area->empty_slabs() == 5);
-  CHECK(area->purge_some(100) == 5);
+  s = area->statistics();
+  CHECK(s.slabs == 10);
+  CHECK(s.empty_slabs == 10);
+  CHECK(area.pool->empty_units() == 5);
+}
+
+TEST_CASE("slabs of several units are populated as a whole") {
+  LoneArea area(5 * kSlab / 4, 64);
+  REQUIRE(area.shape().units == 5);
+  CHECK(area->populate(5));
+  CHECK(resident(area) == 10);
+  CHECK(area->statistics().populated_slabs == 2);
+  area->unpopulate(5);
+  CHECK(area.pool->empty_units() == 10);
+  CHECK(area->statistics().slabs == 0);
 }
 
 TEST_CASE("a heap populates the magazines, too, and a trim leaves both") {
@@ -125,7 +127,7 @@ TEST_CASE("a heap populates the magazines, too, and a trim leaves both") {
 }
 
 TEST_CASE("calls for few objects each populate as many slabs as one call for all") {
-  LoneArea area(kSlab / 4, 64 * kSlab);
+  LoneArea area(kSlab / 4, 64);
   for (int n = 0; n < 5; ++n) CHECK((area->populate(1) && area->populate(0)));
   CHECK(area->statistics().populated_slabs == 2);
   area->unpopulate(1);
@@ -133,4 +135,14 @@ TEST_CASE("calls for few objects each populate as many slabs as one call for all
   CHECK(area->promised() == 4);
   CHECK_FALSE(area->populate(~uint64_t{0}));
   CHECK(area->promised() == 4);
+}
+
+TEST_CASE("the system's huge pages serve for as many objects as they hold") {
+  LoneArea area(kSlab / 4, 2000);
+  const uint64_t got = area->populate_on_huge_pages(4 * 300);
+  CHECK(got <= 4 * 300);
+  CHECK(area->promised() == got);
+  CHECK(area->populate(4 * 300 - got));
+  CHECK(area->statistics().populated_slabs == 300);
+  for (const uintptr_t object : area.fill(4 * 400)) *reinterpret_cast<char*>(object) = 1;
 }

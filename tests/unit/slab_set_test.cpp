@@ -5,8 +5,18 @@
 
 using pktmalloc::SlabSet;
 
+namespace {
+
+// The words lie three apart, as in the pool's chapters.
+struct Set : SlabSet {
+  Set() { use(words, 3 * sizeof(uint64_t)); }
+  uint64_t words[3 * 32]{};
+};
+
+}  // namespace
+
 TEST_CASE("an empty slab set has neither lowest nor highest") {
-  SlabSet set;
+  Set set;
   CHECK(set.count() == 0);
   CHECK(set.lowest() == SlabSet::kNone);
   CHECK(set.highest() == SlabSet::kNone);
@@ -16,24 +26,8 @@ TEST_CASE("an empty slab set has neither lowest nor highest") {
   CHECK(set.highest() == SlabSet::kNone);
 }
 
-TEST_CASE("the first 64 slabs need no further memory") {
-  SlabSet set;  // use() was not called: a touch of the rest would fault
-  for (uint32_t slab = 0; slab < SlabSet::kInlineSlabs; ++slab) set.insert(slab);
-  CHECK(set.count() == 64);
-  CHECK(set.lowest() == 0);
-  CHECK(set.highest() == 63);
-  for (uint32_t slab = 0; slab < SlabSet::kInlineSlabs; ++slab) {
-    CHECK(set.lowest() == slab);
-    CHECK(set.contains(slab));
-    set.erase(slab);
-    CHECK_FALSE(set.contains(slab));
-  }
-}
-
 TEST_CASE("lowest and highest cross words, in both directions") {
-  pktmalloc::Owned<uint64_t> rest[16]{};
-  SlabSet set;
-  set.use(rest, 1);
+  Set set;
   for (const uint32_t slab : {500U, 64U, 63U, 1000U, 0U, 129U}) set.insert(slab);
   CHECK(set.count() == 6);
   for (const uint32_t slab : {0U, 63U, 64U, 129U}) {
@@ -47,9 +41,7 @@ TEST_CASE("lowest and highest cross words, in both directions") {
 }
 
 TEST_CASE("a slab inserted below or above the hints is found") {
-  pktmalloc::Owned<uint64_t> rest[16]{};
-  SlabSet set;
-  set.use(rest, 1);
+  Set set;
   set.insert(300);
   CHECK(set.lowest() == 300);
   set.insert(70);
@@ -64,4 +56,22 @@ TEST_CASE("a slab inserted below or above the hints is found") {
   set.insert(5);
   CHECK(set.lowest() == 5);
   CHECK(set.highest() == 5);
+}
+
+TEST_CASE("the highest one below a unit is found over the borders of words, or none") {
+  Set set;
+  CHECK(set.highest_below(1000) == SlabSet::kNone);
+  for (const uint32_t unit : {5U, 63U, 64U, 300U}) set.insert(unit);
+  CHECK(set.highest_below(2000) == 300);
+  CHECK(set.highest_below(301) == 300);
+  CHECK(set.highest_below(300) == 64);
+  CHECK(set.highest_below(64) == 63);
+  CHECK(set.highest_below(63) == 5);
+  CHECK(set.highest_below(5) == SlabSet::kNone);
+  CHECK(set.highest_below(0) == SlabSet::kNone);
+  set.erase(5);
+  set.erase(63);
+  set.erase(300);
+  CHECK(set.highest_below(2000) == 64);
+  CHECK(set.highest_below(64) == SlabSet::kNone);
 }

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: MIT
-// StartedHeap: a heap that gives its reservations back at the end of a test, and the geometry that
-// reaches every boundary in milliseconds.
+// StartedHeap: a heap that gives its memory back at the end of a test, and sizes that reach every
+// boundary in milliseconds.
 #pragma once
 
 #include "sizeclass/heap.h"
-#include "tests/unit/page_shift.h"
 
 namespace pktmalloc::test {
 
 inline constexpr uint64_t kNever = 3'600'000;  // ms: ageing by the clock does not disturb
 
-// Areas of 256 pages, a MiB if one has 4 KiB, in slabs of a page where four objects fit one.
-inline HeapConfig tiny(unsigned area_shift = 20, uint64_t interval_ms = kNever) {
+// So few units that they run out soon. For one thread: the stacks of others might lie where it
+// grows.
+inline HeapConfig tiny(size_t most_bytes = size_t{16} << 20, uint64_t interval_ms = kNever) {
   HeapConfig config;
-  config.area_shift = config.least_area_shift = area_shift - 12 + page_shift();
-  config.slab_shift = page_shift();
+  config.most_bytes = most_bytes;
   config.interval_ms = interval_ms;
   return config;
 }
 
-// Areas of 64 MiB in slabs as the library has them.
 inline HeapConfig roomy(uint64_t interval_ms = kNever) {
-  HeapConfig config;
-  config.area_shift = config.least_area_shift = 26;
-  config.interval_ms = interval_ms;
-  return config;
+  return tiny(size_t{1} << 30, interval_ms);
 }
 
-// The same with twenty classes: all locks of the heap together are then fewer than the 64 that
+// As the library has it. ThreadSanitizer knows too few addresses for that.
+inline HeapConfig whole() {
+#if defined(__SANITIZE_THREAD__)
+  return roomy();
+#else
+  return HeapConfig{};
+#endif
+}
+
+// Any of them with twenty classes: all locks of the heap together are then fewer than the 64 that
 // ThreadSanitizer follows in one thread.
 inline HeapConfig of_few_classes(HeapConfig config) {
   static constexpr size_t kSizes[] = {16,  32,  48,   64,   96,   128,  192,  256,  384,  512,
@@ -37,8 +41,19 @@ inline HeapConfig of_few_classes(HeapConfig config) {
   return config;
 }
 
+// Does the heap still have units that make a slab of the class? `units`: how many there are.
+inline bool has_units_for(const Heap& heap, ClassId id, uint32_t units) {
+  unsigned run = 0;
+  for (uintptr_t unit = 1; unit <= units && run < heap.classes()[id].units; ++unit) {
+    const uintptr_t address = heap.base() + (unit << SlabPool::kUnitShift);
+    run = Heap::is_class(heap.owner(reinterpret_cast<void*>(address))) ? 0 : run + 1;
+  }
+  return run == heap.classes()[id].units;
+}
+
 struct StartedHeap {
-  explicit StartedHeap(const HeapConfig& config) : started(heap.start(config)) {}
+  explicit StartedHeap(const HeapConfig& config)
+      : started(heap.start(config)), units(units_of(config)) {}
   ~StartedHeap() { heap.stop(); }
   StartedHeap(const StartedHeap&) = delete;
   StartedHeap& operator=(const StartedHeap&) = delete;
@@ -47,7 +62,7 @@ struct StartedHeap {
   ClassStatistics of(ClassId id) {
     HeapStatistics all;
     heap.statistics(all);
-    return all.of[index(id)];
+    return all.of[index(id) - 1];
   }
   HeapStatistics statistics() {
     HeapStatistics all;
@@ -55,14 +70,20 @@ struct StartedHeap {
     return all;
   }
 
+  // Objects that the class can have if no other has any.
+  uint64_t capacity(ClassId id) const {
+    const SizeClass& c = heap.classes()[id];
+    return uint64_t{units / c.units} * c.objects_per_slab;
+  }
+
+  static uint32_t units_of(const HeapConfig& config) {
+    return static_cast<uint32_t>((config.most_bytes >> SlabPool::kUnitShift) -
+                                 1);  // one is the map
+  }
+
   Heap heap;
   const bool started;
+  const uint32_t units;
 };
-
-// Objects that a class can have at most.
-inline uint64_t capacity(const Heap& heap, ClassId id) {
-  const SizeClass& c = heap.classes()[id];
-  return uint64_t{heap.slabs(id)} * c.objects_per_slab;
-}
 
 }  // namespace pktmalloc::test

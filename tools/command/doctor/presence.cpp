@@ -40,7 +40,7 @@ std::optional<Presence> find_presence(const Process& process) {
   }
   if (presence.linked) presence.path = std::filesystem::read_symlink(process.executable());
   const Window& w = presence.window;
-  if (w.magic == kWindowMagic && w.schema == kWindowSchema && w.heap.reserved_bytes != 0) {
+  if (w.magic == kWindowMagic && w.schema == kWindowSchema && w.heap.classes != 0) {
     Snapshot snapshot{};
     read_counters(w, memory, snapshot);
     presence.allocated = snapshot.process.allocs;

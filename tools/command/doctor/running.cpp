@@ -103,11 +103,10 @@ Finding service(const Presence& presence) {
                         w.version, PKTMALLOC_VERSION),
             "Use the command that was installed with the library."};
   }
-  if (w.heap.reserved_bytes == 0) {
-    return {
-        Level::kProblem, "serving",
-        "The library could reserve no addresses: it passes every request to the next allocator.",
-        "Start the program without a limit of addresses below 9 GiB (ulimit -v)."};
+  if (w.heap.classes == 0) {
+    return {Level::kProblem, "serving",
+            "The library has too few addresses: it passes every request to the next allocator.",
+            "Start the program without a limit of addresses below 512 MiB (ulimit -v)."};
   }
   if (presence.allocated == 0) {
     return {Level::kWarning, "serving", "The library has started, and has handed out nothing yet.",

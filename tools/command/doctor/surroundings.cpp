@@ -5,13 +5,13 @@
 #include <linux/capability.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "sizeclass/heap.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
@@ -53,28 +53,21 @@ std::optional<uint64_t> limit(const Process& process, const std::string& name) {
   return strtoull(value.c_str(), nullptr, 10);
 }
 
-// The areas of all classes may take half of the addresses; each is a power of two between these.
-constexpr uint64_t kAreas = 69;  // with the bookkeeping
-constexpr uint64_t kAreaMost = uint64_t{128} << 30;
-constexpr uint64_t kAreaLeast = uint64_t{64} << 20;
-
 Finding address_space(const Process& process) {
   const std::optional<uint64_t> most = limit(process, "Max address space");
   if (!most) return {Level::kOk, "RLIMIT_AS", "Addresses are not limited.", ""};
   const std::string what = bytes_text(*most);
-  const uint64_t area = std::min(std::bit_floor(*most / 2 / kAreas), kAreaMost);
-  if (area < kAreaLeast) {
+  if (*most < Heap::kFewAddresses) {
     return {Level::kProblem, "RLIMIT_AS",
-            fmt::format("Addresses are limited to {} (ulimit -v): below 9 GiB nothing is pooled.",
-                        what),
+            fmt::format("Addresses are limited to {} (ulimit -v): below {} nothing is pooled.",
+                        what, bytes_text(Heap::kFewAddresses)),
             "Lift the limit (ulimit -v unlimited), and limit memory by a control group instead."};
   }
-  const bool little = area < (uint64_t{4} << 30);
-  return {little ? Level::kWarning : Level::kOk, "RLIMIT_AS",
-          fmt::format("Addresses are limited to {} (ulimit -v): a class holds up to {}, what is "
-                      "beyond goes to the next allocator.",
-                      what, bytes_text(area)),
-          little ? "Lift the limit (ulimit -v unlimited) if the program may hold more." : ""};
+  return {Level::kOk, "RLIMIT_AS",
+          fmt::format("Addresses are limited to {} (ulimit -v): memory that is mapped counts, "
+                      "including some ahead of use.",
+                      what),
+          ""};
 }
 
 Finding data_segment(const Process& process) {
@@ -103,19 +96,18 @@ Finding locked_memory(const Process& process, bool locks_memory) {
                         bytes_text(*most)),
             ""};
   }
-  return {
-      Level::kWarning, "RLIMIT_MEMLOCK",
-      fmt::format("Locked memory is limited to {}, and the program can call mlockall: it fails "
-                  "once the library has reserved its 8 TiB of addresses.",
-                  bytes_text(*most)),
-      "Lift the limit (ulimit -l unlimited), or lower ulimit -v, which shrinks the reservation."};
+  return {Level::kWarning, "RLIMIT_MEMLOCK",
+          fmt::format("Locked memory is limited to {}, and the program can call mlockall: memory "
+                      "that is mapped counts, including some ahead of use.",
+                      bytes_text(*most)),
+          "Lift the limit (ulimit -l unlimited)."};
 }
 
 Finding overcommit() {
   const std::string mode = first_line("/proc/sys/vm/overcommit_memory");
   if (mode != "2") {
     return {Level::kOk, "overcommit",
-            fmt::format("vm.overcommit_memory is {}: reserved addresses cost nothing.", mode), ""};
+            fmt::format("vm.overcommit_memory is {}: memory counts as it is used.", mode), ""};
   }
   const uint64_t most = strtoull(field("/proc/meminfo", "CommitLimit:").c_str(), nullptr, 10) << 10;
   const uint64_t used = strtoull(field("/proc/meminfo", "Committed_AS:").c_str(), nullptr, 10)
@@ -124,8 +116,8 @@ Finding overcommit() {
   const bool little = left < (uint64_t{256} << 20);
   return {
       little ? Level::kWarning : Level::kOk, "overcommit",
-      fmt::format("vm.overcommit_memory is 2 (overcommit_ratio {}): {} of {} are left; reserved "
-                  "addresses do not count, committed memory does.",
+      fmt::format("vm.overcommit_memory is 2 (overcommit_ratio {}): {} of {} are left; memory "
+                  "that is mapped counts, including some ahead of use.",
                   first_line("/proc/sys/vm/overcommit_ratio"), bytes_text(left), bytes_text(most)),
       little ? "Raise vm.overcommit_ratio, or add swap." : ""};
 }
@@ -136,7 +128,7 @@ Finding huge_pages() {
     return {Level::kOk, "THP", "Transparent huge pages are not used unasked.", ""};
   }
   return {Level::kOk, "THP",
-          "Transparent huge pages are always on: a class that has grown beyond 8 MiB becomes "
+          "Transparent huge pages are always on: a heap that has grown beyond 8 MiB becomes "
           "resident in steps of 2 MiB.",
           "If that matters: PKTMALLOC_HUGEPAGES=never"};
 }

@@ -26,17 +26,12 @@ bool plausible(const Window& w) {
   const Cache::Shape& s = h.cache;
   constexpr uint64_t kWord = sizeof(uint64_t);
   constexpr uint64_t kLargestCache = uint64_t{1} << 16;
-  constexpr uint64_t kLargestArea = uint64_t{1} << 37;
-  constexpr uint64_t kLeastPiece = uint64_t{1} << 23;
   const auto inside = [](uint64_t bytes, uint64_t at, uint64_t whole) {
     return at <= whole && bytes <= whole - at;
   };
   if (w.bytes != sizeof(Window) || h.classes >= kMaxClasses) return false;
-  if (h.reserved_bytes == 0) return true;
-  const bool pieces = std::all_of(h.piece_bytes, h.piece_bytes + h.classes,
-                                  [](uint64_t bytes) { return bytes >= kLeastPiece; });
-  return pieces && h.area_bytes <= kLargestArea && h.cache_bytes <= kLargestCache &&
-         inside(kWord, s.next, h.cache_bytes) &&
+  if (h.classes == 0) return true;
+  return h.cache_bytes <= kLargestCache && inside(kWord, s.next, h.cache_bytes) &&
          inside(kMaxClasses * kWord, s.tops, h.cache_bytes) &&
          inside(kMaxClasses * kWord, s.allocated, h.cache_bytes) && s.line_bytes <= kLargestCache &&
          inside(kMaxClasses * s.line_bytes, s.lines, h.cache_bytes) &&
@@ -145,23 +140,16 @@ uint64_t LiveProcess::resident_bytes() const {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const int pages = open(Process(thread_).file("pagemap").c_str(), O_RDONLY | O_CLOEXEC);
   if (pages < 0) return 0;
-  AreaStatistics areas[kMaxClasses];
+  constexpr uint64_t kMost = uint64_t{1} << 40;
   uint64_t outside[kMaxClasses];
-  std::vector<RemoteMemory::Piece> pieces = {{heap.outside, outside, sizeof outside}};
-  for (unsigned i = 0; i < heap.classes; ++i) {
-    pieces.push_back({heap.areas[i], &areas[i], sizeof areas[i]});
-  }
+  uint64_t used = 0;
+  const RemoteMemory::Piece pieces[] = {
+      {heap.outside, outside, heap.classes * sizeof *outside},
+      {heap.pool + offsetof(SlabPool::Counts, used), &used, sizeof used},
+  };
   memory_.copy_all(pieces);
-  uint64_t resident = 0;
-  for (unsigned i = 0; i < heap.classes; ++i) {
-    resident += outside[i] * heap.object_bytes[i];
-    uint64_t left = std::min(areas[i].committed_bytes, heap.area_bytes);
-    for (uint64_t piece = heap.first_slab[i]; left > 0; piece += heap.stripe_bytes) {
-      const uint64_t bytes = std::min(left, heap.piece_bytes[i]);
-      resident += present_pages(pages, piece / page, bytes / page) * page;
-      left -= bytes;
-    }
-  }
+  uint64_t resident = present_pages(pages, heap.units / page, std::min(used, kMost) / page) * page;
+  for (unsigned i = 0; i < heap.classes; ++i) resident += outside[i] * heap.object_bytes[i];
   close(pages);
   return resident;
 }

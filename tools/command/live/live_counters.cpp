@@ -18,7 +18,9 @@ constexpr uint64_t kCachesMost = uint64_t{1} << 17;  // more than the library ha
 // What lies at fixed places.
 struct Counters {
   AreaStatistics areas[kMaxClasses];
-  AreaStatistics magazine_areas[kMagazineSizes];
+  PoolShare shares[kMaxClasses];
+  SlabPool::Counts pool, magazine_pool;
+  uint64_t states_bytes;
   uint64_t direct_allocs[kMaxClasses], aged[kMaxClasses], outside[kMaxClasses];
   uint64_t first_cache, cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;
   MemoryLimit::Counts limit;
@@ -40,7 +42,10 @@ void copy_counters(const HeapWindow& w, const RemoteMemory& memory, Counters& to
   add(w.aged, to.aged, words);
   add(w.outside, to.outside, words);
   for (unsigned i = 0; i < w.classes; ++i) add(w.areas[i], to.areas[i]);
-  for (unsigned i = 0; i < kMagazineSizes; ++i) add(w.magazine_areas[i], to.magazine_areas[i]);
+  for (unsigned i = 0; i < w.classes; ++i) add(w.shares[i], to.shares[i]);
+  add(w.pool, to.pool);
+  add(w.magazine_pool, to.magazine_pool);
+  add(w.states_bytes, to.states_bytes);
   memory.copy_all(pieces);
 }
 
@@ -129,24 +134,22 @@ class CacheSums {
 };
 
 void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& out) {
-  Counters counters;
+  Counters counters{};
   copy_counters(w, memory, counters);
   CacheSums sums(w, memory);
   sums.read(counters.first_cache, counters.cache_committed_bytes / w.cache_bytes);
   out.classes = static_cast<unsigned>(w.classes);
   for (unsigned i = 0; i < w.classes; ++i) {
     sums.of[i].allocated += counters.direct_allocs[i];
-    out.of[i] = class_statistics(w.object_bytes[i], w.slab_bytes[i], counters.areas[i], sums.of[i],
-                                 counters.aged[i], counters.outside[i]);
-    out.metadata_bytes += counters.areas[i].record_bytes;
+    out.of[i] =
+        class_statistics(w.object_bytes[i], w.slab_bytes[i], counters.areas[i], counters.shares[i],
+                         sums.of[i], counters.aged[i], counters.outside[i]);
   }
   std::copy(std::begin(sums.tallies), std::end(sums.tallies), out.tallies);
-  for (const AreaStatistics& area : counters.magazine_areas) {
-    out.metadata_bytes += area.record_bytes + usable_bytes(area, w.magazine_slab_bytes);
-  }
-  out.metadata_bytes += w.early_bytes + counters.cache_committed_bytes;
-  out.area_bytes = w.area_bytes;
-  out.reserved_bytes = w.reserved_bytes;
+  const uint64_t others = counters.states_bytes + counters.cache_committed_bytes;
+  out.metadata_bytes = counters.pool.bookkeeping + counters.magazine_pool.bookkeeping +
+                       counters.magazine_pool.open + others;
+  out.reserved_bytes = counters.pool.mapped + counters.magazine_pool.mapped + others;
   out.waiting_bytes = counters.waiting_bytes;
   out.threads_seen = counters.threads_seen;
   out.threads_alive = counters.threads_alive;
@@ -162,7 +165,7 @@ void read_counters(const Window& window, const RemoteMemory& memory, Snapshot& o
       {window.forks, &out.process.forks, sizeof out.process.forks},
   };
   memory.copy_all(pieces);
-  if (window.heap.reserved_bytes > 0) read_heap(window.heap, memory, out.heap);
+  if (window.heap.classes > 0) read_heap(window.heap, memory, out.heap);
   add_tallies(out);
   sum_up(out);
 }

@@ -161,7 +161,7 @@ class Tuner {
           bytes[i] += group.bytes(served, below[j]);
         }
       }
-      const SizeClass geometry = ClassTable::describe(sizes_[j], ClassTable::kSlabShift);
+      const SizeClass geometry = ClassTable::describe(sizes_[j], ClassTable::kUnitShift);
       for (size_t i = 0; i < j; ++i) {
         between(i, j).lost = page_bytes(geometry, objects[i]) - bytes[i];
       }

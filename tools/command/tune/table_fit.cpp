@@ -34,7 +34,7 @@ TableFit fit(const ClassTable& table, const SizeRecording& recording) {
       all.passed_bytes += requested;
       continue;
     }
-    ClassFit& c = all.classes[index(id)];
+    ClassFit& c = all.classes[index(id) - 1];
     if (c.calls == 0 && c.objects == 0) c.smallest = record.bytes;  // they ascend
     c.largest = std::max(record.bytes, c.largest);
     c.calls += record.calls;
@@ -42,9 +42,9 @@ TableFit fit(const ClassTable& table, const SizeRecording& recording) {
     c.requested += requested;
     c.threads = std::max(record.threads, c.threads);
   }
-  for (unsigned i = 0; i < table.count(); ++i) {
-    const SizeClass& geometry = table[static_cast<ClassId>(i)];
-    ClassFit& c = all.classes[i];
+  for (const ClassId id : table.ids()) {
+    const SizeClass& geometry = table[id];
+    ClassFit& c = all.classes[index(id) - 1];
     c.bytes = geometry.object_bytes;
     c.page_bytes = page_bytes(geometry, c.objects);
     all.requested += c.requested;

@@ -32,9 +32,8 @@ struct TableFit {
   uint64_t passed_calls = 0, passed_objects = 0, passed_bytes = 0;  // the next allocator's
 };
 
-// Bytes of the pages that so many objects need when they lie as the engine lays them out: slab
-// after slab from the front. What lies behind a slab's last object is memory up to the end of that
-// page.
+// Bytes of the pages that so many objects need when they lie as the engine lays them out, slab
+// after slab. What lies behind a slab's last object is memory up to the end of that page.
 uint64_t page_bytes(const SizeClass& geometry, uint64_t objects);
 
 TableFit fit(const ClassTable& table, const SizeRecording& recording);
