@@ -18,6 +18,7 @@ struct Command {
 
 // Those that need no library beyond the tests' own; tests/tests.mk builds them for this suite.
 const Command kCommands[] = {
+    {"passing zeroed", {"ms", "cpu_ms", "peak_mib"}},
     {"drift 30 500", {"ms", "peak_mib", "live_mib", "peak_per_live"}},
     {"w2_pipeline 1 1000", {"ms", "cpu_ns_per_packet"}},
     {"w2_pipeline 3 1000", {"ms", "cpu_ns_per_packet"}},
@@ -61,8 +62,8 @@ assert all(figures[name] > 0 for name in sys.argv[2:]), figures
 
 TEST_CASE("a program of the benchmarks refuses arguments that it does not understand") {
   for (const std::string command :
-       {"drift many", "drift 3 0", "w2_pipeline 0", "w6_larson --ms 0", "w6_larson --ms",
-        "w6_larson 1 10 8 7", "w6_pages -1", "w6_sizes 1 15"}) {
+       {"passing", "passing by", "drift many", "drift 3 0", "w2_pipeline 0", "w6_larson --ms 0",
+        "w6_larson --ms", "w6_larson 1 10 8 7", "w6_pages -1", "w6_sizes 1 15"}) {
     const Outcome outcome = program(command).run();
     INFO(command << ": " << outcome);
     CHECK(outcome.status == 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Run with PKTMALLOC_BACKGROUND=1 and a short interval. mlockall: what the system refuses to take
 // back is not told as memory that will go, and the background thread sleeps until it is woken.
-// Nothing is shown where the system lets nobody lock, or tells nobody what a thread does.
+// Nothing is shown where the system lets nobody lock as much, or tells nobody what a thread does.
 #include <dirent.h>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -50,7 +50,7 @@ static uint64_t waiting(void) {
 int main(void) {
   if (pktmalloc_version == NULL) return 0;
   const struct rlimit any = {RLIM_INFINITY, RLIM_INFINITY};
-  setrlimit(RLIMIT_MEMLOCK, &any);
+  if (setrlimit(RLIMIT_MEMLOCK, &any) != 0) return 0;
   find_background_thread();
   CHECK(background != 0);
   char text[128];

@@ -319,6 +319,11 @@ def memory(amounts):
             Row("drifting sizes, peak RSS", "MiB", "peak_mib", "Drifting sizes"),
             Row("drifting sizes, peak / live", "x", "peak_per_live",
                 "Drifting sizes: peak / live")]))
+    for what, name in (("turns", "ten sizes in turn"), ("two", "two sizes in turn"),
+                       ("survivors", "ten sizes, a tenth survives"), ("zeroed", "zeroed, one byte used")):
+        experiments.append(Experiment("memory", f"passing {what}", [
+            Row(f"{name}, CPU", "ms", "cpu_ms", "Memory that passes on: time"),
+            Row(f"{name}, peak RSS", "MiB", "peak_mib", "Memory that passes on: peak RSS")]))
     return experiments
 
 
