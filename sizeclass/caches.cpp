@@ -13,7 +13,6 @@ bool Caches::make() {
   // Steps of 256 KiB: 48 threads.
   const size_t step = std::min(round_up(end, size_t{256} << 10), memory_.most());
   if (end > step || !memory_.grow_to(step)) return false;
-  committed_bytes_ = memory_.bytes();
   Cache* const cache = new (memory_.at(begin)) Cache;
   cache->home = static_cast<uint8_t>(made_ % ShardedStack::kShards);
   ++made_;

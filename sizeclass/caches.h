@@ -35,7 +35,7 @@ class Caches {
 
   // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }
-  const size_t& committed_bytes() const NOT_FOLLOWED { return committed_bytes_; }
+  const size_t& committed_bytes() const NOT_FOLLOWED { return memory_.bytes(); }
 
  private:
   bool make() UNDER(mutex_);
@@ -45,7 +45,6 @@ class Caches {
   Cache* first_ GUARDED_BY(mutex_) = nullptr;
   Cache* free_ GUARDED_BY(mutex_) = nullptr;
   Cache* walked_ GUARDED_BY(mutex_) = nullptr;  // the next one
-  size_t committed_bytes_ GUARDED_BY(mutex_) = 0;
   unsigned made_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -43,7 +43,7 @@ class GrowingMemory {
   }
 
   uintptr_t begin() const { return begin_; }
-  size_t bytes() const { return bytes_; }
+  const size_t& bytes() const { return bytes_; }
   size_t most() const { return most_; }
   char* at(size_t offset) const { return reinterpret_cast<char*>(begin_ + offset); }
 

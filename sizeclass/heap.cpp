@@ -199,17 +199,10 @@ bool Heap::is_nobodys(const void* p) const {
          (spans(p) || !memory::is_mapped(p));
 }
 
-ClassId Heap::former_class(const void* p) const {
-  if (!spans(p)) return kNoClass;
-  const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
-  const auto entry = pool_.entry(static_cast<uint32_t>(distance >> SlabPool::kUnitShift));
-  return entry.owner == index(kNoClass) ? static_cast<ClassId>(entry.back) : kNoClass;
-}
-
 // An object that could have begun there when a class had the unit.
 void Heap::refuse(const void* p) const {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-  const SizeClass& c = classes_[former_class(p)];
+  const SizeClass& c = classes_[pool_.former_class(address)];
   const auto offset = static_cast<uint32_t>(address % pool_.unit_bytes());
   const bool was_object =
       c.units == 1 ? c.exact_index(offset) < c.objects_per_slab : c.units > 1 && offset % 16 == 0;

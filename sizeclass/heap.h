@@ -125,7 +125,9 @@ class Heap {
   // the pool may grow.
   bool is_nobodys(const void* p) const;
   // The class that had its unit last, if no class has it; else kNoClass.
-  ClassId former_class(const void* p) const;
+  ClassId former_class(const void* p) const {
+    return pool_.former_class(reinterpret_cast<uintptr_t>(p));
+  }
   // Reports it, and aborts.
   [[noreturn]] void refuse(const void* p) const;
 

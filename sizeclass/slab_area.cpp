@@ -31,7 +31,7 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
     const uint32_t first = first_object(slab);
     uint64_t wanted = ~uint64_t{0} << first % 64;  // the word that has the first one comes twice
     uint32_t left = r.free, latest = first;
-    for (uint32_t w = first / 64, n = 0; left > 0 && next != slots; ++n) {
+    for (uint32_t w = first / 64; left > 0 && next != slots;) {
       uint64_t word = r.bits[w] & wanted;
       const uint64_t others = r.bits[w] & ~wanted;
       const uintptr_t at = start + uintptr_t{w} * 64 * class_.object_bytes;
@@ -97,7 +97,8 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
 
 void SlabArea::refuse(uintptr_t address) const {
   // A slab whose last object came back twice is the pool's.
-  const Misuse misuse = pool_->was_of(id_, address) ? Misuse::kDoubleFree : Misuse::kNotAnObject;
+  const Misuse misuse =
+      pool_->former_class(address) == id_ ? Misuse::kDoubleFree : Misuse::kNotAnObject;
   report_misuse(misuse, address, class_.object_bytes);
 }
 

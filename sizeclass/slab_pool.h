@@ -34,7 +34,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/class_id.h"
+#include "sizeclass/class_table.h"
 #include "sizeclass/growing_memory.h"
 #include "sizeclass/huge_pages.h"
 #include "sizeclass/low_water.h"
@@ -48,7 +48,7 @@ namespace pktmalloc {
 
 class SlabPool {
  public:
-  static constexpr unsigned kUnitShift = 16;
+  static constexpr unsigned kUnitShift = ClassTable::kUnitShift;
   static constexpr uint32_t kNone = SlabSet::kNone;
 
   // Of a unit that no class has, `back` is the class that had it last, or 0.
@@ -95,12 +95,12 @@ class SlabPool {
     return at.owner == index(id) ? unit - at.back : kNone;
   }
 
-  // Has nobody the address's unit, and had the class it last?
-  bool was_of(ClassId id, uintptr_t address) const {
+  // The class that had the address's unit last, if nobody has it now; else kNoClass.
+  ClassId former_class(uintptr_t address) const {
     const uintptr_t distance = address - base_;
-    if (distance >= bytes_.seen()) return false;
+    if (distance >= bytes_.seen()) return kNoClass;
     const Entry at = entry(static_cast<uint32_t>(distance >> unit_shift_));
-    return at.owner == index(kNoClass) && at.back == index(id);
+    return at.owner == index(kNoClass) ? static_cast<ClassId>(at.back) : kNoClass;
   }
 
   // From base() on, map included: addresses that are ours. It changes only with the mapped units.
