@@ -14,10 +14,19 @@ constinit const uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
 constinit const Cache kNullCache;
 
 // Every trip quadruples what the thread may hold of the class: a thread that uses a class once
-// keeps a few objects; a busy one trades a full magazine for one atomic.
+// keeps a few objects; a busy one trades a full magazine for one atomic. Large objects in magazines
+// cost much memory, and few trips cost little: so beyond the usual size a magazine grows only for a
+// thread that makes kStreak trips within one reading of the coarse clock.
 void Cache::grow(const SizeClass& c, Line& line) {
-  line.rounds = static_cast<uint16_t>(
-      line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 4U, c.largest_rounds));
+  constexpr uint16_t kStreak = 32;
+  const auto now = static_cast<uint16_t>(visits.last_ms);
+  line.streak = static_cast<uint16_t>(now == line.at_ms ? line.streak + 1 : line.streak / 2);
+  line.at_ms = now;
+  unsigned most = c.largest_rounds;
+  if (line.streak < kStreak) most = std::max(line.rounds, c.usual_rounds);
+  if (line.rounds < most) line.streak = 0;
+  const unsigned fourfold = line.rounds == 0 ? c.first_rounds : line.rounds * 4U;
+  line.rounds = static_cast<uint16_t>(std::min(fourfold, most));
 }
 
 void Cache::trip(const Supply& supply, ClassId id, Line& line) {
@@ -216,7 +225,7 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
   Magazine& empty = *line.loaded;
   empty.rounds = supply.areas[index(id)].fill(empty.objects(), empty.capacity);
   if (random_ != 0) shuffle(empty.objects(), empty.rounds);
-  if (empty.rounds == c.largest_rounds) supply.depot.note_refill(id);
+  if (empty.rounds >= c.usual_rounds) supply.depot.note_refill(id);
   load(id, line, &empty);
   return empty.rounds > 0;
 }
@@ -258,7 +267,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     }
     Magazine* empty = supply.store.reuse(line.rounds, home);
     const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
-    if (empty == nullptr && (grows || supply.depot.grants_magazine(id))) {
+    if (empty == nullptr && (grows || supply.depot.grants_magazine(id, line.rounds))) {
       empty = supply.store.make(line.rounds);
     }
     if (empty != nullptr) {

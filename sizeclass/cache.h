@@ -184,11 +184,13 @@ class alignas(64) Cache {
     uint16_t rounds = 0;        // capacity of the next magazine obtained; 0 = class not used yet
     uint16_t stop = 0;          // the slot of the loaded one that holds kEmptyMark; 0: none
     uint32_t last_trip = 0;     // tick number
+    uint16_t at_ms = 0;         // of the latest trip
+    uint16_t streak = 0;        // trips at that reading of the clock, and half of those before
     uintptr_t stopped_at = 0;   // the object that belongs there
     Owned<uint64_t> taken, given, takes, gives;
   };
 
-  static void grow(const SizeClass& size_class, Line& line);
+  void grow(const SizeClass& size_class, Line& line);
   void trip(const Supply& supply, ClassId id, Line& line);
   void load(ClassId id, Line& line, Magazine* magazine);
   void fetch_ahead(ClassId id, Line& line);

@@ -56,6 +56,8 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
   // Two objects up to 1 KiB, else one: a thousand threads that use a class once should share its
   // pages.
   c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));
+  c.usual_rounds = static_cast<uint16_t>(std::clamp<size_t>(
+      kUsualMagazineBytes / object_bytes, c.first_rounds, static_cast<size_t>(c.largest_rounds)));
   return c;
 }
 

@@ -24,7 +24,8 @@ struct SizeClass {
   uint8_t twos;             // the other part is 2^twos
   uint8_t units;            // of a slab (slab_pool.h)
   uint16_t first_rounds;    // rounds of a thread's first magazine
-  uint16_t largest_rounds;  // largest number of rounds its magazines grow to
+  uint16_t usual_rounds;    // its magazines grow to this many in any thread
+  uint16_t largest_rounds;  // and to this many in a busy one
   uint16_t warm_magazines;  // this many of the largest may still lie in the processor's caches
   uint8_t granule_shift;    // 1 << this is the largest power of two <= object_bytes
 
@@ -53,7 +54,9 @@ class ClassTable {
   static constexpr size_t kMediumStep = 4096;
   static constexpr size_t kMediumLimit = size_t{1} << 20;
   static constexpr unsigned kRoundsLimit = 256;
-  static constexpr size_t kMagazineBytesLimit = size_t{256} << 10;  // of objects, in one magazine
+  // Of objects in one magazine: of any thread, of a busy one.
+  static constexpr size_t kUsualMagazineBytes = size_t{32} << 10;
+  static constexpr size_t kMagazineBytesLimit = size_t{256} << 10;
   // A processor has 256 KiB to 2 MiB of cache to itself.
   static constexpr size_t kWarmBytes = size_t{256} << 10;
 

@@ -29,16 +29,17 @@ class Depot {
     stacks_[index(id)].push(magazine, home);
   }
 
-  // Are free objects of the class worth a new magazine (allowance.h)? False: return them to their
-  // slabs.
-  bool grants_magazine(ClassId id) {
+  // Are free objects of the class worth a new magazine for so many (allowance.h)? False: return
+  // them to their slabs.
+  bool grants_magazine(ClassId id, uint32_t rounds) {
     Allowance& allowance = allowances_[index(id)];
-    if (depth(id) < kUnearned || allowance.spend()) return true;
+    const size_t bytes = depth(id) * bytes_of_size(size_for_rounds(rounds));
+    if (bytes < kUnearned || allowance.spend()) return true;
     allowance.refuse();
     return false;
   }
 
-  // A magazine of the class, of the largest size, was filled from slabs.
+  // A magazine of the class, of a busy thread's size, was filled from slabs.
   void note_refill(ClassId id) { allowances_[index(id)].refill(); }
 
   // See MagazineStack.
@@ -58,8 +59,8 @@ class Depot {
   Magazine* take_idle(ClassId id) { return stacks_[index(id)].pop_idle(); }
 
  private:
-  // This many may wait before more must be earned: at most 33 KiB of magazines a class.
-  static constexpr uint32_t kUnearned = 16;
+  // Bytes of magazines of a class that may wait before more must be earned.
+  static constexpr size_t kUnearned = size_t{48} << 10;
 
   ShardedStack stacks_[kMaxClasses];
   Allowance allowances_[kMaxClasses];

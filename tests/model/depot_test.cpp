@@ -67,9 +67,10 @@ class Model {
     }
     return nullptr;
   }
-  // Sixteen are free; each further one needs a refusal and, later, a refill.
-  bool grants() {
-    if (depth() < 16) return true;
+  // 48 KiB of them are free, 24 of the largest or 256 of the smallest; each further one needs a
+  // refusal and, later, a refill.
+  bool grants(bool smallest) {
+    if (depth() < (smallest ? 256U : 24U)) return true;
     if (earned_ == 0) {
       ++refused_;
       return false;
@@ -133,7 +134,9 @@ const char* run(Random& random) {
       depot->freeze();
       depot->thaw();
     } else if (random.one_in(6)) {
-      if (depot->grants_magazine(id) != model.grants()) return "grants a magazine";
+      const bool smallest = random.one_in(2);
+      if (depot->grants_magazine(id, smallest ? 16 : 256) != model.grants(smallest))
+        return "grants a magazine";
     } else if (random.one_in(10)) {
       depot->note_refill(id);
       model.refill();
