@@ -70,12 +70,24 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
 }
 
 // Marks what nobody needed lately to go.
-void Ageing::collect(const Supply& supply, bool by_time) {
-  for (const ClassId id : supply.classes.ids()) to_do_[index(id)] = supply.depot.tick(id);
+void Ageing::collect(const Supply& supply, Tick why) {
+  uint64_t in_slabs = 0;  // bytes that are not needed there
+  for (const ClassId id : supply.classes.ids()) {
+    const uint32_t objects = supply.areas[index(id)].tick();
+    in_slabs += uint64_t{objects} * supply.classes[id].object_bytes;
+    to_do_[kFirstArea + index(id)] = objects;
+    to_do_[index(id)] = supply.depot.tick(id);
+  }
+  // By growth slabs go over as they are. Only where the pool takes ever more memory, while an
+  // eighth of what it has lies in slabs that few objects hold, these are thinned as well.
+  const bool few_hold_much = in_slabs >= supply.pool.counts().open / 8;
+  if (why == Tick::kGrowth || (why == Tick::kNewMemory && !few_hold_much)) {
+    std::fill_n(to_do_ + kFirstArea, kMaxClasses, 0);
+  }
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
     to_do_[kFirstSize + size] = supply.store.tick(size);
   }
-  for (unsigned line = kFirstPool; by_time && line < kLines; ++line) {
+  for (unsigned line = kFirstPool; why == Tick::kTime && line < kLines; ++line) {
     to_do_[line] = pool(supply, line).tick();
   }
   const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
@@ -86,7 +98,7 @@ void Ageing::collect(const Supply& supply, bool by_time) {
 }
 
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
-  collect(supply, true);
+  collect(supply, Tick::kTime);
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
   if (tick_hook_ != nullptr) tick_hook_();
 }
@@ -96,8 +108,8 @@ bool Ageing::growth_due(const Supply& supply) const {
 }
 
 void Ageing::end_growth_tick(const Supply& supply) {
-  growth_.tick(supply.pool.counts().taken);
-  collect(supply, false);
+  const SlabPool::Counts& counts = supply.pool.counts();
+  collect(supply, growth_.tick(counts.taken, counts.used) ? Tick::kNewMemory : Tick::kGrowth);
 }
 
 // A program that seldom comes by has missed ticks: the time has passed all the same.
@@ -123,8 +135,9 @@ bool Ageing::drain_one(const Supply& supply, unsigned line) {
 bool Ageing::step(const Supply& supply, unsigned line) {
   uint32_t& left = to_do_[line];
   if (left == 0) return false;
-  const uint32_t done =
-      line < kFirstPool ? drain_one(supply, line) : pool(supply, line).purge_some(left);
+  const uint32_t done = line < kFirstArea   ? drain_one(supply, line)
+                        : line < kFirstPool ? supply.areas[line - kFirstArea].thin_one()
+                                            : pool(supply, line).purge_some(left);
   left = done == 0 ? 0 : left - std::min(left, done);
   return true;
 }
@@ -234,25 +247,28 @@ uint64_t Ageing::trim(const Supply& supply) {
 uint64_t Ageing::give_all_back(const Supply& supply) {
   for (const ClassId id : supply.classes.ids()) supply.depot.make_idle(id);
   for (unsigned size = 0; size < kMagazineSizes; ++size) supply.store.make_idle(size);
-  for (unsigned line = 0; line < kFirstPool; ++line) {
+  for (unsigned line = 0; line < kFirstArea; ++line) {
     while (drain_one(supply, line)) {
     }
   }
-  uint64_t bytes = 0;
-  for (unsigned line = kFirstPool; line < kLines; ++line) {
-    SlabPool& units = pool(supply, line);
-    units.forget_refusal();
-    const uint64_t before = units.counts().purged;
-    for (uint32_t left = units.empty_units(), done = 1; left > 0 && done > 0;) {
-      done = units.purge_some(left, true);
-      left -= std::min(left, done);
-    }
-    bytes += units.counts().purged - before;
+  const auto all = [](uint32_t left, auto some) {
+    for (uint32_t done = 1; left > 0 && done > 0; left -= std::min(left, done)) done = some(left);
+  };
+  SlabPool& units = supply.pool;
+  SlabPool& of_magazines = supply.store.pool();
+  const uint64_t before = units.counts().purged + of_magazines.counts().purged;
+  for (SlabPool* pool : {&units, &of_magazines}) {
+    pool->forget_refusal();
+    all(pool->empty_units(), [=](uint32_t left) { return pool->purge_some(left, true); });
+  }
+  for (const ClassId id : supply.classes.ids()) {
+    SlabArea& area = supply.areas[index(id)];
+    all(area.make_idle(), [&](uint32_t) { return area.thin_one(); });
   }
   std::fill(to_do_, to_do_ + kLines, 0);
   waiting_.store(0, std::memory_order_relaxed);
   pending_.store(false, std::memory_order_relaxed);
-  return bytes;
+  return units.counts().purged + of_magazines.counts().purged - before;
 }
 
 }  // namespace pktmalloc

@@ -3,8 +3,8 @@
 //
 // Time is cut into ticks, each a quarter of the ageing interval; growth adds more ticks for depots
 // (growth.h). At the end of each tick the low-water marks say what nobody needed for a whole
-// interval: that many magazines of each depot are drained into their slabs, and that many empty
-// units of the pool are purged.
+// interval: that many magazines of each depot are drained into their slabs, slabs with so many free
+// objects are thinned (slab_area.h), and that many empty units of the pool are purged.
 // Waiting pays: a program that frees a million packets and takes them again 10 ms later must not
 // fault their pages in again.
 // A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
@@ -89,13 +89,16 @@ class Ageing {
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
  private:
-  // What ages: depots by class, empty magazines by size, and the two pools' units.
+  // What ages: depots by class, empty magazines by size, free objects of partly used slabs by
+  // class, and the two pools' units.
   static constexpr unsigned kFirstSize = kMaxClasses;
-  static constexpr unsigned kFirstPool = kFirstSize + kMagazineSizes;
+  static constexpr unsigned kFirstArea = kFirstSize + kMagazineSizes;
+  static constexpr unsigned kFirstPool = kFirstArea + kMaxClasses;
   static constexpr unsigned kLines = kFirstPool + 2;
 
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
-  void collect(const Supply& supply, bool by_time) UNDER(mutex_);
+  enum class Tick : uint8_t { kTime, kGrowth, kNewMemory };
+  void collect(const Supply& supply, Tick why) UNDER(mutex_);
   uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
   void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
   bool growth_due(const Supply& supply) const;
@@ -121,8 +124,9 @@ class Ageing {
   std::atomic<void (*)()> wake_ = nullptr;
   void (*tick_hook_)() = nullptr;
   Growth growth_;
-  uint32_t to_do_[kLines] GUARDED_BY(mutex_){};  // magazines to drain, units to purge
-  unsigned cursor_ GUARDED_BY(mutex_) = 0;       // the line being worked on
+  // Magazines to drain, objects whose slabs are to be thinned, units to purge.
+  uint32_t to_do_[kLines] GUARDED_BY(mutex_){};
+  unsigned cursor_ GUARDED_BY(mutex_) = 0;  // the line being worked on
   uint64_t aged_[kMaxClasses] GUARDED_BY(mutex_){};
 };
 

@@ -25,16 +25,24 @@ class Growth {
     return since >=
            static_cast<int64_t>(std::max(least, waiting / 64));  // a tick may have overtaken
   }
-  // Begins the next tick. One thread at a time.
-  void tick(uint64_t taken) { ticked_.store(taken, std::memory_order_relaxed); }
+  // Begins the next tick. `used`: bytes that the pool has ever used. Were many of them used in this
+  // tick for the first time? One thread at a time.
+  bool tick(uint64_t taken, uint64_t used) {
+    ticked_.store(taken, std::memory_order_relaxed);
+    const uint64_t before = used_;
+    used_ = used;
+    return used - before >= kNewLeast;
+  }
 
  private:
   static constexpr uint64_t kTickLeast = uint64_t{512} << 10;
   static constexpr uint64_t kWaitingLeast = uint64_t{1} << 20;
   // Below this a look is most likely in vain.
   static constexpr uint64_t kNothingWaits = uint64_t{4} << 20;
+  static constexpr uint64_t kNewLeast = uint64_t{2} << 20;
 
   std::atomic<uint64_t> ticked_ = 0;  // bytes taken when the tick began
+  uint64_t used_ = 0;                 // and used
 };
 
 }  // namespace pktmalloc

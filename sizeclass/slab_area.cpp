@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstring>
 
+#include "sizeclass/memory.h"
 #include "sizeclass/misuse.h"
+#include "sizeclass/rounding.h"
 
 namespace pktmalloc {
 
@@ -17,17 +19,18 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, SlabPool& pool,
   record_kind_ = SlabPool::record_kind(class_.objects_per_slab);
   const Lock lock(mutex_);
   partial_.use(pool.words(id), pool.words_stride());
+  thinned_.use(pool.words_of_thinned(id), pool.words_stride());
 }
 
 uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
   const Lock lock(mutex_);
   uintptr_t* next = slots + want;
   while (next != slots) {
-    if (partial_.count() == 0 && take_slab() == SlabPool::kNone) break;
-    const uint32_t slab = partial_.lowest();
+    if (partial_.count() == 0 && thinned_.count() == 0 && take_slab() == SlabPool::kNone) break;
+    const uint32_t slab = partial_.count() != 0 ? partial_.lowest() : thinned_.lowest();
     Record& r = record(slab);
     const uintptr_t start = pool_->start_of(slab);
-    const uint32_t words = (class_.objects_per_slab + 63) / 64;
+    const uint32_t words = this->words();
     const uint32_t first = first_object(slab);
     uint64_t wanted = ~uint64_t{0} << first % 64;  // the word that has the first one comes twice
     uint32_t left = r.free, latest = first;
@@ -53,6 +56,7 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
   }
   const uint32_t got = want - static_cast<uint32_t>(next - slots);
   if (next != slots) memmove(slots, next, got * sizeof *slots);
+  free_low_.record(free_unthinned());
   ++counts_.fills;
   counts_.filled += got;
   return got;
@@ -82,7 +86,7 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
       report_misuse(Misuse::kDoubleFree, slots[i], c.object_bytes);
     }
     word |= bit;
-    if (r.free == 0 || r.free + 1 == all) {
+    if (r.free == 0 || r.free + 1 == all || r.thinned) {
       set_free(slab, r, r.free + 1);
     } else {
       ++r.free;
@@ -104,6 +108,7 @@ void SlabArea::refuse(uintptr_t address) const {
 
 // Moves the slab to where it belongs with that number of free objects.
 void SlabArea::set_free(uint32_t slab, Record& r, uint32_t free) {
+  if (r.thinned) set_thinned(slab, r, false);
   const uint32_t all = class_.objects_per_slab, before = r.free;
   counts_.free_objects += uint64_t{free} - before;
   r.free = free;
@@ -118,6 +123,66 @@ void SlabArea::set_free(uint32_t slab, Record& r, uint32_t free) {
   if (free == all) ++counts_.empty_slabs;
   if (before == 0 && free != 0) partial_.insert(slab);
   if (before != 0 && free == 0) partial_.erase(slab);
+}
+
+void SlabArea::set_thinned(uint32_t slab, Record& r, bool thinned) {
+  (thinned ? partial_ : thinned_).erase(slab);
+  (thinned ? thinned_ : partial_).insert(slab);
+  r.thinned = thinned;
+  thinned_objects_ += thinned ? r.free : uint64_t{0} - r.free;
+}
+
+uint32_t SlabArea::tick() {
+  const Lock lock(mutex_);
+  const uint32_t unneeded = free_low_.tick(free_unthinned());
+  return unneeded - std::min(unneeded, class_.objects_per_slab);
+}
+
+uint32_t SlabArea::make_idle() {
+  const Lock lock(mutex_);
+  free_low_.forget(free_unthinned());
+  return free_unthinned();
+}
+
+// The lock is open around the system calls, while the free objects are somebody's who has none.
+uint32_t SlabArea::thin_one() {
+  uint64_t bits[kMostWords];
+  const Lock lock(mutex_);
+  const uint32_t slab = partial_.highest();
+  if (slab == SlabPool::kNone) return 0;
+  Record& r = record(slab);
+  const uint32_t free = r.free;
+  if (r.stays == kGoes && size_t{free} * class_.object_bytes >= memory::page_bytes() &&
+      pool_->lets_purge_pages(slab)) {
+    std::copy_n(r.bits, words(), bits);
+    std::fill_n(r.bits, words(), 0);
+    set_free(slab, r, 0);
+    mutex_.unlock();
+    const bool gone = purge_free(slab, bits);
+    mutex_.lock();
+    for (uint32_t w = 0; w < words(); ++w) r.bits[w] |= bits[w];
+    const bool alone = r.free == 0;  // nobody brought an object back meanwhile
+    set_free(slab, r, r.free + free);
+    if (!gone) return 0;
+    if (!alone) return free;
+  }
+  set_thinned(slab, r, true);
+  free_low_.remove(free);
+  return free;
+}
+
+// Pages on which there is nothing but free objects.
+bool SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
+  const uintptr_t start = pool_->start_of(slab), page = memory::page_bytes();
+  const uint32_t all = class_.objects_per_slab;
+  const auto is_free = [&](uint32_t i) { return (bits[i / 64] >> i % 64 & 1) != 0; };
+  for (uint32_t i = 0, end; i < all; i = end + 1) {
+    for (end = i; end < all && is_free(end);) ++end;
+    const uintptr_t low = round_up(start + uintptr_t{i} * class_.object_bytes, page);
+    const uintptr_t high = (start + uintptr_t{end} * class_.object_bytes) & -page;
+    if (low < high && !pool_->purge_pages(id_, low, high - low)) return false;
+  }
+  return true;
 }
 
 uint32_t SlabArea::take_slab() {
@@ -140,6 +205,7 @@ bool SlabArea::adopt(uint32_t slab, bool zero) {
   r.free = class_.objects_per_slab;
   r.used = static_cast<uint16_t>(zero ? 0 : class_.objects_per_slab);
   r.stays = kGoes;
+  r.thinned = false;
   counts_.free_objects += r.free;
   ++counts_.slabs;
   ++counts_.empty_slabs;

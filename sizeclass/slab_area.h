@@ -6,6 +6,10 @@
 // partial_, and the lowest one serves first. One without is in no set, and one with none in use
 // goes back to the pool, unless it was populated in advance: those stay (populated_slabs.cpp).
 //
+// A few objects in use keep a slab. So when nobody needs the free ones for long, their memory goes
+// back, as far as they have whole pages; such a slab is in the set thinned_ until one of its
+// objects comes or goes, and serves when no other one can.
+//
 // The objects of a slab are handed out from a different one on in each slab, and round: else the
 // first objects of all classes would lie at the same distance from a page's start and share few
 // sets of the processor's cache (slab colouring, Bonwick 1994).
@@ -18,6 +22,7 @@
 #include <cstdint>
 
 #include "sizeclass/class_table.h"
+#include "sizeclass/low_water.h"
 #include "sizeclass/mutex.h"
 #include "sizeclass/object_states.h"
 #include "sizeclass/slab_pool.h"
@@ -42,6 +47,14 @@ class SlabArea {
 
   // Takes back slots[0..count). Reports and aborts on an object that is already free or is none.
   void drain(const uintptr_t* slots, uint32_t count);
+
+  // For ageing. Ends a tick: so many objects of slabs that are not thinned were not needed in a
+  // whole window. Those of one slab, which serves next, are left out.
+  uint32_t tick();
+  // All that are free now.
+  uint32_t make_idle();
+  // Thins a slab; for how many objects. 0: there is none to thin, or the system refuses.
+  uint32_t thin_one();
 
   // Reports and aborts on an object that is there twice or is none, but does not look whether it is
   // in use. Takes no lock. Both lists together have at most kInspectMost.
@@ -102,18 +115,24 @@ class SlabArea {
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
  private:
-  enum Stays : uint16_t { kGoes, kPopulated, kOnHugePages };
+  enum Stays : uint8_t { kGoes, kPopulated, kOnHugePages };
   struct Record {
     uint32_t free;
     // All objects handed out since it was zero are among the first so many, counted from
     // first_object(); all if it was not.
     uint16_t used;
-    uint16_t stays;    // one of Stays
+    Stays stays;
+    bool thinned;
     uint64_t bits[1];  // objects_per_slab bits
   };
 
   Record& record(uint32_t slab) const {
     return *reinterpret_cast<Record*>(pool_->record(record_kind_, slab));
+  }
+  static constexpr uint32_t kMostWords = 64;  // of bits: 4096 objects of 16 bytes in a unit
+  uint32_t words() const { return (class_.objects_per_slab + 63) / 64; }
+  uint32_t free_unthinned() const UNDER(mutex_) {
+    return static_cast<uint32_t>(counts_.free_objects - thinned_objects_);
   }
   // The object of a slab that is handed out first.
   uint32_t first_object(uint32_t slab) const {
@@ -125,6 +144,8 @@ class SlabArea {
   void keep(uint32_t slab, Stays stays) UNDER(mutex_);
   void let_go_of(uint32_t slab) UNDER(mutex_);
   void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(mutex_);
+  void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(mutex_);
+  bool purge_free(uint32_t slab, const uint64_t* bits) const;
   uint32_t slabs_for(uint64_t objects) const;
   bool populate_slab();
   void let_go(uint32_t slabs);
@@ -135,7 +156,9 @@ class SlabArea {
   ClassId id_ = kNoClass;
   SlabPool::RecordKind record_kind_ = SlabPool::RecordKind::kSmall;
   ObjectStates* states_ = nullptr;
-  SlabSet partial_ GUARDED_BY(mutex_);
+  SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
+  uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
+  LowWater free_low_ GUARDED_BY(mutex_);             // of the others
   AreaStatistics counts_ GUARDED_BY(mutex_){};
   uint64_t promised_ = 0;
 };

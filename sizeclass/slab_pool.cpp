@@ -367,6 +367,24 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   return count;
 }
 
+bool SlabPool::lets_purge_pages(uint32_t unit) {
+  const Lock lock(mutex_);
+  return unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
+}
+
+bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
+  const bool gone = memory::purge(reinterpret_cast<void*>(start), bytes);
+  if (!gone) refused_.store(kRefusedTicks, std::memory_order_relaxed);
+  const Lock lock(mutex_);
+  PoolShare& share = shares_[index(id)];
+  ++share.purges;
+  if (gone) {
+    share.purged_total_bytes += bytes;
+    counts_.purged.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  return gone;
+}
+
 void SlabPool::decommit() {
   const Lock lock(mutex_);
   uint32_t fresh = this->fresh(), top = fresh;

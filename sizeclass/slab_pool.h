@@ -124,6 +124,7 @@ class SlabPool {
 
   // Where a class has its set's words, and the records of its slabs.
   void* words(ClassId id) const { return words(index(id)); }
+  void* words_of_thinned(ClassId id) const { return words(kPurgedSet + 1 + index(id)); }
   size_t words_stride() const { return chapter_bytes_; }
   enum class RecordKind : uint8_t { kSmall, kMiddle, kLarge };
   static RecordKind record_kind(uint32_t objects);
@@ -139,6 +140,10 @@ class SlabPool {
   // there are any; returns how many. 0: none is to be had, or the system refuses, as it does for
   // locked memory; then it is not asked for a while. `splits`: also parts of huge pages.
   uint32_t purge_some(uint32_t most, bool splits = false);
+  // Whole pages of a slab of the class; false when the system refuses.
+  bool purge_pages(ClassId id, uintptr_t start, size_t bytes);
+  // False: the system refuses to purge, or that would split a huge page that was asked for.
+  bool lets_purge_pages(uint32_t unit);
   // It may be asked again.
   void forget_refusal() { refused_.store(0, std::memory_order_relaxed); }
   // For when the system refuses memory: purged units no longer count against limits of data, and
@@ -179,7 +184,7 @@ class SlabPool {
   struct RecordPlace {
     size_t at, bytes;
   };
-  static constexpr size_t kWords = 576;
+  static constexpr size_t kWords = 1088;
   static constexpr RecordPlace kRecordPlaces[] = {
       {kWords, 16}, {kWords + size_t{64} * 16, 72}, {kWords + size_t{64} * (16 + 72), 520}};
   static constexpr size_t kChapter = kWords + size_t{64} * (16 + 72 + 520);

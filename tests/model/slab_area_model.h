@@ -24,6 +24,7 @@ class SlabAreaModel {
     while (taken.size() < want) {
       uint32_t slab = lowest_partial();
       if (slab == SlabPoolModel::kNone && (slab = take_slab()) == SlabPoolModel::kNone) break;
+      thinned_.erase(slab);
       std::set<uint32_t>& free = slabs_[slab];
       const uint32_t first = (slab + 1) % 16 * per_slab_ / 16;
       while (taken.size() < want && !free.empty()) {
@@ -40,10 +41,21 @@ class SlabAreaModel {
   void drain(uint32_t slab, uint32_t object) {
     std::set<uint32_t>& free = slabs_[slab];
     free.insert(object);
+    thinned_.erase(slab);
     ++drained;
     if (free.size() < per_slab_) return;
     slabs_.erase(slab);
     pool_.give(slab, units_);
+  }
+
+  uint32_t thin_one() {
+    uint32_t highest = SlabPoolModel::kNone;
+    for (const auto& [slab, free] : slabs_) {
+      if (!free.empty() && !thinned_.contains(slab)) highest = slab;
+    }
+    if (highest == SlabPoolModel::kNone) return 0;
+    thinned_.insert(highest);
+    return static_cast<uint32_t>(slabs_[highest].size());
   }
 
   uint64_t slabs() const { return slabs_.size(); }
@@ -57,10 +69,13 @@ class SlabAreaModel {
 
  private:
   uint32_t lowest_partial() const {
+    uint32_t lowest_thinned = SlabPoolModel::kNone;
     for (const auto& [slab, free] : slabs_) {
-      if (!free.empty()) return slab;
+      if (free.empty()) continue;
+      if (!thinned_.contains(slab)) return slab;
+      if (lowest_thinned == SlabPoolModel::kNone) lowest_thinned = slab;
     }
-    return SlabPoolModel::kNone;
+    return lowest_thinned;
   }
   uint32_t take_slab() {
     const uint32_t slab = pool_.take(id_, units_);
@@ -73,6 +88,7 @@ class SlabAreaModel {
   unsigned id_;
   uint32_t units_, per_slab_;
   std::map<uint32_t, std::set<uint32_t>> slabs_;  // free objects by first unit
+  std::set<uint32_t> thinned_;
 };
 
 }  // namespace pktmalloc::test

@@ -35,7 +35,7 @@ class Run {
     const uint32_t n = random_.below(areas_.size());
     const uint32_t per_slab = areas_[n].per_slab();
     const uint32_t capacity = pool_model_.size() / areas_[n].shape().units * per_slab;
-    switch (random_.below(10)) {
+    switch (random_.below(11)) {
       case 0:
         if (pool_->tick() != pool_model_.tick()) return "tick";
         if (random_.one_in(5)) {
@@ -49,9 +49,14 @@ class Run {
         break;
       }
       case 2:
+        for (uint32_t more = random_.below(4); more > 0; --more) {
+          if (areas_[n]->thin_one() != models_[n].thin_one()) return "thin";
+        }
+        break;
       case 3:
       case 4:
-      case 5: {
+      case 5:
+      case 6: {
         const uint32_t most = random_.one_in(20) ? capacity + 5 : 2 * per_slab;
         if (const char* what = fill(n, random_.mostly_small(most))) return what;
         break;

@@ -71,7 +71,7 @@ TEST_CASE("memory that nobody needed for an interval in depot and slabs is given
   CHECK(heap.of(id).cached_depot > 4000);
   age(heap, 1);
   CHECK(heap.of(id).cached_depot == 0);
-  CHECK(heap.of(id).purged_bytes == 0);
+  CHECK(heap.of(id).purged_bytes < kMiB);  // of slabs that the last objects hold
   age(heap, LowWater::kTicks + 1);
   const ClassStatistics s = heap.of(id);
   CHECK(s.purged_bytes >= 8 * kMiB);
@@ -92,6 +92,46 @@ TEST_CASE("memory that is needed once in every interval stays") {
   }
   CHECK(heap.of(id).purged_bytes == 0);
   CHECK(heap.of(id).drains == 0);
+}
+
+TEST_CASE("of slabs that few objects hold the free pages are given back") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(3000);
+  std::vector<void*> objects = take(heap, cache, id, 32 * kMiB / 3000);
+  for (size_t i = 0; i < objects.size(); ++i) {
+    if (i % 16 != 0) heap->release(cache, id, objects[i]);
+  }
+  heap->detach(cache);
+  cache = heap->attach();
+  age(heap, 2 * (LowWater::kTicks + 1));
+  CHECK(heap.of(id).active_bytes > 30 * kMiB);
+  CHECK(heap->resident_bytes() < 12 * kMiB);
+  for (size_t i = 0; i < objects.size(); i += 16) {
+    if (*static_cast<char*>(objects[i]) != 1) FAIL("not as it was");
+  }
+
+  // What comes then is served beside those that live, not from new slabs.
+  const uint64_t active = heap.of(id).active_bytes;
+  const std::vector<void*> more = take(heap, cache, id, 16 * kMiB / 3000);
+  CHECK(heap.of(id).active_bytes == active);
+  put(heap, cache, id, more);
+  heap->trim(cache);
+  CHECK(heap->resident_bytes() < 12 * kMiB);
+}
+
+TEST_CASE("slabs that few objects hold are thinned while other classes grow") {
+  StartedHeap heap(roomy(1999));  // ticks of half a second
+  Cache* cache = heap->attach();
+  for (const size_t bytes : {3000, 4000, 5000, 6000}) {
+    const ClassId id = heap->classes().find(bytes);
+    std::vector<void*> objects = take(heap, cache, id, 32 * kMiB / bytes);
+    for (size_t i = 0; i < objects.size(); ++i) {
+      if (i % 16 != 0) heap->release(cache, id, objects[i]);
+    }
+  }
+  CHECK(heap->open_bytes() > 120 * kMiB);
+  CHECK(heap->resident_bytes() < 90 * kMiB);
 }
 
 TEST_CASE("of a peak only what the work no longer needs is given back") {

@@ -16,9 +16,10 @@ TEST_CASE("a tick by growth is over when a 64th of what waits was taken") {
   Growth growth;
   CHECK_FALSE(growth.due(10 * kMiB - 1, 640 * kMiB));
   CHECK(growth.due(10 * kMiB, 640 * kMiB));
-  growth.tick(10 * kMiB);
+  CHECK(growth.tick(10 * kMiB, 2 * kMiB));
   CHECK_FALSE(growth.due(20 * kMiB - 1, 640 * kMiB));
   CHECK(growth.due(20 * kMiB, 640 * kMiB));
+  CHECK_FALSE(growth.tick(20 * kMiB, 4 * kMiB - 1));  // most of it was used before
 }
 
 TEST_CASE("small growth ends no tick, and where little waits only much does") {
