@@ -16,10 +16,6 @@ class Depot {
  public:
   constexpr Depot() = default;
 
-  void start(uintptr_t magazine_base) {
-    for (auto& stack : stacks_) stack.start(magazine_base);
-  }
-
   // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. `home`: the shard
   // to try first (sharded_stack.h).
   Magazine* take(ClassId id, unsigned home = 0) { return stacks_[index(id)].pop(home); }

@@ -70,7 +70,6 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
     states_.start(pool_.start_of(pool_.first_unit()), bytes, classes_, begins[1]);
   }
   caches_.start(begins[5], parts[5], config.huge_pages != HugePages::kNever);
-  depot_.start(magazine_pool_.base());
   store_.start(magazine_pool_);
   for (const ClassId id : classes_.ids()) {
     SlabArea& area = areas_[index(id)];

@@ -19,8 +19,9 @@ namespace pktmalloc {
 
 class alignas(64) MagazineStack {
  public:
-  // The address that ids count from; set once, before any other call.
-  void start(uintptr_t magazine_base) { base_ = magazine_base; }
+  // The address that ids count from, for all stacks: of magazines there is one pool in a process.
+  // Set before any other call.
+  static void use_base(uintptr_t magazine_base) { base_ = magazine_base; }
 
   void push(Magazine* magazine) {
     const uint32_t id = id_of(magazine);
@@ -102,20 +103,21 @@ class alignas(64) MagazineStack {
   }
   static uint32_t id_in(uint64_t head) { return static_cast<uint32_t>(head); }
   static uint64_t make_head(uint32_t id, uint64_t old) { return (((old >> 32) + 1) << 32) | id; }
-  Magazine* at(uint32_t id) const {
+  static Magazine* at(uint32_t id) {
     return reinterpret_cast<Magazine*>(base_ + uintptr_t{id} * kMagazineGranule);
   }
-  uint32_t id_of(const Magazine* magazine) const {
+  static uint32_t id_of(const Magazine* magazine) {
     return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(magazine) - base_) /
                                  kMagazineGranule);
   }
-  uint32_t depth_at(uint64_t head) const {
+  static uint32_t depth_at(uint64_t head) {
     return id_in(head) == 0 ? 0 : at(id_in(head))->depth.load(std::memory_order_relaxed);
   }
 
+  static inline constinit uintptr_t base_ = 0;
+
   std::atomic<uint64_t> head_ = 0;
   std::atomic<uint64_t> frozen_head_ = 0;  // the head before freeze()
-  uintptr_t base_ = 0;
   LowWater low_;
 };
 

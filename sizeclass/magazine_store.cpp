@@ -4,9 +4,8 @@
 namespace pktmalloc {
 void MagazineStore::start(SlabPool& pool) {
   pool_ = &pool;
+  MagazineStack::use_base(pool.base());  // the map comes first, so id 0 is no magazine
   for (unsigned n = 0; n < kMagazineSizes; ++n) {
-    // The map comes first, so id 0 is no magazine.
-    empties_[n].start(pool.base());
     areas_[n].start(ClassTable::describe(bytes_of_size(n), pool.unit_shift()),
                     LockRank::kMagazineArea + n, pool, static_cast<ClassId>(n + 1));
   }

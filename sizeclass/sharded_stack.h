@@ -26,13 +26,6 @@ class ShardedStack {
   static constexpr unsigned kShards = 8;
   static_assert(std::has_single_bit(kShards), "so home ^ n is a part");
 
-  void start(uintptr_t magazine_base) {
-    for (unsigned n = 0; n < kShards; ++n) {
-      shards_[n].start(magazine_base);
-      shards_[n].last_source.store(static_cast<uint8_t>(n ^ 1), std::memory_order_relaxed);
-    }
-  }
-
   void push(Magazine* magazine, unsigned home) {
     magazine->home = static_cast<uint8_t>(home);
     shards_[home].push(magazine);
@@ -42,12 +35,11 @@ class ShardedStack {
   Magazine* pop(unsigned home) {
     Shard& mine = shards_[home];
     if (Magazine* magazine = mine.pop()) return magazine;
-    const unsigned last = mine.last_source.load(std::memory_order_relaxed);
-    if (Magazine* magazine = shards_[last].pop()) return magazine;
+    const unsigned last = mine.last_distance.load(std::memory_order_relaxed);
+    if (Magazine* magazine = shards_[home ^ last].pop()) return magazine;
     for (unsigned n = 1; n < kShards; ++n) {
-      const unsigned other = home ^ n;
-      if (Magazine* magazine = shards_[other].pop()) {
-        mine.last_source.store(static_cast<uint8_t>(other), std::memory_order_relaxed);
+      if (Magazine* magazine = shards_[home ^ n].pop()) {
+        mine.last_distance.store(static_cast<uint8_t>(n), std::memory_order_relaxed);
         return magazine;
       }
     }
@@ -103,8 +95,8 @@ class ShardedStack {
 
  private:
   struct Shard : MagazineStack {
-    uint32_t idle = 0;                     // magazines
-    std::atomic<uint8_t> last_source = 0;  // the other part that last served this home
+    uint32_t idle = 0;                       // magazines
+    std::atomic<uint8_t> last_distance = 0;  // home ^ this last served the home, if it was another
   };
   static_assert(sizeof(Shard) == 64, "one cache line");
 

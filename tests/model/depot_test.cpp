@@ -23,17 +23,14 @@ constexpr unsigned kShards = ShardedStack::kShards;
 // What a class's part of the depot must do.
 class Model {
  public:
-  Model() {
-    for (unsigned n = 0; n < kShards; ++n) shards_[n].last_source = n ^ 1;
-  }
   Magazine* take(unsigned home) {
-    unsigned& last = shards_[home].last_source;
+    unsigned& last = shards_[home].last_distance;
     if (Magazine* const magazine = take_from(home)) return magazine;
-    if (Magazine* const magazine = take_from(last)) return magazine;
+    if (Magazine* const magazine = take_from(home ^ last)) return magazine;
     for (unsigned n = 1; n < kShards; ++n) {
       const unsigned other = home ^ n;  // neighbours first
       if (Magazine* const magazine = take_from(other)) {
-        last = other;
+        last = n;
         return magazine;
       }
     }
@@ -89,7 +86,7 @@ class Model {
     std::vector<Magazine*> waiting;
     Window window;
     uint32_t idle = 0;
-    unsigned last_source = 0;
+    unsigned last_distance = 0;
   };
   static Magazine* pop(Shard& shard) {
     Magazine* const newest = shard.waiting.back();
@@ -112,7 +109,6 @@ class Model {
 const char* run(Random& random) {
   MagazineRack rack(1 + random.below(60));
   const auto depot = std::make_unique<Depot>();
-  depot->start(rack.base());
   std::array<Model, kClasses> models;
   std::vector<Magazine*> outside;
   for (unsigned n = 0; n < rack.count(); ++n) outside.push_back(rack[n]);

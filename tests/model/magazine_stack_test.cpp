@@ -17,7 +17,6 @@ namespace {
 const char* run(Random& random) {
   MagazineRack rack(1 + random.below(60), random.below(kMagazineSizes));
   MagazineStack stack;
-  stack.start(rack.base());
   std::vector<Magazine*> model, outside;
   for (unsigned n = 0; n < rack.count(); ++n) outside.push_back(rack[n]);
   Window window;

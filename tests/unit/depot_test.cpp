@@ -11,7 +11,6 @@ using pktmalloc::test::MagazineRack;
 TEST_CASE("a magazine given to the depot is the next one taken") {
   MagazineRack rack(3);
   Depot depot;
-  depot.start(rack.base());
   const ClassId id{5};
   CHECK(depot.take(id) == nullptr);
   depot.give(id, rack[0]);
@@ -26,7 +25,6 @@ TEST_CASE("a magazine given to the depot is the next one taken") {
 TEST_CASE("a class never gets a magazine of another") {
   MagazineRack rack(kMaxClasses);
   Depot depot;
-  depot.start(rack.base());
   for (unsigned i = 0; i < kMaxClasses; ++i) depot.give(ClassId(i), rack[i]);
   for (unsigned i = kMaxClasses; i-- > 0;) {
     CHECK(depot.depth(ClassId(i)) == 1);
@@ -38,7 +36,6 @@ TEST_CASE("a class never gets a magazine of another") {
 TEST_CASE("what a magazine holds is not touched by the exchange") {
   MagazineRack rack(1);
   Depot depot;
-  depot.start(rack.base());
   rack[0]->objects()[0] = 0x1000;
   rack[0]->rounds = 1;
   depot.give(ClassId{0}, rack[0]);
@@ -52,7 +49,6 @@ TEST_CASE("what a magazine holds is not touched by the exchange") {
 TEST_CASE("a depot's low-water marks are kept by class") {
   MagazineRack rack(4);
   Depot depot;
-  depot.start(rack.base());
   for (unsigned n = 0; n < 4; ++n) depot.give(ClassId(n / 2), rack[n]);
   for (unsigned tick = 0; tick < LowWater::kTicks; ++tick) {
     depot.tick(ClassId{0});
@@ -66,7 +62,6 @@ TEST_CASE("a depot's low-water marks are kept by class") {
 TEST_CASE("a thawed depot holds what it held when it froze") {
   MagazineRack rack(2);
   Depot depot;
-  depot.start(rack.base());
   depot.give(ClassId{0}, rack[0]);
   depot.give(ClassId{9}, rack[1]);
   depot.freeze();

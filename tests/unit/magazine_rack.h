@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// MagazineRack: magazines of one size side by side, for tests of stacks and depots.
+// MagazineRack: magazines of one size side by side, for tests of stacks and depots; one at a time.
 #pragma once
 
 #include <new>
 
-#include "sizeclass/magazine.h"
+#include "sizeclass/magazine_stack.h"
 #include "tests/unit/reservation.h"
 
 namespace pktmalloc::test {
@@ -14,14 +14,14 @@ class MagazineRack {
   explicit MagazineRack(unsigned count, unsigned size = 0)
       : count_(count), size_(size), memory_(count * bytes_of_size(size)) {
     memory_.commit();
+    // Id 0 is none.
+    MagazineStack::use_base(memory_.address() - kMagazineGranule);
     for (unsigned n = 0; n < count; ++n) {
       Magazine* magazine = new (at(n)) Magazine{};
       magazine->size = static_cast<uint8_t>(size);
       magazine->set_capacity(rounds_of_size(size));
     }
   }
-  // What a stack counts ids from: id 0 is none.
-  uintptr_t base() const { return memory_.address() - kMagazineGranule; }
   Magazine* operator[](unsigned n) { return static_cast<Magazine*>(at(n)); }
   unsigned count() const { return count_; }
   unsigned number_of(const Magazine* magazine) const {

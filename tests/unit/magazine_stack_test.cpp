@@ -14,7 +14,6 @@ using pktmalloc::test::MagazineRack;
 TEST_CASE("an empty stack has no magazine") {
   MagazineRack rack(1);
   MagazineStack stack;
-  stack.start(rack.base());
   CHECK(stack.pop() == nullptr);
   CHECK(stack.depth() == 0);
   stack.push(rack[0]);
@@ -25,7 +24,6 @@ TEST_CASE("an empty stack has no magazine") {
 TEST_CASE("magazines leave a stack in the reverse order, and it knows how many there are") {
   MagazineRack rack(10, 4);
   MagazineStack stack;
-  stack.start(rack.base());
   for (unsigned n = 0; n < 10; ++n) {
     stack.push(rack[n]);
     CHECK(stack.depth() == n + 1);
@@ -39,8 +37,6 @@ TEST_CASE("magazines leave a stack in the reverse order, and it knows how many t
 TEST_CASE("a magazine may lie on many stacks, one after the other") {
   MagazineRack rack(3);
   MagazineStack one, other;
-  one.start(rack.base());
-  other.start(rack.base());
   for (unsigned n = 0; n < 3; ++n) one.push(rack[n]);
   while (Magazine* magazine = one.pop()) other.push(magazine);
   CHECK(one.depth() == 0);
@@ -51,7 +47,6 @@ TEST_CASE("a magazine may lie on many stacks, one after the other") {
 TEST_CASE("a stack reports the magazines that nobody took for a whole window") {
   MagazineRack rack(10);
   MagazineStack stack;
-  stack.start(rack.base());
   for (unsigned n = 0; n < 10; ++n) stack.push(rack[n]);
   for (unsigned tick = 0; tick < LowWater::kTicks; ++tick) {
     CHECK(stack.tick() == 0);
@@ -65,7 +60,6 @@ TEST_CASE("a stack reports the magazines that nobody took for a whole window") {
 TEST_CASE("while a stack is frozen nobody pushes or pops") {
   MagazineRack rack(2);
   MagazineStack stack;
-  stack.start(rack.base());
   stack.push(rack[0]);
   stack.freeze();
   std::atomic<int> done = 0;
@@ -93,7 +87,6 @@ TEST_CASE("while a stack is frozen nobody pushes or pops") {
 TEST_CASE("a frozen empty stack is empty again when thawed") {
   MagazineRack rack(1);
   MagazineStack stack;
-  stack.start(rack.base());
   stack.freeze();
   stack.thaw();
   CHECK(stack.pop() == nullptr);

@@ -12,7 +12,6 @@ using pktmalloc::test::MagazineRack;
 TEST_CASE("a magazine pushed at home is popped at home, the newest first") {
   MagazineRack rack(4);
   ShardedStack stack;
-  stack.start(rack.base());
   stack.push(rack[0], 3);
   stack.push(rack[1], 5);
   stack.push(rack[2], 3);
@@ -26,7 +25,6 @@ TEST_CASE("a magazine pushed at home is popped at home, the newest first") {
 TEST_CASE("whoever finds nothing at home takes from any other") {
   MagazineRack rack(ShardedStack::kShards);
   ShardedStack stack;
-  stack.start(rack.base());
   for (unsigned home = 0; home < ShardedStack::kShards; ++home) {
     for (unsigned n = 0; n < ShardedStack::kShards; ++n) stack.push(rack[n], n);
     CHECK(stack.pop(home) == rack[home]);
@@ -40,7 +38,6 @@ TEST_CASE("of others, the neighbours in pairs and fours are asked first") {
   for (unsigned home = 0; home < ShardedStack::kShards; ++home) {
     MagazineRack rack(ShardedStack::kShards);
     ShardedStack stack;
-    stack.start(rack.base());
     for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
       if (n != home) stack.push(rack[n], n);
     }
@@ -55,7 +52,6 @@ TEST_CASE("of others, the neighbours in pairs and fours are asked first") {
 TEST_CASE("what nobody needed anywhere is told in one sum") {
   MagazineRack rack(5);
   ShardedStack stack;
-  stack.start(rack.base());
   for (unsigned n = 0; n < 5; ++n) stack.push(rack[n], n % 2);
   for (unsigned tick = 0; tick < LowWater::kTicks; ++tick) CHECK(stack.tick() == 0);
   stack.push(stack.pop(0), 0);
@@ -65,7 +61,6 @@ TEST_CASE("what nobody needed anywhere is told in one sum") {
 TEST_CASE("what nobody needed is popped where it lay, and no more of it") {
   MagazineRack rack(8);
   ShardedStack stack;
-  stack.start(rack.base());
   for (unsigned n = 0; n < 4; ++n) stack.push(rack[n], 0);
   for (unsigned n = 4; n < 8; ++n) stack.push(rack[n], 5);
   const auto use_three = [&] {
@@ -89,7 +84,6 @@ TEST_CASE("what nobody needed is popped where it lay, and no more of it") {
 TEST_CASE("what lay idle and is needed before it is popped is no longer idle") {
   MagazineRack rack(4);
   ShardedStack stack;
-  stack.start(rack.base());
   for (unsigned n = 0; n < 4; ++n) stack.push(rack[n], 0);
   for (unsigned tick = 0; tick < LowWater::kTicks; ++tick) stack.tick();
   CHECK(stack.tick() == 4);
@@ -102,7 +96,6 @@ TEST_CASE("what lay idle and is needed before it is popped is no longer idle") {
 TEST_CASE("all that is there can be made idle, and what others take of it is theirs") {
   MagazineRack rack(3);
   ShardedStack stack;
-  stack.start(rack.base());
   for (unsigned n = 0; n < 3; ++n) stack.push(rack[n], n);
   CHECK(stack.make_idle() == 3);
   CHECK(stack.pop(1) == rack[1]);

@@ -20,7 +20,6 @@ class Stock {
       : objects(units), magazines(magazine_units), units_(units) {
     classes_.use_list(sizes.begin(), static_cast<unsigned>(sizes.size()), unit_shift());
     store.start(*magazines);
-    depot.start(magazines->base());
     for (const ClassId id : classes_.ids()) {
       areas[index(id)].start(classes_[id], LockRank::kArea + index(id), *objects, id);
     }
