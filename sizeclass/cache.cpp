@@ -47,7 +47,6 @@ void Cache::mark_after(ClassId id, uint64_t objects) {
   uintptr_t* const top = tops_[index(id)];
   if (objects >= static_cast<uint64_t>(top - line.loaded->slots())) return;
   const Raised change(changing_);
-  unstop(line);
   uintptr_t* const slot = top - objects;
   marks->slot[index(id)] = slot;
   marks->object[index(id)] = *slot;
@@ -61,57 +60,9 @@ void Cache::unmark(ClassId id) {
   marks->slot[index(id)] = nullptr;
 }
 
-// Objects from a deep depot are far from the processor and in no order, and objects that another
-// thread freed lie with its processor; a program that writes to them waits for each. But a magazine
-// says which come next. The cache prefetches the objects of the next two steps and stops at the
-// step after: there the mark for "empty" replaces an object and sends that one call to the slow
-// path, which goes on from there. So many are on their way at a time, but few in the nearest cache.
-namespace {
-
-constexpr ptrdiff_t kStep = 16;  // objects; docs/decisions.md has the figures
-
-void fetch(const uintptr_t* slot, ptrdiff_t objects) {
-  for (; objects > 0; --objects, --slot) machine::prefetch_for_writing(*slot);
-}
-
-}  // namespace
-
-void Cache::stop_at(Line& line, uintptr_t* slot) {
-  line.stop = static_cast<uint16_t>(slot - line.loaded->slots());
-  line.stopped_at = *slot;
-  *slot = kEmptyMark;
-}
-
-void Cache::unstop(Line& line) {
-  if (line.stop == 0) return;
-  line.loaded->slots()[line.stop] = line.stopped_at;
-  line.stop = 0;
-}
-
-void Cache::fetch_ahead(ClassId id, Line& line) {
-  uintptr_t* const top = tops_[index(id)];
-  const ptrdiff_t left = top - line.loaded->slots();
-  fetch(top, std::min(left, 2 * kStep));
-  if (left > 2 * kStep) stop_at(line, top - kStep);
-}
-
-void* Cache::go_on(ClassId id, Line& line) {
-  const Raised change(changing_);
-  uintptr_t* const slot = line.loaded->slots() + line.stop;
-  if (tops_[index(id)] != slot) return nullptr;
-  unstop(line);
-  const ptrdiff_t left = slot - kStep - line.loaded->slots();
-  fetch(slot - kStep, std::min(left, kStep));
-  if (left > kStep) stop_at(line, slot - kStep);
-  tops_[index(id)] = slot - 1;
-  ++allocated_[index(id)];
-  return reinterpret_cast<void*>(*slot);
-}
-
 void Cache::unload(ClassId id, Line& line) {
   if (line.loaded == nullptr) return;
   unmark(id);
-  unstop(line);
   line.loaded->rounds = static_cast<uint32_t>(tops_[index(id)] - line.loaded->slots());
 }
 
@@ -160,7 +111,6 @@ void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   const size_t least = std::clamp<size_t>(kBytes / c.object_bytes, 1, std::max<size_t>(most, 1));
   const unsigned i = index(id);
   const Raised change(changing_), also(other.changing_);
-  unstop(lines_[i]);  // a stop looks like an empty magazine
   Magazine* const theirs = other.lines_[i].loaded;
   if (*tops_[i] != kEmptyMark || theirs == nullptr) return;
   if (static_cast<size_t>(other.tops_[i] - theirs->slots()) < least) return;
@@ -170,7 +120,6 @@ void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
 }
 
 void* Cache::allocate_slow(const Supply& supply, ClassId id, bool fills) {
-  if (void* object = advance(id)) return object;
   const Raised change(changing_);
   Line& line = lines_[index(id)];
   unload(id, line);
@@ -202,8 +151,8 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
     ++line.takes;
     Magazine* const empty = line.loaded;
     load(id, line, full);
-    const bool deep = full->depth.load(std::memory_order_relaxed) > c.warm_magazines;
-    if (deep || full->home != home) fetch_ahead(id, line);
+    const uintptr_t* const top = tops_[index(id)];
+    for (ptrdiff_t n = 0; n < kAhead; ++n) machine::prefetch_for_writing(top[-n]);
     if (empty == nullptr) return true;
     if (line.previous == nullptr) {
       line.previous = empty;

@@ -63,6 +63,7 @@ class alignas(64) Cache {
     const uintptr_t object = *top;
     if (object == kEmptyMark) [[unlikely]]
       return nullptr;
+    machine::prefetch_for_writing(top[-kAhead]);
     tops_[i] = top - 1;
     ++allocated_[i];
     return reinterpret_cast<void*>(object);
@@ -107,13 +108,6 @@ class alignas(64) Cache {
   // here for a well filled one there, so that the objects freed last are used first without going
   // through the depot. Counts as a trip.
   void trade(const Supply& supply, ClassId id, Cache& other);
-
-  // After allocate() failed: the next object if the cache stopped only to prefetch those that
-  // follow (cache.cpp); usually nullptr. Also on the null cache.
-  void* advance(ClassId id) {
-    Line& line = lines_[index(id)];
-    return line.stop == 0 ? nullptr : go_on(id, line);
-  }
 
   // After allocate() failed. nullptr when neither depot nor slabs have an object; without `fills`
   // slabs are not asked.
@@ -182,21 +176,15 @@ class alignas(64) Cache {
     Owned<Magazine*> loaded;    // nullptr: the sentinel is loaded
     Owned<Magazine*> previous;  // nullptr until needed
     uint16_t rounds = 0;        // capacity of the next magazine obtained; 0 = class not used yet
-    uint16_t stop = 0;          // the slot of the loaded one that holds kEmptyMark; 0: none
     uint32_t last_trip = 0;     // tick number
     uint16_t at_ms = 0;         // of the latest trip
     uint16_t streak = 0;        // trips at that reading of the clock, and half of those before
-    uintptr_t stopped_at = 0;   // the object that belongs there
     Owned<uint64_t> taken, given, takes, gives;
   };
 
   void grow(const SizeClass& size_class, Line& line);
   void trip(const Supply& supply, ClassId id, Line& line);
   void load(ClassId id, Line& line, Magazine* magazine);
-  void fetch_ahead(ClassId id, Line& line);
-  void* go_on(ClassId id, Line& line);
-  static void stop_at(Line& line, uintptr_t* slot);
-  static void unstop(Line& line);
   void unload(ClassId id, Line& line);
   void swap(ClassId id, Line& line);
   void swap_full(const Supply& supply, ClassId id, Line& line);

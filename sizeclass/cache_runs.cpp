@@ -23,6 +23,7 @@ size_t Cache::allocate_run(ClassId id, void** objects, size_t count) {
     const uintptr_t d = top[-3];
     if (d == kEmptyMark) break;
     take(a), take(b), take(c), take(d);
+    for (int k = 0; k < 4; ++k) machine::prefetch_for_writing(top[-k - kAhead]);
     top -= 4;
   }
   while (n < count && *top != kEmptyMark) take(*top--);
@@ -61,8 +62,7 @@ bool Cache::turn(const Supply& supply, ClassId id, uintptr_t object) {
   Line& line = lines_[index(id)];
   const uintptr_t* const top = tops_[index(id)];
   Magazine* const other = line.previous;
-  if (line.loaded == nullptr || other == nullptr || line.stop != 0 || marks != nullptr)
-    return false;
+  if (line.loaded == nullptr || other == nullptr || marks != nullptr) return false;
   const bool serves = object == 0 ? *top == kEmptyMark && other->rounds > 0
                                   : top[1] == kFullMark && *top != object && other->rounds == 0;
   if (!serves) return false;

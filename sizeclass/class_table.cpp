@@ -52,7 +52,6 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
   const size_t by_bytes = kMagazineBytesLimit / object_bytes;
   c.largest_rounds =
       static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(kRoundsLimit)));
-  c.warm_magazines = static_cast<uint16_t>(kWarmBytes / (c.largest_rounds * object_bytes));
   // Two objects up to 1 KiB, else one: a thousand threads that use a class once should share its
   // pages.
   c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));

@@ -26,7 +26,6 @@ struct SizeClass {
   uint16_t first_rounds;    // rounds of a thread's first magazine
   uint16_t usual_rounds;    // its magazines grow to this many in any thread
   uint16_t largest_rounds;  // and to this many in a busy one
-  uint16_t warm_magazines;  // this many of the largest may still lie in the processor's caches
   uint8_t granule_shift;    // 1 << this is the largest power of two <= object_bytes
 
   // Division by multiplication (Granlund & Montgomery 1994). Exact because offset < 2^22 (the
@@ -57,8 +56,6 @@ class ClassTable {
   // Of objects in one magazine: of any thread, of a busy one.
   static constexpr size_t kUsualMagazineBytes = size_t{32} << 10;
   static constexpr size_t kMagazineBytesLimit = size_t{256} << 10;
-  // A processor has 256 KiB to 2 MiB of cache to itself.
-  static constexpr size_t kWarmBytes = size_t{256} << 10;
 
   // A slab's units are 1 << kUnitShift bytes; tests use less.
   static constexpr unsigned kUnitShift = 16;

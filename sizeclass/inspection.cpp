@@ -58,11 +58,9 @@ void Cache::inspect_all(const Supply& supply) {
   if (changing_) return;
   for (const ClassId id : supply.classes.ids()) {
     Line& line = lines_[index(id)];
-    const uint16_t stop = line.stop;  // an interrupted allocation may have seen it already
     unload(id, line);
     inspect(supply.areas[index(id)], line.previous, line.loaded);
     inspect(supply.areas[index(id)], line.loaded, nullptr);
-    if (stop != 0) stop_at(line, line.loaded->slots() + stop);
   }
 }
 

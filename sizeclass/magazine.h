@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Magazine: an array of free objects, used as a stack (Bonwick & Adams 2001).
 //
-//     slots:  | NULL | object 1 | ... | object n | (stale) ... | FULL |
-//               0                       ^ top                    capacity + 1
+//     header, slots:  ... | NULL | object 1 | ... | object n | (stale) ... | FULL |
+//                           0                       ^ top                    capacity + 1
 //
 // Slot 0 is always kEmptyMark and slot capacity+1 is kFullMark, so taking and putting test the
 // value they touch anyway and need no count. While a thread has the magazine loaded, the thread
 // keeps its top (cache.h) and `rounds` is out of date; anywhere else `rounds` is the number of
 // objects. A magazine belongs to one thread or one list, never to two; others may read only what is
 // atomic (magazine_stack.h) or Owned.
+//
+// Taking an object prefetches the one that comes kAhead objects later. So kAhead words below slot 0
+// can be read as if objects lay there; those of no other use hold the magazine's own address, which
+// is quickly found.
 #pragma once
 
 #include <atomic>
@@ -34,14 +38,19 @@ constexpr uint8_t size_for_rounds(uint32_t rounds) {
   return size;
 }
 
+// Enough to hide a fetch from memory behind what a program does with each object, few enough for
+// the processor's nearest cache: of 64-byte objects, 1.8 KiB (docs/decisions.md).
+inline constexpr ptrdiff_t kAhead = 28;
+
 struct Magazine {
+  uintptr_t ahead[24];
   std::atomic<uint32_t> next;   // id of the magazine below in a stack
   std::atomic<uint32_t> depth;  // magazines from here to the bottom of that stack
   Owned<uint32_t> rounds;       // objects, while not loaded
   Owned<uint16_t> capacity;
-  uint8_t size;         // index of its size
-  uint8_t home;         // latest part of a sharded stack that it lay in
-  uint8_t unused_[32];  // makes size n a whole number of cache lines, see below
+  uint8_t size;             // index of its size
+  uint8_t home;             // latest part of a sharded stack that it lay in
+  uintptr_t more_ahead[4];  // in the line of slot 0, as the fields above are
 
   uintptr_t* slots() { return reinterpret_cast<uintptr_t*>(this + 1); }
   uintptr_t* objects() { return slots() + 1; }
@@ -56,13 +65,13 @@ struct Magazine {
   }
 };
 
-static_assert(sizeof(Magazine) == 48);
-// Whole cache lines: 192, 320, 576, 1088 and 2112 bytes; magazines of two threads share none.
+static_assert(sizeof(Magazine) == 240 && sizeof(Magazine) >= kAhead * sizeof(uintptr_t));
+// Whole cache lines: 384, 512, 768, 1280 and 2304 bytes; magazines of two threads share none.
 constexpr size_t bytes_of_size(unsigned size) {
   return sizeof(Magazine) + (rounds_of_size(size) + 2) * sizeof(uintptr_t);
 }
 inline constexpr size_t kMagazineGranule = 64;
-static_assert(bytes_of_size(0) == 192 && bytes_of_size(4) == 2112);
+static_assert(bytes_of_size(0) == 384 && bytes_of_size(4) == 2304);
 static_assert(bytes_of_size(0) % kMagazineGranule == 0 && bytes_of_size(4) % kMagazineGranule == 0);
 
 }  // namespace pktmalloc

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/magazine_store.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace pktmalloc {
+
 void MagazineStore::start(SlabPool& pool) {
   pool_ = &pool;
   MagazineStack::use_base(pool.base());  // the map comes first, so id 0 is no magazine
@@ -24,6 +28,8 @@ Magazine* MagazineStore::make(uint32_t capacity) {
   uintptr_t fresh = 0;
   if (areas_[size].fill(&fresh, 1) == 0) return nullptr;
   Magazine* const magazine = reinterpret_cast<Magazine*>(fresh);
+  std::fill(std::begin(magazine->ahead), std::end(magazine->ahead), fresh);
+  std::fill(std::begin(magazine->more_ahead), std::end(magazine->more_ahead), fresh);
   magazine->size = size;
   magazine->capacity = 0;  // slots()[1] is erased by set_capacity below
   magazine->slots()[0] = kEmptyMark;

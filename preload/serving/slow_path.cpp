@@ -130,7 +130,6 @@ void* find_object(size_t bytes) {
 }  // namespace
 
 void* allocate_slow(size_t bytes) {
-  if (void* p = this_thread.allocates_from->advance(heap.classes().find(bytes))) return p;
   void* p = find_object(bytes);
   if (is_observed()) [[unlikely]]
     tell_allocated(p, bytes, 0);
@@ -158,7 +157,6 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
   Cache& cache = *this_thread.allocates_from;
   const ClassId id = heap.classes().find_aligned(bytes, alignment);
   if (void* p = cache.allocate(id)) return p;
-  if (void* p = cache.advance(id)) return p;
   void* p = serve(
       bytes, alignment, PassReason::kTooAligned,
       [=] { return heap.classes().find_aligned(bytes, alignment); },

@@ -64,10 +64,10 @@ class Model {
     }
     return nullptr;
   }
-  // 48 KiB of them are free, 24 of the largest or 256 of the smallest; each further one needs a
+  // 48 KiB of them are free, 22 of the largest or 128 of the smallest; each further one needs a
   // refusal and, later, a refill.
   bool grants(bool smallest) {
-    if (depth() < (smallest ? 256U : 24U)) return true;
+    if (depth() < (smallest ? 128U : 22U)) return true;
     if (earned_ == 0) {
       ++refused_;
       return false;

@@ -503,53 +503,6 @@ TEST_CASE("a mark stops allocations after just so many, and no object is lost by
   CHECK(area.filled - area.drained == 1 + trips.given - trips.taken);
 }
 
-TEST_CASE("what a deep depot gives comes with stops, and no object is lost by them") {
-  Stock stock({64});
-  const auto cache = std::make_unique<Cache>();
-  constexpr unsigned kCount = 40 * 256;
-  // The second time the magazines are earned.
-  for (int n = 0; n < 2; ++n) put(stock, *cache, kOnly, take(stock, *cache, kOnly, kCount));
-  const auto free_objects = [&] {
-    return cache->statistics(kOnly).held + cache->statistics(kOnly).given -
-           cache->statistics(kOnly).taken;
-  };
-  const uint64_t all = free_objects();
-  CHECK(all >= kCount);
-  // By the fast path and by advance() alone, but for trips.
-  std::set<void*> seen;
-  unsigned stops = 0, trips = 0, wrong = 0;
-  for (unsigned n = 0; n < kCount / 2; ++n) {
-    void* object = cache->allocate(kOnly);
-    if (object == nullptr && cache->statistics(kOnly).held > 0) {
-      stops += (object = cache->advance(kOnly)) != nullptr;
-    }
-    if (object == nullptr) {
-      ++trips;
-      object = cache->allocate_slow(stock.supply, kOnly);
-    }
-    seen.insert(object);
-    wrong += free_objects() != all - n - 1;
-  }
-  CHECK(wrong == 0);
-  CHECK(seen.size() == kCount / 2);
-  CHECK(stops > 5 * trips);
-  // Allocations and releases around a stop, a sampler's mark, and the end of the thread.
-  put(stock, *cache, kOnly, {seen.begin(), std::next(seen.begin(), 700)});
-  CHECK(take(stock, *cache, kOnly, 900).size() == 900);
-  Cache::Marks marks{};
-  cache->marks = &marks;
-  cache->mark_after(kOnly, 3);
-  cache->unmark(kOnly);
-  cache->marks = nullptr;
-  take(stock, *cache, kOnly, 20);
-  cache->flush(stock.supply);
-  CHECK(cache->advance(kOnly) == nullptr);
-  const AreaStatistics area = stock.areas[1].statistics();
-  const CacheStatistics c = cache->statistics(kOnly);
-  CHECK(c.held == 0);
-  CHECK(area.filled - area.drained - (c.given - c.taken) == kCount / 2 - 700 + 900 + 20);
-}
-
 TEST_CASE("an empty magazine is traded for a well filled one of the thread's other cache") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
@@ -576,28 +529,4 @@ TEST_CASE("an empty magazine is traded for a well filled one of the thread's oth
   cache->flush(stock.supply);
   other->flush(stock.supply);
   CHECK(stock.areas[1].statistics().free_objects + stock.depot.depth(kOnly) > 0);
-}
-
-TEST_CASE("a trade where the cache stopped to fetch ahead loses nothing") {
-  Stock stock({64});
-  const auto cache = std::make_unique<Cache>(), second = std::make_unique<Cache>();
-  const std::vector<void*> objects = take(stock, *cache, kOnly, 30'000);
-  cache->flush(stock.supply);
-  second->home = 1;  // what another thread freed is fetched ahead
-  put(stock, *second, kOnly, objects);
-  std::vector<void*> taken = take(stock, *cache, kOnly, 1);
-  while (void* object = cache->allocate(kOnly)) taken.push_back(object);
-  CHECK(taken.size() < 32);  // it stopped; the magazine is not empty
-  cache->trade(stock.supply, kOnly, *second);
-  put(stock, *second, kOnly, taken);
-  cache->flush(stock.supply);
-  second->flush(stock.supply);
-  std::set<uintptr_t> depot;
-  uint64_t rounds = 0;
-  while (Magazine* magazine = stock.depot.take(kOnly, 0)) {
-    depot.insert(magazine->objects(), magazine->objects() + magazine->rounds);
-    rounds += magazine->rounds;
-  }
-  CHECK(depot.size() == rounds);
-  CHECK(depot.count(0) == 0);
 }
