@@ -21,7 +21,7 @@ check-layers:  ## includes point down
 	$(PYTHON) tools/check/layers.py
 
 .PHONY: check-docs
-check-docs:  ## the documents' tables and the glossary agree with the .def files
+check-docs:  ## the documents' tables agree with what they are made from
 	$(PYTHON) tools/check/docs.py --check
 
 .PHONY: docs
