@@ -3,7 +3,7 @@
 """The record of a run, reduced to what the documents show: medians, means, losses, targets.
 
 `summary.py RECORD.json FILE` writes FILE, from which tools/check/docs.py makes the tables of
-README.md and docs/benchmarks.md:
+README.md, docs/benchmarks.md and docs/benchmarks.html:
 
     {"machine", "suite", "rounds", "allocators": {name: {"file", "version"}},
      "rows": [{"workload", "name", "unit", "medians": {name: value}, "noisy": [name],

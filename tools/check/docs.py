@@ -9,6 +9,7 @@ tests/golden/heap_errors.txt (by `make heap-errors`). With --check changes nothi
 and fails where a part is out of date, docs/conformance.md names a program that is not in tests/programs, or
 docs/concurrency.md lacks a lock's rank or an atomic of the library.
 """
+import html
 import json
 import pathlib
 import re
@@ -56,6 +57,15 @@ def table(head, rows, left=1):
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def html_table(head, rows, left=1):
+    """For a page: what a table of a document cannot hold."""
+    lines = []
+    for tag, cells in [("th", head), *(("td", row) for row in rows)]:
+        lines.append("<tr>" + "".join(f"<{tag}{' class=text' * (place < left)}>{html.escape(cell)}"
+                                      for place, cell in enumerate(cells)) + "\n")
+    return "<table>\n" + "".join(lines) + "</table>\n"
+
+
 def marked(medians, name):
     """The best of a row in bold."""
     value = medians.get(name)
@@ -92,7 +102,7 @@ def headline_table():
     rows = []
     for name, values in (("packets behind smart pointers", figures["means"]["W1"]),
                          ("threads that exchange objects", figures["means"]["W4"]),
-                         ("memory after a peak of two threads", peak)):
+                         ("memory after a peak, threads idle", peak)):
         times = {other: values["glibc"] / value for other, value in values.items() if other != "glibc"}
         own = times.pop("pktmalloc")
         peer = max(times, key=times.get)
@@ -131,15 +141,22 @@ def results_table():
         rows.append([row["name"], row["unit"], figure(glibc), figure(peer), row["best_peer"] or "",
                      figure(own) + noise, figure(glibc / own) if own and glibc else "",
                      figure(peer / own) if own and peer else ""])
-    return (table(["", "unit", "glibc", "best peer", "which", "pktmalloc", "vs glibc", "vs peer"],
-                  rows, left=2) + machine_line(figures))
+    return (html_table(["", "unit", "glibc", "best peer", "which", "pktmalloc", "vs glibc", "vs peer"], rows, left=2)
+            + f"<p>{machine_line(figures)}")
+
+
+def losses_table(most=12):
+    """Where another allocator is ahead by more than noise, the worst first."""
+    rows = [[loss["row"], loss["other"], f"{figure(loss['times'])} x"]
+            for loss in summary()["losses"] if loss["beyond_noise"]]
+    return table(["row", "ahead", "we use"], rows[:most], left=2) + f"\nThese are {most} of {len(rows)}.\n"
 
 
 def targets_table():
-    words = {True: "reached", False: "**missed**", None: "not measured"}
-    return table(["target", "bound", "measured", ""],
-                 [[line["target"], line["bound"], figure(line["value"]), words[line["reached"]]]
-                  for line in summary()["targets"]])
+    words = {True: "reached", False: "missed", None: "not measured"}
+    return html_table(["target", "bound", "measured", ""],
+                      [[line["target"], line["bound"], figure(line["value"]), words[line["reached"]]]
+                       for line in summary()["targets"]], left=2)
 
 
 # Document -> the names of its generated parts.
@@ -147,8 +164,8 @@ GENERATED = {
     "README.md": {"headline": headline_table},
     "docs/options.md": {"options": option_table},
     "docs/statistics.md": {"process": lambda: statistic_table("PROCESS"), "class": lambda: statistic_table("CLASS")},
-    "docs/benchmarks.md": {"targets": targets_table, "means": means_table, "figures": figures_table,
-                           "results": results_table},
+    "docs/benchmarks.md": {"means": means_table, "figures": figures_table, "losses": losses_table},
+    "docs/benchmarks.html": {"results": results_table, "targets": targets_table},
     "docs/heap_errors.md": {"verdicts": lambda: heap_errors.table(1), "others": lambda: heap_errors.table(2),
                             "kinds": heap_errors.kinds_table},
 }
