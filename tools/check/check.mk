@@ -5,8 +5,8 @@ CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload preload/* tests test
   preload/contract/*.hpp $(addsuffix /*.cpp,sizeclass preload preload/* tests tests/* tools/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
-check: deps  ## format, clang-tidy, layers, golden files, unit tests, the model of the depot
-	$(MAKE) $(JOBS) check-format check-layers check-docs check-tidy check-model test-quick
+check: deps  ## format, clang-tidy, layers, size, golden files, unit tests, the model of the depot
+	$(MAKE) $(JOBS) check-format check-layers check-docs check-size check-tidy check-model test-quick
 
 .PHONY: check-format
 check-format:  ## every source file is formatted
@@ -23,6 +23,10 @@ check-layers:  ## includes point down
 .PHONY: check-docs
 check-docs:  ## the documents' tables agree with what they are made from
 	$(PYTHON) tools/check/docs.py --check
+
+.PHONY: check-size
+check-size:  ## words of the documents and lines of code, within their bounds
+	$(PYTHON) tools/check/size.py
 
 .PHONY: docs
 docs:  ## write the generated parts of the documents anew
