@@ -32,7 +32,25 @@ constexpr uint64_t kGrowthWorkUs = 200;
 void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
   limit_ = &limit;
   tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
-  due_ms_.store(clock_ms() + tick_ms_, std::memory_order_relaxed);
+  if (limit_->is_limited() || !machine::lets_read_ticks()) due_.tell_always();
+  first_ms_ = clock_ms();
+  if (!due_.is_always()) first_ticks_ = machine::ticks();
+  due_ms_.store(first_ms_ + tick_ms_, std::memory_order_relaxed);
+}
+
+// Says when a thread is to come by next: at the end of the tick; in a millisecond, where there is
+// work or somebody to watch. Two looks at both clocks show how fast the ticks are; before that the
+// slowest are assumed, and threads come by earlier.
+void Ageing::tell_due(uint64_t now) {
+  if (due_.is_always()) return;
+  constexpr uint64_t kFewMs = 50, kSlowest = 20'000;
+  const uint64_t ticks = machine::ticks(), passed = now - first_ms_;
+  const uint64_t per_ms = passed < kFewMs ? kSlowest : (ticks - first_ticks_) / passed;
+  const uint64_t end = due_ms_.load(std::memory_order_relaxed);
+  const bool soon = pending_.load(std::memory_order_relaxed) ||
+                    waiting_.load(std::memory_order_relaxed) >= kWatchedBytes;
+  const uint64_t ms = end <= now ? 0 : soon ? 1 : end - now;
+  due_.tell_at(ticks + ms * per_ms);
 }
 
 SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
@@ -94,7 +112,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
   stacked_.store(waiting_in_depots(supply), std::memory_order_relaxed);
   waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
-  tick_.fetch_add(1, std::memory_order_relaxed);
+  due_.end_tick();
 }
 
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
@@ -124,7 +142,7 @@ bool Ageing::drain_one(const Supply& supply, unsigned line) {
   if (line >= kFirstSize) return supply.store.drain_one(line - kFirstSize);
   Magazine* magazine = supply.depot.take_idle(static_cast<ClassId>(line));
   if (magazine == nullptr) return false;
-  supply.areas[line].drain(magazine->objects(), magazine->rounds);
+  if (magazine->rounds > 0) supply.areas[line].drain(magazine->objects(), magazine->rounds);
   aged_[line] += magazine->rounds;
   magazine->rounds = 0;
   supply.store.retire(magazine);
@@ -151,6 +169,17 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
     cursor_ = (cursor_ + 1) % kLines;
   }
   pending_.store(false, std::memory_order_relaxed);
+}
+
+bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const {
+  if (!due_.is_seen(cache.seen())) return true;
+  if (why == Visit::kWatched) {
+    cache.visits.watched = should_watch(cache, why);
+    return false;
+  }
+  if (why == Visit::kTake) return growth_due(supply);
+  return waiting_.load(std::memory_order_relaxed) < kWatchedBytes &&
+         waiting_at(supply, id, cache.home) >= kWatchedBytes;
 }
 
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
@@ -197,26 +226,27 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     }
     mutex_.unlock();
   }
-  const uint32_t tick = tick_.load(std::memory_order_relaxed);
+  const uint64_t word = due_.word();
+  const auto tick = static_cast<uint32_t>(word);
   if (visits.tick != tick) {
     visits.tick = tick;
     cache.flush_idle(supply, tick - kIdleTicks, id);
   }
-  if (why != Visit::kPassing) visits.watched = should_watch(visits, why);
+  if (why != Visit::kPassing) visits.watched = should_watch(cache, why);
+  cache.saw(Due::seen_at(word));
+  tell_due(now);
 }
 
-bool Ageing::should_watch(Cache::Visits& visits, Visit why) const {
-  if (why != Visit::kWatched) {
-    visits.calls = 0;
-  }
+bool Ageing::should_watch(Cache& cache, Visit why) const {
+  Cache::Visits& visits = cache.visits;
   if (why == Visit::kTake && !visits.watched) return false;
   if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
   if (why == Visit::kGive) return visits.tokens.any();
   // Counted in ticks, which come late on a loaded machine, not in time.
-  if (++visits.calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
+  if (++cache.watched_calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
     visits.hover_since = visits.tick;
   }
-  if (visits.calls >= kHoverCalls &&
+  if (cache.watched_calls >= kHoverCalls &&
       visits.tick - visits.hover_since < kHoverIntervals * LowWater::kTicks) {
     return true;
   }

@@ -29,6 +29,7 @@
 #include <cstdint>
 
 #include "sizeclass/cache.h"
+#include "sizeclass/due.h"
 #include "sizeclass/growth.h"
 #include "sizeclass/memory_limit.h"
 
@@ -38,7 +39,7 @@ class Ageing {
  public:
   static constexpr uint64_t kDefaultIntervalMs = 1000;
 
-  constexpr Ageing() = default;
+  constexpr explicit Ageing(Due& due) : due_(due) {}
 
   // Above the soft limit nothing waits.
   void start(uint64_t interval_ms, const MemoryLimit& limit);
@@ -50,6 +51,10 @@ class Ageing {
     kWatched,  // an allocation while watched
     kPassing,  // business elsewhere
   };
+
+  // Has a thread any reason to come by after a trip for the class? Else all that it did was to
+  // exchange a magazine.
+  bool is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const;
 
   // Called at the end of a slow path by the cache's own thread, on behalf of class `id`.
   void visit(const Supply& supply, Cache& cache, ClassId id, Visit why);
@@ -71,14 +76,17 @@ class Ageing {
   // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
   // each trip while more than kWatchedBytes wait. It must be cheap and must not allocate or lock.
   // nullptr turns it off.
-  void use_background(void (*wake)()) { wake_.store(wake, std::memory_order_relaxed); }
+  void use_background(void (*wake)()) {
+    wake_.store(wake, std::memory_order_relaxed);
+    due_.tell_at(0);
+  }
 
   // Called at the end of every tick, under mutex(), for memory that ages elsewhere. Must not enter
   // the heap. Set once, before the first visit.
   void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
   // Ticks ended since start.
-  uint32_t tick() const { return tick_.load(std::memory_order_relaxed); }
+  uint32_t tick() const { return due_.tick(); }
   uint64_t tick_ms() const { return tick_ms_; }
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
   const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
@@ -96,6 +104,7 @@ class Ageing {
   static constexpr unsigned kFirstPool = kFirstArea + kMaxClasses;
   static constexpr unsigned kLines = kFirstPool + 2;
 
+  void tell_due(uint64_t now);
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
   enum class Tick : uint8_t { kTime, kGrowth, kNewMemory };
   void collect(const Supply& supply, Tick why) UNDER(mutex_);
@@ -111,13 +120,14 @@ class Ageing {
   static uint64_t stacked_bytes(const Supply& supply, unsigned line, uint64_t magazines);
   static uint64_t waiting_in_depots(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
-  bool should_watch(Cache::Visits& visits, Visit why) const;
+  bool should_watch(Cache& cache, Visit why) const;
 
   Mutex mutex_{LockRank::kAgeing};
+  Due& due_;
+  uint64_t first_ms_ = 0, first_ticks_ = 0;  // at start()
   const MemoryLimit* limit_ = nullptr;
   uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;
   std::atomic<uint64_t> due_ms_ = 0;
-  std::atomic<uint32_t> tick_ = 0;
   std::atomic<bool> pending_ = false;  // some line has something to do
   std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
   std::atomic<uint64_t> stacked_ = 0;  // the depots' part of it, not raised

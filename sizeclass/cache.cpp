@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "sizeclass/clock.h"
 #include "sizeclass/congruence.h"
 #include "sizeclass/misuse.h"
 
@@ -16,23 +17,33 @@ constinit const Cache kNullCache;
 // Every trip quadruples what the thread may hold of the class: a thread that uses a class once
 // keeps a few objects; a busy one trades a full magazine for one atomic. Large objects in magazines
 // cost much memory, and few trips cost little: so beyond the usual size a magazine grows only for a
-// thread that makes kStreak trips within one reading of the coarse clock.
+// thread that makes kStreak trips within kStreakMs.
 void Cache::grow(const SizeClass& c, Line& line) {
-  constexpr uint16_t kStreak = 32;
-  const auto now = static_cast<uint16_t>(visits.last_ms);
-  line.streak = static_cast<uint16_t>(now == line.at_ms ? line.streak + 1 : line.streak / 2);
-  line.at_ms = now;
-  unsigned most = c.largest_rounds;
-  if (line.streak < kStreak) most = std::max(line.rounds, c.usual_rounds);
-  if (line.rounds < most) line.streak = 0;
-  const unsigned fourfold = line.rounds == 0 ? c.first_rounds : line.rounds * 4U;
-  line.rounds = static_cast<uint16_t>(std::min(fourfold, most));
+  constexpr uint8_t kStreak = 32;
+  constexpr uint16_t kStreakMs = 4;  // a reading of the coarse clock
+  if (line.rounds < c.usual_rounds) {
+    line.rounds = static_cast<uint16_t>(
+        line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 4U, c.usual_rounds));
+  } else if (line.rounds == c.largest_rounds) {
+    line.lean = UINT8_MAX;
+  } else if (line.lean > 0) {
+    --line.lean;
+  } else {
+    const auto now = static_cast<uint16_t>(clock_ms());
+    if (static_cast<uint16_t>(now - line.grown_ms) <= kStreakMs) {
+      line.rounds = static_cast<uint16_t>(std::min<unsigned>(line.rounds * 4U, c.largest_rounds));
+    }
+    line.grown_ms = now;
+    line.lean = kStreak;
+  }
 }
 
 void Cache::trip(const Supply& supply, ClassId id, Line& line) {
+  if (line.rounds == 0) line.source = home;
   grow(supply.classes[id], line);
-  swaps_[index(id)] = 0;
+  line.swaps = 0;
   line.last_trip = visits.tick;
+  watched_calls = 0;
   tripped = true;
 }
 
@@ -64,6 +75,12 @@ void Cache::unload(ClassId id, Line& line) {
   if (line.loaded == nullptr) return;
   unmark(id);
   line.loaded->rounds = static_cast<uint32_t>(tops_[index(id)] - line.loaded->slots());
+  if (line.previous != nullptr) line.previous->rounds = line.previous_rounds;
+}
+
+void Cache::set_previous(Line& line, Magazine* magazine) {
+  line.previous = magazine;
+  line.previous_rounds = magazine != nullptr ? uint32_t{magazine->rounds} : 0;
 }
 
 // A program whose bursts go to and fro over the border between its two magazines would swap them
@@ -85,20 +102,19 @@ void Cache::balance(const Supply& supply, ClassId id, Line& line) {
   full.rounds = full.rounds - moved;
   memcpy(empty.objects(), full.objects() + full.rounds, moved * sizeof(uintptr_t));
   empty.rounds = moved;
-  swaps_[index(id)] = 0;
+  line.swaps = 0;
 }
 
 // The loaded magazine for the previous one. After unload().
 void Cache::swap(ClassId id, Line& line) {
   Magazine* const loaded = line.loaded;
   load(id, line, line.previous);
-  line.previous = loaded;
+  set_previous(line, loaded);
 }
 
 // The same where the loaded one is full, the previous one empty.
 void Cache::swap_full(const Supply& supply, ClassId id, Line& line) {
-  constexpr unsigned kHovers = 8;
-  if (++swaps_[index(id)] == kHovers) balance(supply, id, line);
+  if (++line.swaps >= kHovers) balance(supply, id, line);
   swap(id, line);
 }
 
@@ -146,7 +162,7 @@ void Cache::shuffle(uintptr_t* objects, uint32_t count) {
 bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills) {
   const SizeClass& c = supply.classes[id];
   trip(supply, id, line);
-  if (Magazine* full = supply.depot.take(id, home)) {
+  if (Magazine* full = supply.depot.take(id, line.source)) {
     line.taken += full->rounds;
     ++line.takes;
     Magazine* const empty = line.loaded;
@@ -155,8 +171,9 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
     for (ptrdiff_t n = 0; n < kAhead; ++n) machine::prefetch_for_writing(top[-n]);
     if (empty == nullptr) return true;
     if (line.previous == nullptr) {
-      line.previous = empty;
-    } else {
+      set_previous(line, empty);
+    } else if (empty->capacity < c.usual_rounds ||
+               !supply.depot.mail(id, line.source).leave(Mail::empty(empty, empty->capacity))) {
       supply.store.give_back(empty, home);
     }
     return true;
@@ -179,15 +196,15 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
   return empty.rounds > 0;
 }
 
-// A look costs 3 ns an object. So a busy thread, with this many magazines of a class behind it,
-// looks at one in so many only: an error that comes again is found all the same.
-constexpr uint64_t kInspectAll = 64;
-constexpr uint64_t kInspectOneIn = 8;
-
 void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
   line.given += magazine->rounds;
   ++line.gives;
-  supply.depot.give(id, magazine, home);
+  line.source = home;
+  if (magazine->capacity < supply.classes[id].usual_rounds) {
+    supply.depot.give(id, magazine, home);
+  } else if (Magazine* const smaller = supply.depot.post(id, magazine, home, line.gives)) {
+    supply.store.give_back(smaller, home);
+  }
 }
 
 // Empties the magazine into the slabs.
@@ -214,8 +231,16 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     if (line.gives < kInspectAll || line.gives % kInspectOneIn == 0) {
       inspect(supply.areas[index(id)], line.previous, line.loaded);
     }
-    Magazine* empty = supply.store.reuse(line.rounds, home);
     const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
+    Magazine* empty = grows ? nullptr : supply.depot.exchange(id, line.previous, line.rounds, home);
+    if (empty != nullptr) {
+      line.given += line.previous_rounds;
+      ++line.gives;
+      line.source = home;
+      set_previous(line, nullptr);
+    } else {
+      empty = supply.store.reuse(line.rounds, home);
+    }
     if (empty == nullptr && (grows || supply.depot.grants_magazine(id, line.rounds))) {
       empty = supply.store.make(line.rounds);
     }
@@ -232,7 +257,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
       supply.areas[index(id)].drain(&only, 1);
       return;
     }
-    line.previous = line.loaded;
+    set_previous(line, line.loaded);
     load(id, line, empty);
   }
   release(id, object);
@@ -245,7 +270,7 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
   inspect(supply.areas[index(id)], line.loaded, nullptr);
   Magazine* const held[] = {line.loaded, line.previous};
   load(id, line, nullptr);
-  line.previous = nullptr;
+  set_previous(line, nullptr);
   line.rounds = 0;
   for (Magazine* magazine : held) {
     if (magazine == nullptr) continue;

@@ -7,6 +7,10 @@
 // around a boundary stays in the thread. Capacities start small and grow fourfold at each such
 // trip.
 //
+// A common trip swaps a magazine for another in the mail (mail.h), by a leaf function that touches
+// few cache lines: take_lean() and give_lean(). They do nothing else, so they leave the trip to
+// allocate_slow() and release_slow() where anything else may be due.
+//
 // An unused class points at the sentinel, a constant magazine that is empty and full at once. In
 // kNullCache every class does: it stands for "no cache" (thread not started, thread ended, every
 // call to be seen), so allocate() and release() test for none of these.
@@ -24,6 +28,7 @@
 #include "sizeclass/class_id.h"
 #include "sizeclass/class_table.h"
 #include "sizeclass/depot.h"
+#include "sizeclass/due.h"
 #include "sizeclass/holder.h"
 #include "sizeclass/magazine.h"
 #include "sizeclass/magazine_store.h"
@@ -50,8 +55,15 @@ class alignas(64) Cache {
   // First, so that the fast path addresses them without an offset.
   Owned<uintptr_t*> tops_[kMaxClasses];
   Owned<uint64_t> allocated_[kMaxClasses]{};
+  // What each trip looks at, in one line.
+  uint64_t seen_ = Due::kNever;  // of Due::word()
+  bool changing_ = false;        // a signal may find the cache half changed
 
  public:
+  uint32_t watched_calls = 0;  // since the latest trip
+  uint8_t home = 0;            // where it exchanges magazines (depot.h)
+  bool tripped = false;        // set by the slow paths when they went to depot or slabs
+
   constexpr Cache() {
     for (auto& top : tops_) top = const_cast<uintptr_t*>(kSentinel);
   }
@@ -109,6 +121,15 @@ class alignas(64) Cache {
   // through the depot. Counts as a trip.
   void trade(const Supply& supply, ClassId id, Cache& other);
 
+  // After allocate() failed: an object if nothing is to be done but to swap magazines, the thread's
+  // own or for one in the mail; else nullptr. Also on the null cache.
+  void* take_lean(ClassId id, Depot& depot, const Due& due);  // lean_trip.h
+  // After release() failed, likewise.
+  bool give_lean(ClassId id, void* object, Depot& depot, const Due& due);
+  // From now on trips may be lean while nothing but the word changes; Due::kNever: none may.
+  void saw(uint64_t word) { seen_ = word; }
+  uint64_t seen() const { return seen_; }
+
   // After allocate() failed. nullptr when neither depot nor slabs have an object; without `fills`
   // slabs are not asked.
   void* allocate_slow(const Supply& supply, ClassId id, bool fills = true);
@@ -145,7 +166,8 @@ class alignas(64) Cache {
     uint64_t next;               // the pointer to the next cache
     uint64_t tops, allocated;    // one word a class, from the first one on
     uint64_t lines, line_bytes;  // per class; in each line:
-    uint64_t loaded, previous;   // the pointers to its magazines
+    uint64_t loaded;             // the pointer to the magazine in use
+    uint64_t previous_rounds;    // objects in the other one, a 32-bit number
     uint64_t trips;              // taken, given, takes, gives
     uint64_t tallies;            // kTallies words
   };
@@ -166,21 +188,30 @@ class alignas(64) Cache {
   } visits;
   Cache* next = nullptr;       // in the list of all caches
   Cache* next_free = nullptr;  // in the list of caches without a thread
-  uint8_t home = 0;            // its shard of the depot's stacks (sharded_stack.h)
-  bool tripped = false;        // set by the slow paths when they went to depot or slabs
   bool counts = false;         // as a thread's first one, among the threads that are alive
   Holder holder;
 
  private:
-  struct Line {
-    Owned<Magazine*> loaded;    // nullptr: the sentinel is loaded
-    Owned<Magazine*> previous;  // nullptr until needed
-    uint16_t rounds = 0;        // capacity of the next magazine obtained; 0 = class not used yet
-    uint32_t last_trip = 0;     // tick number
-    uint16_t at_ms = 0;         // of the latest trip
-    uint16_t streak = 0;        // trips at that reading of the clock, and half of those before
+  struct alignas(64) Line {
+    Owned<Magazine*> loaded;          // nullptr: the sentinel is loaded
+    Owned<Magazine*> previous;        // nullptr until needed
+    Owned<uint32_t> previous_rounds;  // its objects
+    uint32_t last_trip = 0;           // tick number
+    uint16_t rounds = 0;    // capacity of the next magazine obtained; 0 = class not used yet
+    uint16_t grown_ms = 0;  // when lean trips were counted anew
+    uint8_t lean = 0;       // so many more trips may be lean
+    uint8_t source = 0;     // the home that the latest magazine came from
+    uint8_t swaps = 0;      // full for empty, since the latest trip or balance()
     Owned<uint64_t> taken, given, takes, gives;
   };
+  static_assert(sizeof(Line) == 64);
+
+  // Full for empty, so often the thread swaps its own two before it balances them.
+  static constexpr uint8_t kHovers = 8;
+  // A look for wrong frees costs 3 ns an object. So a busy thread, with this many magazines of a
+  // class behind it, looks at one in so many only: an error that comes again is found all the same.
+  static constexpr uint64_t kInspectAll = 64;
+  static constexpr uint64_t kInspectOneIn = 8;
 
   void grow(const SizeClass& size_class, Line& line);
   void trip(const Supply& supply, ClassId id, Line& line);
@@ -188,6 +219,7 @@ class alignas(64) Cache {
   void unload(ClassId id, Line& line);
   void swap(ClassId id, Line& line);
   void swap_full(const Supply& supply, ClassId id, Line& line);
+  void set_previous(Line& line, Magazine* magazine);
   void balance(const Supply& supply, ClassId id, Line& line);
   void shuffle(uintptr_t* objects, uint32_t count);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills);
@@ -197,10 +229,8 @@ class alignas(64) Cache {
   void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
 
   Line lines_[kMaxClasses];
-  uint8_t swaps_[kMaxClasses]{};  // full for empty, since the latest trip or balance()
   Owned<uint64_t> tallies_[kTallies];
-  uint64_t random_ = 0;    // 0: no shuffling
-  bool changing_ = false;  // a signal may find the cache half changed
+  uint64_t random_ = 0;  // 0: no shuffling
 };
 
 extern const Cache kNullCache __attribute__((visibility("hidden")));

@@ -61,10 +61,10 @@ size_t Cache::release_run(ClassId id, void* const* objects, size_t count, unsign
 bool Cache::turn(const Supply& supply, ClassId id, uintptr_t object) {
   Line& line = lines_[index(id)];
   const uintptr_t* const top = tops_[index(id)];
-  Magazine* const other = line.previous;
-  if (line.loaded == nullptr || other == nullptr || marks != nullptr) return false;
-  const bool serves = object == 0 ? *top == kEmptyMark && other->rounds > 0
-                                  : top[1] == kFullMark && *top != object && other->rounds == 0;
+  if (line.loaded == nullptr || line.previous == nullptr || marks != nullptr) return false;
+  const bool serves = object == 0
+                          ? *top == kEmptyMark && line.previous_rounds > 0
+                          : top[1] == kFullMark && *top != object && line.previous_rounds == 0;
   if (!serves) return false;
   const Raised change(changing_);
   unload(id, line);

@@ -18,7 +18,7 @@ CacheStatistics Cache::statistics(ClassId id) const {
     const uintptr_t rounds = static_cast<uintptr_t>(tops_[index(id)].seen() - loaded->slots());
     if (rounds <= loaded->capacity.seen()) s.held += rounds;
   }
-  if (const Magazine* previous = line.previous.seen()) s.held += previous->rounds.seen();
+  s.held += line.previous_rounds.seen();
   return s;
 }
 
@@ -40,7 +40,7 @@ Cache::Shape Cache::shape() {
           lines,
           sizeof(Line),
           place(&line.loaded) - lines,
-          place(&line.previous) - lines,
+          place(&line.previous_rounds) - lines,
           place(&line.taken) - lines,
           place(cache.tallies_)};
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Depot: the global exchange. It has a (sharded) stack per class of magazines that hold objects and
-// wait for a thread that needs them. Any batch changes hands by one pointer, however long it is.
-// Any thread, no lock.
+// Depot: the global exchange. Magazines that hold objects wait here, by class, for a thread that
+// needs them: the newest of each home in its mail, those behind in (sharded) stacks. Any batch
+// changes hands by one pointer, however long it is. Any thread, no lock.
 #pragma once
 
 #include <cstdint>
 
 #include "sizeclass/allowance.h"
 #include "sizeclass/class_id.h"
+#include "sizeclass/mail.h"
 #include "sizeclass/sharded_stack.h"
 
 namespace pktmalloc {
@@ -16,13 +17,47 @@ class Depot {
  public:
   constexpr Depot() = default;
 
-  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. `home`: the shard
-  // to try first (sharded_stack.h).
-  Magazine* take(ClassId id, unsigned home = 0) { return stacks_[index(id)].pop(home); }
+  // Where a home's threads exchange magazines; the common trip needs no more.
+  Mail& mail(ClassId id, unsigned home) { return mail_[home][index(id)]; }
+
+  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. From `source`
+  // first, which becomes where it was found; then from the neighbours: source ^ 1, then the rest of
+  // its four, then the other four.
+  Magazine* take(ClassId id, uint8_t& source) {
+    for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
+      const unsigned other = source ^ n;
+      Magazine* magazine = open(mail(id, other).take(0));
+      if (magazine == nullptr) magazine = stacks_[index(id)].pop_at(other);
+      if (magazine == nullptr) continue;
+      source = static_cast<uint8_t>(other);
+      return magazine;
+    }
+    return nullptr;
+  }
+  Magazine* take(ClassId id) {
+    uint8_t source = 0;
+    return take(id, source);
+  }
 
   // The magazine holds at least one object of the class; the caller gives it away.
   void give(ClassId id, Magazine* magazine, unsigned home = 0) {
     stacks_[index(id)].push(magazine, home);
+  }
+  // The same for one that others like best: the mail holds the newest. `turn`: which of those makes
+  // room, in turn. Returns an empty one that made room, or nullptr.
+  Magazine* post(ClassId id, Magazine* magazine, unsigned home, uint64_t turn) {
+    Mail& mail = this->mail(id, home);
+    Mail::Word word = Mail::full(magazine, magazine->rounds);
+    if (mail.leave(word)) return nullptr;
+    word = mail.replace(word, turn);
+    if (!Mail::is_full(word)) return Mail::magazine(word);
+    give(id, open(word), home);
+    return nullptr;
+  }
+
+  // The same if there is an empty one for it, of so many rounds at least; else nullptr.
+  Magazine* exchange(ClassId id, Magazine* magazine, uint32_t capacity, unsigned home) {
+    return open(mail(id, home).give(Mail::full(magazine, magazine->rounds), capacity));
   }
 
   // Are free objects of the class worth a new magazine for so many (allowance.h)? False: return
@@ -41,25 +76,59 @@ class Depot {
   // See MagazineStack.
   void freeze() {
     for (auto& stack : stacks_) stack.freeze();
+    each_mail([this](unsigned i, unsigned home) { mail_[home][i].freeze(kept_[home][i]); });
   }
   void thaw() {
+    each_mail([this](unsigned i, unsigned home) { mail_[home][i].thaw(kept_[home][i]); });
     for (auto& stack : stacks_) stack.thaw();
   }
 
-  uint32_t depth(ClassId id) const { return stacks_[index(id)].depth(); }
+  uint32_t depth(ClassId id) const {
+    uint32_t sum = stacks_[index(id)].depth();
+    for (const auto& mails : mail_) sum += mails[index(id)].depth();
+    return sum;
+  }
   uint32_t depth(ClassId id, unsigned home) const { return stacks_[index(id)].depth(home); }
 
-  // For ageing, see ShardedStack.
-  uint32_t tick(ClassId id) { return stacks_[index(id)].tick(); }
-  uint32_t make_idle(ClassId id) { return stacks_[index(id)].make_idle(); }
-  Magazine* take_idle(ClassId id) { return stacks_[index(id)].pop_idle(); }
+  // For ageing: as in ShardedStack, of all magazines here, empty ones too.
+  uint32_t tick(ClassId id) {
+    uint32_t idle = stacks_[index(id)].tick();
+    for (auto& mails : mail_) idle += mails[index(id)].tick();
+    return idle;
+  }
+  void make_idle(ClassId id) {
+    stacks_[index(id)].make_idle();
+    for (auto& mails : mail_) mails[index(id)].make_old();
+  }
+  Magazine* take_idle(ClassId id) {
+    Magazine* magazine = stacks_[index(id)].pop_idle();
+    for (unsigned n = 0; magazine == nullptr && n < ShardedStack::kShards; ++n) {
+      magazine = open(mail(id, n).take_old());
+    }
+    return magazine;
+  }
 
  private:
   // Bytes of magazines of a class that may wait before more must be earned.
   static constexpr size_t kUnearned = size_t{48} << 10;
 
+  // The magazine of a word, or nullptr.
+  static Magazine* open(Mail::Word word) {
+    Magazine* const magazine = Mail::magazine(word);
+    if (magazine != nullptr) magazine->rounds = Mail::is_full(word) ? Mail::rounds(word) : 0;
+    return magazine;
+  }
+  template <typename Visit>
+  static void each_mail(Visit visit) {
+    for (unsigned home = 0; home < ShardedStack::kShards; ++home) {
+      for (unsigned i = 0; i < kMaxClasses; ++i) visit(i, home);
+    }
+  }
+
+  Mail mail_[ShardedStack::kShards][kMaxClasses]{};  // those of a home lie side by side
   ShardedStack stacks_[kMaxClasses];
   Allowance allowances_[kMaxClasses];
+  Mail::Word kept_[ShardedStack::kShards][kMaxClasses][Mail::kWords]{};  // while frozen
 };
 
 }  // namespace pktmalloc

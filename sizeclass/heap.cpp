@@ -167,9 +167,7 @@ void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
     void* object = cache->allocate(id);
     if (object == nullptr) object = cache->allocate_slow(supply_, id, zero == nullptr);
     if (cache->tripped || cache->visits.watched) {
-      const auto why = cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched;
-      cache->tripped = false;
-      ageing_.visit(supply_, *cache, id, why);
+      come_by(*cache, id, cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched);
     }
     if (object != nullptr) return object;
   }
@@ -187,9 +185,12 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
   }
   if (cache->release(id, object)) return;
   cache->release_slow(supply_, id, object);
-  if (!cache->tripped) return;
-  cache->tripped = false;
-  ageing_.visit(supply_, *cache, id, Ageing::Visit::kGive);
+  if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
+}
+
+void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
+  cache.tripped = false;
+  if (ageing_.is_due(supply_, cache, id, why)) ageing_.visit(supply_, cache, id, why);
 }
 
 bool Heap::is_nobodys(const void* p) const {

@@ -21,6 +21,7 @@
 #include "sizeclass/class_table.h"
 #include "sizeclass/heap_window.h"
 #include "sizeclass/huge_pages.h"
+#include "sizeclass/lean_trip.h"
 #include "sizeclass/memory_limit.h"
 #include "sizeclass/object_states.h"
 #include "sizeclass/statistics.h"
@@ -108,6 +109,15 @@ class Heap {
   }
   // Before allocate(): see Cache::trade().
   void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
+
+  // See Cache.
+  void* take_lean(Cache& cache, ClassId id) { return cache.take_lean(id, depot_, due_); }
+  bool give_lean(Cache& cache, ClassId id, void* object) {
+    return cache.give_lean(id, object, depot_, due_);
+  }
+
+  // From now on every trip comes to allocate() and release().
+  void see_trips() { due_.tell_always(); }
 
   // See Cache::turn().
   bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(supply_, id, object); }
@@ -206,13 +216,15 @@ class Heap {
 
  private:
   bool find_room(const HeapConfig& config, size_t bytes);
+  void come_by(Cache& cache, ClassId id, Ageing::Visit why);
   Cache* take_cache(void* thread) UNDER(caches_.mutex());
   bool inherit(Cache& cache) UNDER(caches_.mutex());
 
   // No pointer is ours until start(). Plain and read without order, like the class table: acquire
   // loads would cost free an instruction. Thread creation orders it, because start() comes first
   // (docs/concurrency.md, after the atomics).
-  uintptr_t base_ = 0;  // = pool_.base()
+  alignas(64) uintptr_t base_ = 0;  // = pool_.base()
+  Due due_;                         // in the same line, for trips
   bool started_ = false;
   ClassTable classes_;
   SlabPool pool_, magazine_pool_;
@@ -221,7 +233,7 @@ class Heap {
   MagazineStore store_;
   Depot depot_;
   MemoryLimit limit_;
-  Ageing ageing_;
+  Ageing ageing_{due_};
   Supply supply_{classes_, areas_, pool_, depot_, store_};
 
   Caches caches_;

@@ -90,7 +90,6 @@ HeapWindow Heap::window() const {
   w.caches = address(&caches_.first());
   w.cache_bytes = sizeof(Cache);
   w.cache = Cache::shape();
-  w.magazine_rounds = offsetof(Magazine, rounds);
   w.magazine_slots = sizeof(Magazine);
   w.direct_allocs = address(&direct_allocs_[1]);
   w.aged = address(ageing_.aged_counts() + 1);

@@ -3,11 +3,10 @@
 // same time seldom share a cache line.
 //
 // Every thread has a home, a number below kShards. It pushes and pops there; when its home is empty
-// it takes from the part that served it last, then from the others, neighbours first: home ^ 1,
-// then the rest of its four, then the other four. So a magazine stays near the thread that gave it,
-// a thread that only takes finds the giver at once, and nobody goes without while there is one
-// anywhere. Each part is LIFO. Any thread, no lock; but only one thread at a time may handle idle
-// magazines, which leave part by part.
+// it takes from the others, neighbours first: home ^ 1, then the rest of its four, then the other
+// four. So a magazine stays near the thread that gave it, and nobody goes without while there is
+// one anywhere. Each part is LIFO. Any thread, no lock; but only one thread at a time may handle
+// idle magazines, which leave part by part.
 #pragma once
 
 #include <algorithm>
@@ -33,18 +32,13 @@ class ShardedStack {
 
   // nullptr when there is none.
   Magazine* pop(unsigned home) {
-    Shard& mine = shards_[home];
-    if (Magazine* magazine = mine.pop()) return magazine;
-    const unsigned last = mine.last_distance.load(std::memory_order_relaxed);
-    if (Magazine* magazine = shards_[home ^ last].pop()) return magazine;
-    for (unsigned n = 1; n < kShards; ++n) {
-      if (Magazine* magazine = shards_[home ^ n].pop()) {
-        mine.last_distance.store(static_cast<uint8_t>(n), std::memory_order_relaxed);
-        return magazine;
-      }
+    for (unsigned n = 0; n < kShards; ++n) {
+      if (Magazine* magazine = pop_at(home ^ n)) return magazine;
     }
     return nullptr;
   }
+  // From that part alone.
+  Magazine* pop_at(unsigned home) { return shards_[home].pop(); }
 
   // See MagazineStack.
   void freeze() {
@@ -95,8 +89,7 @@ class ShardedStack {
 
  private:
   struct Shard : MagazineStack {
-    uint32_t idle = 0;                       // magazines
-    std::atomic<uint8_t> last_distance = 0;  // home ^ this last served the home, if it was another
+    uint32_t idle = 0;  // magazines
   };
   static_assert(sizeof(Shard) == 64, "one cache line");
 

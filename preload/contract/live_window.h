@@ -16,7 +16,7 @@
 
 namespace pktmalloc {
 
-inline constexpr uint32_t kWindowSchema = 8;
+inline constexpr uint32_t kWindowSchema = 9;
 inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in memory; written last
 
 struct Window {

@@ -45,6 +45,8 @@ extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int prctl(int option, ...) noexcept {
   va_end(arguments);
   const bool strict = option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT;
   if (strict) cache_of_this_thread();  // to make one later takes calls
+  // The thread may read no clock of the processor soon: in strict mode, too.
+  if (strict || option == PR_SET_TSC) heap.see_trips();
   const int result = next_prctl != nullptr
                          ? next_prctl(option, words[0], words[1], words[2], words[3])
                          : by_number(option, words[0], words[1], words[2], words[3]);

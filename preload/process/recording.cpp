@@ -16,6 +16,7 @@
 #include "preload/base/options.h"
 #include "preload/base/report_file.h"
 #include "preload/contract/pktmalloc.h"
+#include "preload/process/heap.h"
 #include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
@@ -111,6 +112,7 @@ void load() {
   recording_header = header;
   recording_alive = alive;
   *alive = true;
+  heap.see_trips();  // and with them the moments
 }
 
 // Behind all parts that report: all is written. `pktmalloc run` removes the file itself, so that it

@@ -148,6 +148,7 @@ void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
   by_bytes = unit == SampleUnit::kByte;
   handlers = what;
   stage.fetch_add(1, std::memory_order_relaxed);
+  heap.see_trips();
   sampling.store(true, std::memory_order_release);
   if (this_thread.cache == nullptr) return;
   attach();

@@ -129,11 +129,24 @@ void* find_object(size_t bytes) {
 
 }  // namespace
 
-void* allocate_slow(size_t bytes) {
+namespace {
+
+[[gnu::noinline]] void* allocate_long(size_t bytes) {
   void* p = find_object(bytes);
   if (is_observed()) [[unlikely]]
     tell_allocated(p, bytes, 0);
   return sampled(this_site(), p, bytes);
+}
+
+}  // namespace
+
+[[gnu::hot]] void* allocate_slow(size_t bytes) {
+  if (bytes <= ClassTable::kSmallLimit) [[likely]] {
+    const ClassId id = heap.classes().small(bytes);
+    if (void* p = heap.take_lean(*this_thread.allocates_from, id)) [[likely]]
+      return p;
+  }
+  return allocate_long(bytes);
 }
 
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
@@ -200,12 +213,25 @@ void release_told(void* p, Site site) {
 
 }  // namespace
 
-void release_slow(void* p) {
+namespace {
+
+[[gnu::noinline]] void release_long(void* p) {
   if (p == nullptr) return;
   const KeepErrno keep;
   if (is_observed()) [[unlikely]]
     tell_released(p);
   release_told(p, this_site());
+}
+
+}  // namespace
+
+[[gnu::hot]] void release_slow(void* p) {
+  const uintptr_t owner = heap.owner(p);
+  if (Heap::is_class(owner) &&
+      heap.give_lean(*this_thread.releases_to, static_cast<ClassId>(owner), p)) [[likely]] {
+    return;
+  }
+  return release_long(p);
 }
 
 size_t usable_size(void* p) {

@@ -16,9 +16,9 @@
 namespace {
 
 #ifdef __x86_64__
-constexpr int kAllocation = 17, kRelease = 18;
+constexpr int kAllocation = 19, kRelease = 18;
 #else
-constexpr int kAllocation = 23, kRelease = 26;
+constexpr int kAllocation = 25, kRelease = 26;
 #endif
 
 constexpr size_t kBytes = 64;

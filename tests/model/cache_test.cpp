@@ -21,7 +21,11 @@ class Run {
  public:
   Run(Random& random, Stock& stock, unsigned caches, bool magazines_run_out)
       : random_(random), stock_(stock), magazines_run_out_(magazines_run_out) {
-    for (unsigned n = 0; n < caches; ++n) caches_.push_back(std::make_unique<Cache>());
+    for (unsigned n = 0; n < caches; ++n) {
+      caches_.push_back(std::make_unique<Cache>());
+      caches_.back()->home = static_cast<uint8_t>(n / 2);
+      if (n != 0) caches_.back()->saw(stock.due.word());  // else no trip of it is lean
+    }
     allocated_.resize(stock.count() + 1);
     if (magazines_run_out) hide_magazines();
   }
@@ -71,6 +75,11 @@ class Run {
     for (auto& cache : caches_) cache->flush(stock_.supply);
     for (const ClassId id : stock_.ids()) {
       if (const char* what = age(id)) return what;
+      stock_.depot.make_idle(id);
+      while (Magazine* const magazine = stock_.depot.take_idle(id)) {
+        if (magazine->rounds != 0) return "objects in an idle magazine";
+        stock_.store.retire(magazine);
+      }
       const AreaStatistics a = stock_.areas[index(id)].statistics();
       if (a.filled != a.drained) return "objects lost";
       if (a.slabs != 0) return "slabs lost";

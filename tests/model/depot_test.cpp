@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The depot, with its sharded stacks and allowances, against vectors and plain counts.
+// The depot, with its mail, sharded stacks and allowances, against vectors and plain counts.
 #include "sizeclass/depot.h"
 
 #include <array>
@@ -23,36 +23,79 @@ constexpr unsigned kShards = ShardedStack::kShards;
 // What a class's part of the depot must do.
 class Model {
  public:
-  Magazine* take(unsigned home) {
-    unsigned& last = shards_[home].last_distance;
-    if (Magazine* const magazine = take_from(home)) return magazine;
-    if (Magazine* const magazine = take_from(home ^ last)) return magazine;
-    for (unsigned n = 1; n < kShards; ++n) {
-      const unsigned other = home ^ n;  // neighbours first
-      if (Magazine* const magazine = take_from(other)) {
-        last = n;
-        return magazine;
-      }
+  Magazine* take(uint8_t& source) {
+    for (unsigned n = 0; n < kShards; ++n) {
+      const unsigned other = source ^ n;  // neighbours first
+      Magazine* magazine = take_from_mail(other, nullptr);
+      if (magazine == nullptr) magazine = take_from(other);
+      if (magazine == nullptr) continue;
+      source = static_cast<uint8_t>(other);
+      return magazine;
+    }
+    return nullptr;
+  }
+  // A full one from the mail, where `empty` lies from then on.
+  Magazine* take_from_mail(unsigned home, Magazine* empty) {
+    for (Letter& letter : shards_[home].mail) {
+      if (letter.magazine == nullptr || !letter.is_full) continue;
+      Magazine* const magazine = letter.magazine;
+      letter = {empty, false, 0};
+      return magazine;
+    }
+    return nullptr;
+  }
+  Magazine* exchange(Magazine* full, uint32_t capacity, unsigned home) {
+    for (Letter& letter : shards_[home].mail) {
+      Magazine* const empty = letter.magazine;
+      if (empty == nullptr || letter.is_full || empty->capacity < capacity) continue;
+      letter = {full, true, 0};
+      return empty;
     }
     return nullptr;
   }
   void give(Magazine* magazine, unsigned home) { shards_[home].waiting.push_back(magazine); }
+  Magazine* post(Magazine* magazine, unsigned home, unsigned turn) {
+    for (Letter& letter : shards_[home].mail) {
+      if (letter.magazine != nullptr) continue;
+      letter = {magazine, true, 0};
+      return nullptr;
+    }
+    Letter& letter = shards_[home].mail[turn % Mail::kWords];
+    const Letter other = letter;
+    letter = {magazine, true, 0};
+    if (!other.is_full) return other.magazine;
+    give(other.magazine, home);
+    return nullptr;
+  }
   uint32_t depth() const {
     uint32_t sum = 0;
-    for (const Shard& shard : shards_) sum += level(shard);
+    for (const Shard& shard : shards_) {
+      sum += level(shard);
+      for (const Letter& letter : shard.mail) sum += letter.magazine != nullptr && letter.is_full;
+    }
     return sum;
   }
   uint32_t tick() {
     uint32_t idle = 0;
-    for (Shard& shard : shards_) idle += shard.idle = shard.window.tick(level(shard));
+    for (Shard& shard : shards_) {
+      idle += shard.idle = shard.window.tick(level(shard));
+      for (Letter& letter : shard.mail) {
+        if (letter.magazine == nullptr) continue;
+        if (letter.age == LowWater::kTicks) {
+          ++idle;
+        } else {
+          ++letter.age;
+        }
+      }
+    }
     return idle;
   }
-  uint32_t make_idle() {
+  void make_idle() {
     for (Shard& shard : shards_) {
       shard.idle = level(shard);
       shard.window.forget(level(shard));
+      for (Letter& letter : shard.mail) letter.age = LowWater::kTicks;
     }
-    return depth();
   }
   Magazine* take_idle() {
     for (Shard& shard : shards_) {
@@ -61,6 +104,14 @@ class Model {
       --shard.idle;
       shard.window.remove(1);
       return pop(shard);
+    }
+    for (Shard& shard : shards_) {
+      for (Letter& letter : shard.mail) {
+        if (letter.magazine == nullptr || letter.age < LowWater::kTicks) continue;
+        Magazine* const magazine = letter.magazine;
+        letter = {};
+        return magazine;
+      }
     }
     return nullptr;
   }
@@ -82,11 +133,16 @@ class Model {
   }
 
  private:
+  struct Letter {
+    Magazine* magazine = nullptr;
+    bool is_full = false;
+    uint32_t age = 0;  // ticks
+  };
   struct Shard {
+    std::array<Letter, Mail::kWords> mail;
     std::vector<Magazine*> waiting;
     Window window;
     uint32_t idle = 0;
-    unsigned last_distance = 0;
   };
   static Magazine* pop(Shard& shard) {
     Magazine* const newest = shard.waiting.back();
@@ -119,9 +175,12 @@ const char* run(Random& random) {
     Model& model = models[number];
     const unsigned home = random.below(kShards);
     if (random.one_in(30)) {
-      const bool all = random.one_in(8);
-      const uint32_t idle = all ? depot->make_idle(id) : depot->tick(id);
-      if (idle != (all ? model.make_idle() : model.tick())) return "tick";
+      if (random.one_in(8)) {
+        depot->make_idle(id);
+        model.make_idle();
+      } else if (depot->tick(id) != model.tick()) {
+        return "tick";
+      }
     } else if (random.one_in(6)) {
       Magazine* const magazine = depot->take_idle(id);
       if (magazine != model.take_idle()) return "take of what nobody needed";
@@ -138,12 +197,34 @@ const char* run(Random& random) {
       model.refill();
     } else if (random.below(10) < lean && !outside.empty()) {
       std::swap(outside[random.below(outside.size())], outside.back());
-      depot->give(id, outside.back(), home);
-      model.give(outside.back(), home);
+      Magazine* const magazine = outside.back();
       outside.pop_back();
+      magazine->rounds = 1 + random.below(magazine->capacity);
+      const uint32_t capacity = random.one_in(4) ? 17 : 16;
+      if (random.one_in(4)) {
+        depot->give(id, magazine, home);
+        model.give(magazine, home);
+      } else if (Magazine* const empty = depot->exchange(id, magazine, capacity, home)) {
+        if (empty != model.exchange(magazine, capacity, home)) return "exchange";
+        if (empty->rounds != 0) return "an empty magazine";
+        outside.push_back(empty);
+      } else {
+        if (model.exchange(magazine, capacity, home) != nullptr) return "no exchange";
+        Magazine* const displaced = depot->post(id, magazine, home, step);
+        if (displaced != model.post(magazine, home, step)) return "post";
+        if (displaced != nullptr) outside.push_back(displaced);
+      }
+    } else if (random.one_in(2) && !outside.empty()) {
+      Magazine* const empty = outside.back();
+      const Mail::Word word = depot->mail(id, home).take(Mail::empty(empty, empty->capacity));
+      Magazine* const full = Mail::magazine(word);
+      if (full != model.take_from_mail(home, empty)) return "take from the mail";
+      if (full != nullptr && Mail::rounds(word) != full->rounds) return "rounds in the mail";
+      if (full != nullptr) outside.back() = full;
     } else {
-      Magazine* const magazine = depot->take(id, home);
-      if (magazine != model.take(home)) return "take";
+      auto source = static_cast<uint8_t>(home), other = source;
+      Magazine* const magazine = depot->take(id, source);
+      if (magazine != model.take(other) || source != other) return "take";
       if (magazine != nullptr) outside.push_back(magazine);
     }
     for (unsigned n = 0; n < kClasses; ++n) {
@@ -152,6 +233,8 @@ const char* run(Random& random) {
   }
   for (unsigned n = 0; n < kClasses; ++n) {
     while (Magazine* magazine = depot->take(ClassId(n))) outside.push_back(magazine);
+    depot->make_idle(ClassId(n));
+    while (Magazine* magazine = depot->take_idle(ClassId(n))) outside.push_back(magazine);
   }
   return outside.size() == rack.count() ? nullptr : "magazines lost";
 }

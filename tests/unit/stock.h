@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "sizeclass/cache.h"
+#include "sizeclass/lean_trip.h"
 #include "tests/unit/lone_pool.h"
 
 namespace pktmalloc::test {
@@ -20,6 +20,7 @@ class Stock {
       : objects(units), magazines(magazine_units), units_(units) {
     classes_.use_list(sizes.begin(), static_cast<unsigned>(sizes.size()), unit_shift());
     store.start(*magazines);
+    due.tell_at(~uint64_t{0});
     for (const ClassId id : classes_.ids()) {
       areas[index(id)].start(classes_[id], LockRank::kArea + index(id), *objects, id);
     }
@@ -38,19 +39,23 @@ class Stock {
     return address != 0 && areas[index(id)].object_at(address) == address;
   }
 
-  // As the heap does it, without ageing.
+  // As malloc and the heap do it, without ageing. Trips are lean where the cache saw that nothing
+  // is due.
   void* allocate(Cache& cache, ClassId id) {
     if (void* object = cache.allocate(id)) return object;
+    if (void* object = cache.take_lean(id, depot, due)) return object;
     return cache.allocate_slow(supply, id);
   }
   void release(Cache& cache, ClassId id, void* object) {
-    if (!cache.release(id, object)) cache.release_slow(supply, id, object);
+    if (cache.release(id, object) || cache.give_lean(id, object, depot, due)) return;
+    cache.release_slow(supply, id, object);
   }
 
   LonePool objects, magazines;
   SlabArea areas[kMaxClasses];
   MagazineStore store;
   Depot depot;
+  Due due;
 
  private:
   ClassTable classes_;

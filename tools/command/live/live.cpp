@@ -35,7 +35,8 @@ bool plausible(const Window& w) {
          inside(kMaxClasses * kWord, s.tops, h.cache_bytes) &&
          inside(kMaxClasses * kWord, s.allocated, h.cache_bytes) && s.line_bytes <= kLargestCache &&
          inside(kMaxClasses * s.line_bytes, s.lines, h.cache_bytes) &&
-         inside(kWord, s.loaded, s.line_bytes) && inside(kWord, s.previous, s.line_bytes) &&
+         inside(kWord, s.loaded, s.line_bytes) &&
+         inside(sizeof(uint32_t), s.previous_rounds, s.line_bytes) &&
          inside(4 * kWord, s.trips, s.line_bytes) &&
          inside(kTallies * kWord, s.tallies, h.cache_bytes);
 }

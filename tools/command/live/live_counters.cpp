@@ -73,7 +73,6 @@ class CacheSums {
         const uint64_t next = word(cache + window_.cache.next);
         first = next < first ? next : 0;
       }
-      add_previous();
     }
   }
 
@@ -106,31 +105,16 @@ class CacheSums {
         const uint64_t rounds = (top - (loaded + window_.magazine_slots)) / sizeof(uint64_t);
         if (rounds <= kRoundsMost) one.held = rounds;
       }
+      uint32_t previous;
+      memcpy(&previous, line + s.previous_rounds, sizeof previous);
+      if (previous <= kRoundsMost) one.held += previous;
       of[i] += one;
-      if (const uint64_t previous = word(line + s.previous); previous != 0) {
-        previous_.push_back({i, previous + window_.magazine_rounds, 0});
-      }
     }
   }
-
-  void add_previous() {
-    std::vector<RemoteMemory::Piece> pieces;
-    for (Previous& p : previous_) pieces.push_back({p.address, &p.rounds, sizeof p.rounds});
-    memory_.copy_all(pieces);
-    for (const Previous& p : previous_) of[p.of].held += p.rounds <= kRoundsMost ? p.rounds : 0;
-    previous_.clear();
-  }
-
-  struct Previous {
-    unsigned of;  // the class
-    uint64_t address;
-    uint32_t rounds;
-  };
 
   const HeapWindow& window_;
   const RemoteMemory& memory_;
   std::vector<char> block_;
-  std::vector<Previous> previous_;
 };
 
 void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& out) {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Lean trips: the exchange of a magazine where nothing else is due, for the slow paths of malloc
+// and free to inline. At 200,000 packets a second all of it is cold, so what counts is how many
+// cache lines it touches: of data the cache's tops and counts, its line of the class, seen_, Due,
+// the mail, and the ends of two magazines (tests/golden has the counts).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/cache.h"
+
+namespace pktmalloc {
+
+[[gnu::always_inline]] inline void* Cache::take_lean(ClassId id, Depot& depot, const Due& due) {
+  // Taken at once; the rest come one by one, as objects are taken (magazine.h).
+  constexpr int kFirst = 6;
+  const size_t i = static_cast<size_t>(id);
+  Line& line = lines_[i];
+  Magazine* const empty = line.loaded;
+  if (seen_ != due.word() || empty == nullptr || tops_[i] != empty->slots()) [[unlikely]]
+    return nullptr;
+  Magazine* full = line.previous;
+  uint32_t rounds = line.previous_rounds;
+  changing_ = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (rounds != 0) {
+    line.previous = empty;
+    line.previous_rounds = 0;
+  } else {
+    Mail::Word word = 0;
+    if (line.lean != 0 && empty->capacity == line.rounds && due.is_seen(seen_)) [[likely]] {
+      word = depot.mail(id, line.source).take(Mail::empty(empty, line.rounds));
+    }
+    if (word == 0) [[unlikely]] {
+      changing_ = false;
+      return nullptr;
+    }
+    full = Mail::magazine(word);
+    rounds = Mail::rounds(word);
+    line.taken += rounds;
+    ++line.takes;
+    --line.lean;
+    line.swaps = 0;
+    watched_calls = 0;
+    line.last_trip = static_cast<uint32_t>(seen_);
+  }
+  line.loaded = full;
+  uintptr_t* const top = full->slots() + rounds;
+  const uintptr_t object = *top;
+  for (int n = 1; n < kFirst; ++n) machine::prefetch_for_writing(top[-n]);
+  tops_[i] = top - 1;
+  ++allocated_[i];
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  changing_ = false;
+  return reinterpret_cast<void*>(object);
+}
+
+[[gnu::always_inline]] inline bool Cache::give_lean(ClassId id, void* object, Depot& depot,
+                                                    const Due& due) {
+  const size_t i = static_cast<size_t>(id);
+  Line& line = lines_[i];
+  uintptr_t* const end = tops_[i];
+  Magazine* const full = line.loaded;
+  Magazine* empty = line.previous;
+  if (seen_ != due.word() || empty == nullptr || end[1] != kFullMark ||
+      end[0] == reinterpret_cast<uintptr_t>(object)) [[unlikely]] {
+    return false;
+  }
+  const uint32_t rounds = line.previous_rounds;
+  if (rounds == 0 && line.swaps + 1 >= kHovers) [[unlikely]]
+    return false;
+  changing_ = true;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (rounds == 0) {
+    ++line.swaps;
+  } else {
+    Mail::Word word = 0;
+    if (line.lean != 0 && rounds == line.rounds && line.gives >= kInspectAll &&
+        line.gives % kInspectOneIn != 0 && due.is_seen(seen_)) [[likely]] {
+      word = depot.mail(id, home).give(Mail::full(empty, rounds), rounds);
+    }
+    if (word == 0) [[unlikely]] {
+      changing_ = false;
+      return false;
+    }
+    empty = Mail::magazine(word);
+    line.given += rounds;
+    ++line.gives;
+    --line.lean;
+    line.source = home;
+    line.swaps = 0;
+    watched_calls = 0;
+    line.last_trip = static_cast<uint32_t>(seen_);
+  }
+  line.previous = full;
+  line.previous_rounds = static_cast<uint32_t>(end - full->slots());
+  line.loaded = empty;
+  uintptr_t* const bottom = empty->slots();
+  bottom[1] = reinterpret_cast<uintptr_t>(object);
+  tops_[i] = bottom + 1;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  changing_ = false;
+  return true;
+}
+
+}  // namespace pktmalloc
