@@ -162,7 +162,7 @@ void Cache::shuffle(uintptr_t* objects, uint32_t count) {
 bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills) {
   const SizeClass& c = supply.classes[id];
   trip(supply, id, line);
-  if (Magazine* full = supply.depot.take(id, line.source)) {
+  if (Magazine* full = supply.depot.take(id, line.source, line.gives)) {
     line.taken += full->rounds;
     ++line.takes;
     Magazine* const empty = line.loaded;
@@ -173,7 +173,8 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
     if (line.previous == nullptr) {
       set_previous(line, empty);
     } else if (empty->capacity < c.usual_rounds ||
-               !supply.depot.mail(id, line.source).leave(Mail::empty(empty, empty->capacity))) {
+               !supply.depot.mail(id, line.source)
+                    .leave(Mail::empty(empty, empty->capacity), line.gives)) {
       supply.store.give_back(empty, home);
     }
     return true;
@@ -198,13 +199,13 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
 
 void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
   line.given += magazine->rounds;
-  ++line.gives;
   line.source = home;
   if (magazine->capacity < supply.classes[id].usual_rounds) {
     supply.depot.give(id, magazine, home);
   } else if (Magazine* const smaller = supply.depot.post(id, magazine, home, line.gives)) {
     supply.store.give_back(smaller, home);
   }
+  ++line.gives;
 }
 
 // Empties the magazine into the slabs.
@@ -232,7 +233,8 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
       inspect(supply.areas[index(id)], line.previous, line.loaded);
     }
     const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
-    Magazine* empty = grows ? nullptr : supply.depot.exchange(id, line.previous, line.rounds, home);
+    Magazine* empty =
+        grows ? nullptr : supply.depot.exchange(id, line.previous, line.rounds, home, line.gives);
     if (empty != nullptr) {
       line.given += line.previous_rounds;
       ++line.gives;

@@ -22,11 +22,11 @@ class Depot {
 
   // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. From `source`
   // first, which becomes where it was found; then from the neighbours: source ^ 1, then the rest of
-  // its four, then the other four.
-  Magazine* take(ClassId id, uint8_t& source) {
+  // its four, then the other four. `turn`: of the giver, if it is the same thread (mail.h).
+  Magazine* take(ClassId id, uint8_t& source, uint64_t turn = 0) {
     for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
       const unsigned other = source ^ n;
-      Magazine* magazine = open(mail(id, other).take(0));
+      Magazine* magazine = open(mail(id, other).take(0, turn));
       if (magazine == nullptr) magazine = stacks_[index(id)].pop_at(other);
       if (magazine == nullptr) continue;
       source = static_cast<uint8_t>(other);
@@ -48,7 +48,7 @@ class Depot {
   Magazine* post(ClassId id, Magazine* magazine, unsigned home, uint64_t turn) {
     Mail& mail = this->mail(id, home);
     Mail::Word word = Mail::full(magazine, magazine->rounds);
-    if (mail.leave(word)) return nullptr;
+    if (mail.leave(word, turn)) return nullptr;
     word = mail.replace(word, turn);
     if (!Mail::is_full(word)) return Mail::magazine(word);
     give(id, open(word), home);
@@ -56,8 +56,9 @@ class Depot {
   }
 
   // The same if there is an empty one for it, of so many rounds at least; else nullptr.
-  Magazine* exchange(ClassId id, Magazine* magazine, uint32_t capacity, unsigned home) {
-    return open(mail(id, home).give(Mail::full(magazine, magazine->rounds), capacity));
+  Magazine* exchange(ClassId id, Magazine* magazine, uint32_t capacity, unsigned home,
+                     uint64_t turn) {
+    return open(mail(id, home).give(Mail::full(magazine, magazine->rounds), capacity, turn));
   }
 
   // Are free objects of the class worth a new magazine for so many (allowance.h)? False: return

@@ -31,7 +31,7 @@ namespace pktmalloc {
   } else {
     Mail::Word word = 0;
     if (line.lean != 0 && empty->capacity == line.rounds && due.is_seen(seen_)) [[likely]] {
-      word = depot.mail(id, line.source).take(Mail::empty(empty, line.rounds));
+      word = depot.mail(id, line.source).take(Mail::empty(empty, line.rounds), line.gives);
     }
     if (word == 0) [[unlikely]] {
       changing_ = false;
@@ -79,7 +79,7 @@ namespace pktmalloc {
     Mail::Word word = 0;
     if (line.lean != 0 && rounds == line.rounds && line.gives >= kInspectAll &&
         line.gives % kInspectOneIn != 0 && due.is_seen(seen_)) [[likely]] {
-      word = depot.mail(id, home).give(Mail::full(empty, rounds), rounds);
+      word = depot.mail(id, home).give(Mail::full(empty, rounds), rounds, line.gives);
     }
     if (word == 0) [[unlikely]] {
       changing_ = false;

@@ -7,7 +7,9 @@
 // Who has a full magazine and needs an empty one, or an empty one and needs objects, swaps one for
 // the other by a single compare-and-swap. Nobody reads what lies behind a word that he has not got,
 // so one that came back meanwhile does no harm (no ABA). A word without a magazine waits for one.
-// The depot's stacks have the rest (depot.h). Any thread, no lock.
+// The depot's stacks have the rest (depot.h). Who gives tries the places in turn, from `turn` up;
+// and whoever takes, from there down: so a thread that takes what it gave gets the newest first.
+// Any thread, no lock.
 #pragma once
 
 #include <atomic>
@@ -36,17 +38,19 @@ class alignas(64) Mail {
   static bool is_full(Word word) { return (word & kFull) != 0; }
 
   // A full magazine for an empty one, or for 0. 0: there is none.
-  Word take(Word in_return) {
-    for (auto& place : words_) {
-      Word there = place.load(std::memory_order_relaxed);
+  Word take(Word in_return, uint64_t turn) {
+    for (unsigned n = 1; n <= kWords; ++n) {
+      auto& place = words_[(turn - n) % kWords];
+      const Word there = place.load(std::memory_order_relaxed);
       if (is_full(there) && swap(place, there, in_return)) return there;
     }
     return 0;
   }
   // An empty one, of so many rounds at least, for a full one. 0: there is none.
-  Word give(Word in_return, uint32_t capacity) {
-    for (auto& place : words_) {
-      Word there = place.load(std::memory_order_relaxed);
+  Word give(Word in_return, uint32_t capacity, uint64_t turn) {
+    for (unsigned n = 0; n < kWords; ++n) {
+      auto& place = words_[(turn + n) % kWords];
+      const Word there = place.load(std::memory_order_relaxed);
       if (!is_full(there) && rounds(there) >= capacity && swap(place, there, in_return)) {
         return there;
       }
@@ -54,8 +58,9 @@ class alignas(64) Mail {
     return 0;
   }
   // Leaves it where there is no magazine.
-  bool leave(Word word) {
-    for (auto& place : words_) {
+  bool leave(Word word, uint64_t turn) {
+    for (unsigned n = 0; n < kWords; ++n) {
+      auto& place = words_[(turn + n) % kWords];
       if (place.load(std::memory_order_relaxed) == 0 && swap(place, 0, word)) return true;
     }
     return false;

@@ -23,10 +23,10 @@ constexpr unsigned kShards = ShardedStack::kShards;
 // What a class's part of the depot must do.
 class Model {
  public:
-  Magazine* take(uint8_t& source) {
+  Magazine* take(uint8_t& source, unsigned turn) {
     for (unsigned n = 0; n < kShards; ++n) {
       const unsigned other = source ^ n;  // neighbours first
-      Magazine* magazine = take_from_mail(other, nullptr);
+      Magazine* magazine = take_from_mail(other, nullptr, turn);
       if (magazine == nullptr) magazine = take_from(other);
       if (magazine == nullptr) continue;
       source = static_cast<uint8_t>(other);
@@ -35,8 +35,9 @@ class Model {
     return nullptr;
   }
   // A full one from the mail, where `empty` lies from then on.
-  Magazine* take_from_mail(unsigned home, Magazine* empty) {
-    for (Letter& letter : shards_[home].mail) {
+  Magazine* take_from_mail(unsigned home, Magazine* empty, unsigned turn) {
+    for (unsigned n = 1; n <= Mail::kWords; ++n) {
+      Letter& letter = letter_of(home, turn - n);
       if (letter.magazine == nullptr || !letter.is_full) continue;
       Magazine* const magazine = letter.magazine;
       letter = {empty, false, 0};
@@ -44,8 +45,9 @@ class Model {
     }
     return nullptr;
   }
-  Magazine* exchange(Magazine* full, uint32_t capacity, unsigned home) {
-    for (Letter& letter : shards_[home].mail) {
+  Magazine* exchange(Magazine* full, uint32_t capacity, unsigned home, unsigned turn) {
+    for (unsigned n = 0; n < Mail::kWords; ++n) {
+      Letter& letter = letter_of(home, turn + n);
       Magazine* const empty = letter.magazine;
       if (empty == nullptr || letter.is_full || empty->capacity < capacity) continue;
       letter = {full, true, 0};
@@ -55,12 +57,13 @@ class Model {
   }
   void give(Magazine* magazine, unsigned home) { shards_[home].waiting.push_back(magazine); }
   Magazine* post(Magazine* magazine, unsigned home, unsigned turn) {
-    for (Letter& letter : shards_[home].mail) {
+    for (unsigned n = 0; n < Mail::kWords; ++n) {
+      Letter& letter = letter_of(home, turn + n);
       if (letter.magazine != nullptr) continue;
       letter = {magazine, true, 0};
       return nullptr;
     }
-    Letter& letter = shards_[home].mail[turn % Mail::kWords];
+    Letter& letter = letter_of(home, turn);
     const Letter other = letter;
     letter = {magazine, true, 0};
     if (!other.is_full) return other.magazine;
@@ -144,6 +147,9 @@ class Model {
     Window window;
     uint32_t idle = 0;
   };
+  Letter& letter_of(unsigned home, unsigned turn) {
+    return shards_[home].mail[turn % Mail::kWords];
+  }
   static Magazine* pop(Shard& shard) {
     Magazine* const newest = shard.waiting.back();
     shard.waiting.pop_back();
@@ -204,27 +210,27 @@ const char* run(Random& random) {
       if (random.one_in(4)) {
         depot->give(id, magazine, home);
         model.give(magazine, home);
-      } else if (Magazine* const empty = depot->exchange(id, magazine, capacity, home)) {
-        if (empty != model.exchange(magazine, capacity, home)) return "exchange";
+      } else if (Magazine* const empty = depot->exchange(id, magazine, capacity, home, step)) {
+        if (empty != model.exchange(magazine, capacity, home, step)) return "exchange";
         if (empty->rounds != 0) return "an empty magazine";
         outside.push_back(empty);
       } else {
-        if (model.exchange(magazine, capacity, home) != nullptr) return "no exchange";
+        if (model.exchange(magazine, capacity, home, step) != nullptr) return "no exchange";
         Magazine* const displaced = depot->post(id, magazine, home, step);
         if (displaced != model.post(magazine, home, step)) return "post";
         if (displaced != nullptr) outside.push_back(displaced);
       }
     } else if (random.one_in(2) && !outside.empty()) {
       Magazine* const empty = outside.back();
-      const Mail::Word word = depot->mail(id, home).take(Mail::empty(empty, empty->capacity));
+      const Mail::Word word = depot->mail(id, home).take(Mail::empty(empty, empty->capacity), step);
       Magazine* const full = Mail::magazine(word);
-      if (full != model.take_from_mail(home, empty)) return "take from the mail";
+      if (full != model.take_from_mail(home, empty, step)) return "take from the mail";
       if (full != nullptr && Mail::rounds(word) != full->rounds) return "rounds in the mail";
       if (full != nullptr) outside.back() = full;
     } else {
       auto source = static_cast<uint8_t>(home), other = source;
-      Magazine* const magazine = depot->take(id, source);
-      if (magazine != model.take(other) || source != other) return "take";
+      Magazine* const magazine = depot->take(id, source, step);
+      if (magazine != model.take(other, step) || source != other) return "take";
       if (magazine != nullptr) outside.push_back(magazine);
     }
     for (unsigned n = 0; n < kClasses; ++n) {
