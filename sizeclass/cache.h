@@ -166,10 +166,12 @@ class alignas(64) Cache {
     uint64_t next;               // the pointer to the next cache
     uint64_t tops, allocated;    // one word a class, from the first one on
     uint64_t lines, line_bytes;  // per class; in each line:
-    uint64_t loaded;             // the pointer to the magazine in use
-    uint64_t previous_rounds;    // objects in the other one, a 32-bit number
+    uint64_t loaded, previous;   // the pointers to its magazines
+    uint64_t previous_rounds;    // objects in the latter, a 32-bit number
     uint64_t trips;              // taken, given, takes, gives
     uint64_t tallies;            // kTallies words
+    uint64_t marks;              // the pointer
+    uint64_t changing;           // a byte
   };
   static Shape shape();
   // The same of what the fast path uses, for code that is inlined into programs; see shape().

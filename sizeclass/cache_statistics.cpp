@@ -40,9 +40,12 @@ Cache::Shape Cache::shape() {
           lines,
           sizeof(Line),
           place(&line.loaded) - lines,
+          place(&line.previous) - lines,
           place(&line.previous_rounds) - lines,
           place(&line.taken) - lines,
-          place(cache.tallies_)};
+          place(cache.tallies_),
+          place(&cache.marks),
+          place(&cache.changing_)};
 }
 
 }  // namespace pktmalloc

@@ -91,6 +91,10 @@ class Depot {
   }
   uint32_t depth(ClassId id, unsigned home) const { return stacks_[index(id)].depth(home); }
 
+  // For a reader outside the process (heap_window.h).
+  const ShardedStack& stack(ClassId id) const { return stacks_[index(id)]; }
+  const Mail* mails() const { return mail_[0]; }  // kShards x kMaxClasses
+
   // For ageing: as in ShardedStack, of all magazines here, empty ones too.
   uint32_t tick(ClassId id) {
     uint32_t idle = stacks_[index(id)].tick();

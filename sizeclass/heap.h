@@ -197,7 +197,7 @@ class Heap {
   // Can every lock be had soon, for statistics in a signal handler? Else this thread may hold one.
   bool can_lock() AROUND_FORK;
   // The same for a reader outside the process. Call after start().
-  HeapWindow window() const;
+  HeapWindow window();
   // Bytes of the classes' slabs in memory, as the system reports, and of what is outside; walks
   // over all pages.
   uint64_t resident_bytes();

@@ -72,7 +72,7 @@ void Heap::statistics(HeapStatistics& out) {
 }
 
 // Of arrays by class it names the first class's element.
-HeapWindow Heap::window() const {
+HeapWindow Heap::window() {
   const auto address = [](const void* p) { return reinterpret_cast<uint64_t>(p); };
   HeapWindow w{};
   w.classes = classes_.count();
@@ -99,6 +99,15 @@ HeapWindow Heap::window() const {
   w.threads_seen = address(&threads_seen_);
   w.threads_alive = address(&threads_alive_);
   w.limit = address(&limit_.counts());
+  w.map = pool_.base();
+  w.records = address(pool_.chapters());
+  w.chapter_bytes = pool_.words_stride();
+  for (const ClassId id : classes_.ids()) w.states[index(id) - 1] = states_.place(id).words;
+  w.magazines = magazine_pool_.base();
+  w.magazine_units = magazine_pool_.start_of(magazine_pool_.first_unit());
+  w.depots = address(&depot_.stack(static_cast<ClassId>(1)));
+  w.mails = address(depot_.mails());
+  w.ageing = address(&ageing_.mutex());
   return w;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // HeapWindow: where the counters of a running heap lie, for a reader outside the process that
-// copies them without stopping it (`pktmalloc stat` and `top`).
+// copies them without stopping it (`pktmalloc stat` and `top`), and what tells its free objects
+// (`objects`, `leaks`).
 //
 // Addresses are those of the heap's process; sizes are in bytes. The reader sums over areas and
 // caches as Heap::statistics() does and uses the same class_statistics(). Nobody waits for it and
@@ -36,6 +37,16 @@ struct HeapWindow {
   uint64_t outside;         // one word a class: live objects that somebody else serves
   uint64_t cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;  // a word each
   uint64_t limit;  // MemoryLimit::Counts
+
+  // Which objects are free; read while the process is stopped.
+  uint64_t map;                     // SlabPool::Entry of unit 0, from which units count
+  uint64_t records, chapter_bytes;  // see SlabPool::record_at()
+  uint64_t states[kMaxClasses];     // ObjectStates::Place::words of each class; 0: none
+  uint64_t magazines;               // from which their ids count
+  uint64_t magazine_units;          // the address of the first one
+  uint64_t depots;                  // a ShardedStack a class
+  uint64_t mails;                   // a Mail for each of kShards homes and kMaxClasses classes
+  uint64_t ageing;                  // a 32-bit word that is not 0 while magazines age
 };
 
 }  // namespace pktmalloc

@@ -56,9 +56,12 @@ class alignas(64) MagazineStack {
   }
 
   // How many magazines, frozen or not; exact when nobody else changes it.
-  uint32_t depth() const {
+  uint32_t depth() const { return depth_at(head()); }
+  // The same word: no magazine came or went since. Its lower half is the id of the top one; 0:
+  // none.
+  uint64_t head() const {
     const uint64_t head = head_.load(std::memory_order_acquire);
-    return depth_at(head == kFrozen ? frozen_head_.load(std::memory_order_relaxed) : head);
+    return head == kFrozen ? frozen_head_.load(std::memory_order_relaxed) : head;
   }
 
   // Ends a tick of the low-water mark (low_water.h); one caller at a time.

@@ -72,6 +72,9 @@ class alignas(64) Mail {
     return there != kFrozen && swap(place, there, word) ? there : word;
   }
 
+  // For a reader outside the process.
+  Word word(unsigned n) const { return words_[n].load(std::memory_order_relaxed); }
+
   // Full magazines.
   uint32_t depth() const {
     uint32_t count = 0;
@@ -128,7 +131,7 @@ class alignas(64) Mail {
                                          std::memory_order_relaxed);
   }
 
-  std::atomic<Word> words_[kWords];
+  std::atomic<Word> words_[kWords]{};
 };
 static_assert(sizeof(Mail) == 64 && kMagazineGranule == 64);
 

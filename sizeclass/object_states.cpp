@@ -11,7 +11,7 @@ void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes
     const size_t most = round_up(words_bytes(bytes, shift), kStep);
     words_[shift].start(room, most);
     for (const ClassId id : classes.ids()) {
-      if (std::min<unsigned>(classes[id].granule_shift, kMostShift) != shift) continue;
+      if (shift_of(classes[id]) != shift) continue;
       places_[index(id)] = {room - words_bytes(base, shift), shift};
     }
     room += most;
@@ -27,9 +27,9 @@ bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
   const Place& place = places_[index(id)];
   const Lock lock(mutex_);
   GrowingMemory& words = words_[place.shift];
-  const uintptr_t begin = word(place, start) - words.begin();
+  const uintptr_t begin = place.word(start) - words.begin();
   // No object of the slab begins in a granule that goes beyond its end, but the next slab's may.
-  const uintptr_t end = word(place, start + bytes) - words.begin();
+  const uintptr_t end = place.word(start + bytes) - words.begin();
   const size_t before = words.bytes();
   if (begin < before) memset(words.at(begin), 0, std::min(end, before) - begin);
   if (end <= before) return true;

@@ -73,8 +73,20 @@ class ObjectStates {
 
   // `address` lies in a slab of the class.
   Entry entry(ClassId id, uintptr_t address) const {
-    return {*reinterpret_cast<std::atomic<uint16_t>*>(word(places_[index(id)], address)), address};
+    return {*reinterpret_cast<std::atomic<uint16_t>*>(place(id).word(address)), address};
   }
+
+  // Where the words of a class begin.
+  struct alignas(16) Place {
+    uintptr_t words = 0;           // of the address 0
+    unsigned shift = kLeastShift;  // a granule is 1 << shift bytes
+
+    uintptr_t word(uintptr_t address) const { return words + words_bytes(address, shift); }
+  };
+  static unsigned shift_of(const SizeClass& c) {
+    return std::min<unsigned>(c.granule_shift, kMostShift);
+  }
+  const Place& place(ClassId id) const { return places_[index(id)]; }
 
   const std::atomic<uint64_t>& committed_bytes() const { return committed_; }
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
@@ -83,15 +95,8 @@ class ObjectStates {
   static constexpr unsigned kLeastShift = 4, kMostShift = 18;
   static constexpr size_t kStep = size_t{64} << 10;  // of words that are opened at once
 
-  struct alignas(16) Place {
-    uintptr_t words = 0;           // of the address 0
-    unsigned shift = kLeastShift;  // a granule is 1 << shift bytes
-  };
   static size_t words_bytes(size_t bytes, unsigned shift) {
     return (bytes >> shift) * sizeof(uint16_t);
-  }
-  static uintptr_t word(const Place& place, uintptr_t address) {
-    return place.words + words_bytes(address, place.shift);
   }
 
   Place places_[kMaxClasses];

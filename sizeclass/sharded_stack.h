@@ -56,6 +56,7 @@ class ShardedStack {
   }
 
   uint32_t depth(unsigned home) const { return shards_[home].depth(); }
+  uint64_t head(unsigned home) const { return shards_[home].head(); }
 
   // Ends a tick of the low-water marks: magazines that nobody needed are idle until somebody needs
   // them. Returns how many.

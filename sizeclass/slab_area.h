@@ -114,7 +114,6 @@ class SlabArea {
   const AreaStatistics& counts() const { return counts_; }
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
- private:
   enum Stays : uint8_t { kGoes, kPopulated, kOnHugePages };
   struct Record {
     uint32_t free;
@@ -126,6 +125,7 @@ class SlabArea {
     uint64_t bits[1];  // objects_per_slab bits
   };
 
+ private:
   Record& record(uint32_t slab) const {
     return *reinterpret_cast<Record*>(pool_->record(record_kind_, slab));
   }

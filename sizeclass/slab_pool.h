@@ -126,11 +126,16 @@ class SlabPool {
   void* words(ClassId id) const { return words(index(id)); }
   void* words_of_thinned(ClassId id) const { return words(kPurgedSet + 1 + index(id)); }
   size_t words_stride() const { return chapter_bytes_; }
+  const char* chapters() const { return chapters_; }
   enum class RecordKind : uint8_t { kSmall, kMiddle, kLarge };
   static RecordKind record_kind(uint32_t objects);
-  char* record(RecordKind kind, uint32_t unit) const {
+  // In bytes from where the chapter of unit 0 would be.
+  static size_t record_at(RecordKind kind, uint32_t unit, size_t chapter_bytes) {
     const RecordPlace place = kRecordPlaces[static_cast<int>(kind)];
-    return chapters_ + size_t{unit / 64} * chapter_bytes_ + place.at + unit % 64 * place.bytes;
+    return size_t{unit / 64} * chapter_bytes + place.at + unit % 64 * place.bytes;
+  }
+  char* record(RecordKind kind, uint32_t unit) const {
+    return chapters_ + record_at(kind, unit, chapter_bytes_);
   }
 
   // Ends a tick: how many empty units nobody needed in a whole window, including those of earlier

@@ -77,6 +77,9 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc compare -n ").empty());
   CHECK(offered("pktmalloc top -s ") ==
         Words{"c", "l", "a", "f", "t", "d", "s", "m", "k", "p", "b", "u", "i"});
+  CHECK(offered("pktmalloc objects --sort ") == Words{"bytes", "objects", "size", "type", "grown"});
+  CHECK(offered("pktmalloc leaks ").count(std::to_string(getpid())) == 1);
+  CHECK(offered("pktmalloc objects ").count(std::to_string(getpid())) == 1);
   CHECK(offered("pktmalloc top READ").empty());
   CHECK(offered("pktmalloc top ").count(std::to_string(getpid())) == 1);
   CHECK(offered("pktmalloc tell ").count(std::to_string(getpid())) == 1);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "preload/contract/live_window.h"
 #include "tests/program.h"
@@ -34,19 +35,24 @@ Window small_window() {
   w.passed = w.forks = here(8192);
   pktmalloc::HeapWindow& h = w.heap;
   h.classes = 1;
-  h.object_bytes[0] = h.slab_bytes[0] = 64;
+  for (uint64_t& bytes : h.object_bytes) bytes = 64;
+  for (uint64_t& bytes : h.slab_bytes) bytes = 1 << 16;
   for (uint64_t& area : h.areas) area = here(8192);
   for (uint64_t& share : h.shares) share = here(8192);
   h.units = h.pool = h.magazine_pool = h.states_bytes = here(8192);
   h.caches = h.cache_committed_bytes = h.waiting_bytes = here(8192);
   h.direct_allocs = h.aged = h.outside = h.threads_seen = h.threads_alive = here(8192);
+  h.map = h.magazines = h.magazine_units = h.depots = h.ageing = here(8192);
+  h.records = here(12288);
+  h.chapter_bytes = 4096;
   h.cache_bytes = 4096;
-  h.cache = {4000, 0, 512, 1024, 40, 0, 8, 8, 3600};
+  h.cache = {4000, 0, 512, 1024, 40, 0, 8, 32, 8, 3600, 3800, 3808};
   return w;
 }
 
-// `stat` of a process with this window and whatever lies behind it.
-Outcome stat_of_faked(const Window& window, std::string behind = "") {
+// `stat`, or this command, of a process with this window and whatever lies behind it.
+Outcome stat_of_faked(const Window& window, std::string behind = "",
+                      std::vector<std::string> command = {"stat"}) {
   TemporaryFolder folder;
   behind.insert(0, reinterpret_cast<const char*>(&window), sizeof window);
   folder.write("window", behind);
@@ -55,7 +61,9 @@ Outcome stat_of_faked(const Window& window, std::string behind = "") {
   Running program({"sh", "-c", "echo ready; read nothing </dev/zero"},
                   {{"LD_PRELOAD", library}, {"WINDOW", folder / "window"}});
   program.line("ready");
-  return Program({build_path("pktmalloc"), "stat", std::to_string(program.pid())}).run();
+  command.insert(command.begin(), build_path("pktmalloc"));
+  command.push_back(std::to_string(program.pid()));
+  return Program(command).run();
 }
 
 }  // namespace
@@ -108,9 +116,20 @@ TEST_CASE("a list of caches that has no end is left") {
   CHECK(stat_of_faked(window, behind).status == 0);
 }
 
+TEST_CASE("of a heap that pools nothing nothing else is looked at") {
+  Window window = small_window();
+  memset(&window.heap, 0xff, sizeof window.heap);
+  window.heap.classes = 0;
+  for (const std::string command : {"stat", "objects", "leaks"}) {
+    const Outcome outcome = stat_of_faked(window, "", {command});
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+  }
+}
+
 TEST_CASE("no window makes the reader fail or hang") {
   std::mt19937_64 random(20261121);
-  for (int run = 0; run < 60; ++run) {
+  for (int run = 0; run < 90; ++run) {
     Window window = small_window();
     const auto any = [&]() -> uint64_t {
       const uint64_t kind = random() % 4;
@@ -126,8 +145,11 @@ TEST_CASE("no window makes the reader fail or hang") {
       const uint64_t word = any();
       memcpy(behind.data() + i, &word, sizeof word);
     }
-    const Outcome outcome = stat_of_faked(window, behind);
-    INFO(run << ": " << outcome);
+    static const std::vector<std::string> kCommands[] = {
+        {"stat"}, {"objects", "--running"}, {"leaks"}};
+    const std::vector<std::string>& command = kCommands[run % 3];
+    const Outcome outcome = stat_of_faked(window, behind, command);
+    INFO(run << ": " << command[0] << ": " << outcome);
     CHECK((outcome.status == 0 || outcome.status == 2));
     CHECK((outcome.status == 2) == (outcome.err.find("make no sense") != std::string::npos));
   }

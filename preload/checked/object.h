@@ -56,8 +56,12 @@ struct alignas(16) Header {
 
   // Of everything that stays the same while the object lives; never 0.
   uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape, StackId its_stack) const {
-    const uint64_t all = its_bytes ^ uint64_t { its_shape } << 32 ^ uint64_t { its_stack } << 16 ^
-                         secret ^ address();
+    return sum_of(its_bytes, its_shape, its_stack, expected_canary());
+  }
+  static uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape, StackId its_stack,
+                         uint64_t its_canary) {
+    const uint64_t all =
+        its_bytes ^ uint64_t { its_shape } << 32 ^ uint64_t { its_stack } << 16 ^ ~its_canary;
     return static_cast<uint32_t>(all * 0xD6E8FEB86659FD93 >> 32) | 1;
   }
   uint32_t expected_sum() const { return sum_of(bytes, shape, allocated_at); }
@@ -75,6 +79,8 @@ struct alignas(16) Header {
     sum = expected_sum();
   }
   bool sealed() const { return sum == expected_sum(); }
+  // Of a copy outside the process, where nobody knows the secret: canary and sum fit each other.
+  bool fits_itself() const { return sum == sum_of(bytes, shape, allocated_at, canary); }
   // Somebody else wrote to a header that was here: it is neither sealed nor unsealed. Looks twice,
   // because another thread may be changing it.
   bool overwritten() const {

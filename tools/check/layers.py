@@ -15,12 +15,13 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUFFIXES = (".h", ".hpp", ".cpp", ".c", ".def")
 # What may be included by path. The class table and the shape of magazines are the engine's; a
-# simulation drives it by its front door; what is particular to a processor lies in one file.
+# simulation drives it by its front door; what is particular to a processor lies in one file. Who
+# looks at the objects of another process knows the headers of the checked library.
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
     "tools": ("tools/", "preload/contract/", "sizeclass/class_table.h", "sizeclass/magazine.h",
-              "sizeclass/heap.h", "sizeclass/machine.h"),
+              "sizeclass/heap.h", "sizeclass/machine.h", "preload/checked/object.h"),
 }
 # Folders, top to bottom; those of one line do not include each other. "." are the files beside
 # them.
@@ -41,7 +42,7 @@ ROOMS = {
     "tools/command": [
         ". subcommands",
         "exporter",
-        "doctor compare report tune replay profile recovery",
+        "doctor compare report tune replay profile recovery heap",
         "live",
         "system page",
         "text",

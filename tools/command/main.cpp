@@ -40,6 +40,8 @@ int execute(std::vector<std::string> arguments) {
   pktmalloc::add_replay(command);
   pktmalloc::add_profile(command);
   pktmalloc::add_stat(command);
+  pktmalloc::add_objects(command);
+  pktmalloc::add_leaks(command);
   pktmalloc::add_top(command);
   pktmalloc::add_exporter(command);
   pktmalloc::add_tune(command);

@@ -17,6 +17,8 @@ void add_run(CommandLine& command, const UserCommand& words);
 void add_replay(CommandLine& command);
 void add_profile(CommandLine& command);
 void add_stat(CommandLine& command);
+void add_objects(CommandLine& command);
+void add_leaks(CommandLine& command);
 void add_top(CommandLine& command);
 void add_tell(CommandLine& command);
 void add_exporter(CommandLine& command);

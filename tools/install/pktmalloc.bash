@@ -28,7 +28,7 @@ _pktmalloc_offer_processes() {
   _pktmalloc_offer "$1" -W "$(ps -u "$UID" -o pid=)"
 }
 
-# The value of an option.
+# The value of an option, begun with a word, of a subcommand.
 _pktmalloc_offer_value() {
   case $1 in
     --background) _pktmalloc_offer "$2" -W 'auto 0 1' ;;
@@ -44,9 +44,15 @@ _pktmalloc_offer_value() {
       _pktmalloc_offer "$2" -W 'default mimalloc jemalloc tcmalloc'
       _pktmalloc_offer "$2" -f
       ;;
-    -s | --sort) _pktmalloc_offer "$2" -W 'c l a f t d s m k p b u i' ;;
+    -s | --sort)
+      if [[ $3 == objects ]]; then
+        _pktmalloc_offer "$2" -W 'bytes objects size type grown'
+      else
+        _pktmalloc_offer "$2" -W 'c l a f t d s m k p b u i'
+      fi
+      ;;
     --pid) _pktmalloc_offer_processes "$2" ;;
-    -n | --rounds | --runs | --warmup | --rate | --depth | --top | --frames | -d | --delay | -b | --batch | --age | --interval) ;; # numbers
+    -n | --rounds | --runs | --warmup | --rate | --depth | --top | --frames | -d | --delay | -b | --batch | --age | --interval | --diff | --pause) ;; # numbers
     *) _pktmalloc_offer "$2" -f ;;
   esac
 }
@@ -81,13 +87,13 @@ _pktmalloc() {
       break
     elif [[ ${COMP_WORDS[i + 1]} == = ]]; then # --age=1s is three words here
       if ((i + 2 >= COMP_CWORD)); then
-        _pktmalloc_offer_value "${COMP_WORDS[i]}" "${word#=}"
+        _pktmalloc_offer_value "${COMP_WORDS[i]}" "${word#=}" "$subcommand"
         return
       fi
       ((i += 3))
     elif [[ $with_value == *" ${COMP_WORDS[i]} "* ]]; then
       if ((i + 1 == COMP_CWORD)); then
-        _pktmalloc_offer_value "${COMP_WORDS[i]}" "$word"
+        _pktmalloc_offer_value "${COMP_WORDS[i]}" "$word" "$subcommand"
         return
       fi
       ((i += 2))
@@ -127,7 +133,7 @@ _pktmalloc() {
         _pktmalloc_offer "$word" -f
       fi
       ;;
-    stat)
+    stat | objects | leaks)
       _pktmalloc_offer "$word" -f
       _pktmalloc_offer_processes "$word"
       ;;

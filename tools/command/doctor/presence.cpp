@@ -28,9 +28,10 @@ Presence mapped_library(const Process& process) {
 
 std::optional<Presence> find_presence(const Process& process) {
   Presence presence = mapped_library(process);
-  const RemoteMemory memory(process.pid(), process.pid());
+  const RunningImage image(process.pid(), process.pid());
+  const RemoteMemory& memory = image.memory();
   try {
-    const WindowPlace place = find_window(process, memory);
+    const WindowPlace place = find_window(image);
     if (!place.library) return std::nullopt;
     presence.linked = presence.path.empty();
     if (place.address != 0) presence.window = memory.load<Window>(place.address);

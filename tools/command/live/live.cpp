@@ -14,32 +14,9 @@
 #include <string>
 
 #include "tools/command/live/live_counters.h"
-#include "tools/command/live/live_window.h"
-#include "tools/command/system/process.h"
 
 namespace pktmalloc {
 namespace {
-
-// Of a schema that we read; nothing in it may lead the reader astray.
-bool plausible(const Window& w) {
-  const HeapWindow& h = w.heap;
-  const Cache::Shape& s = h.cache;
-  constexpr uint64_t kWord = sizeof(uint64_t);
-  constexpr uint64_t kLargestCache = uint64_t{1} << 16;
-  const auto inside = [](uint64_t bytes, uint64_t at, uint64_t whole) {
-    return at <= whole && bytes <= whole - at;
-  };
-  if (w.bytes != sizeof(Window) || h.classes >= kMaxClasses) return false;
-  if (h.classes == 0) return true;
-  return h.cache_bytes <= kLargestCache && inside(kWord, s.next, h.cache_bytes) &&
-         inside(kMaxClasses * kWord, s.tops, h.cache_bytes) &&
-         inside(kMaxClasses * kWord, s.allocated, h.cache_bytes) && s.line_bytes <= kLargestCache &&
-         inside(kMaxClasses * s.line_bytes, s.lines, h.cache_bytes) &&
-         inside(kWord, s.loaded, s.line_bytes) &&
-         inside(sizeof(uint32_t), s.previous_rounds, s.line_bytes) &&
-         inside(4 * kWord, s.trips, s.line_bytes) &&
-         inside(kTallies * kWord, s.tallies, h.cache_bytes);
-}
 
 std::string text(const char* from, size_t most) { return std::string(from, strnlen(from, most)); }
 
@@ -59,17 +36,9 @@ LiveProcess::LiveProcess(pid_t pid)
     : pid_(pid),
       end_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
       thread_(thread_with_memory(pid)),
-      memory_(pid, thread_) {
+      image_(pid, thread_) {
   try {
-    const WindowPlace place = find_window(Process(thread_), memory_);
-    if (!place.library)
-      throw Failure("process {} does not use pktmalloc (start it with: pktmalloc run COMMAND)",
-                    pid);
-    if (place.address == 0) {
-      throw Failure("process {} has a pktmalloc that has not started or cannot be read", pid);
-    }
-    address_ = place.address;
-    window_ = load_window();
+    window_ = find_and_load_window(image_, address_);
   } catch (...) {
     close(end_);
     throw;
@@ -84,23 +53,12 @@ bool LiveProcess::ended() const {
 }
 
 Window LiveProcess::load_window() const {
-  // What tells the schema lies in front, whatever the rest is.
-  constexpr size_t kFront = offsetof(Window, program);
-  Window w{};
-  const RemoteMemory::Piece pieces[] = {
-      {address_, &w, kFront},
-      {address_ + kFront, w.program, sizeof w - kFront},
-  };
-  memory_.copy_all(pieces);
-  if (ended()) throw Failure("process {} has ended", pid_);
-  if (w.magic != kWindowMagic) throw Failure("process {} became another program", pid_);
-  if (w.schema != kWindowSchema) {
-    throw Failure(
-        "process {} has pktmalloc {} with window schema {}; this pktmalloc reads schema {}", pid_,
-        text(w.version, sizeof w.version), w.schema, kWindowSchema);
+  try {
+    return pktmalloc::load_window(memory(), address_, image_.name());
+  } catch (const Failure&) {
+    if (ended()) throw Failure("process {} has ended", pid_);
+    throw;
   }
-  if (!plausible(w)) throw Failure("the statistics of process {} make no sense", pid_);
-  return w;
 }
 
 Reading LiveProcess::read() const {
@@ -111,7 +69,7 @@ Reading LiveProcess::read() const {
   reading.pid = pid_;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   reading.time = std::chrono::duration<double>(now).count();
-  read_counters(w, memory_, reading.snapshot);
+  read_counters(w, memory(), reading.snapshot);
   if (ended()) throw Failure("process {} has ended", pid_);
   return reading;
 }
@@ -148,7 +106,7 @@ uint64_t LiveProcess::resident_bytes() const {
       {heap.outside, outside, heap.classes * sizeof *outside},
       {heap.pool + offsetof(SlabPool::Counts, used), &used, sizeof used},
   };
-  memory_.copy_all(pieces);
+  memory().copy_all(pieces);
   uint64_t resident = present_pages(pages, heap.units / page, std::min(used, kMost) / page) * page;
   for (unsigned i = 0; i < heap.classes; ++i) resident += outside[i] * heap.object_bytes[i];
   close(pages);

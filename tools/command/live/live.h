@@ -10,10 +10,10 @@
 #include <memory>
 #include <vector>
 
-#include "preload/contract/live_window.h"
 #include "tools/command/failure.h"
+#include "tools/command/live/live_window.h"
 #include "tools/command/reading.h"
-#include "tools/command/system/remote_memory.h"
+#include "tools/command/system/image.h"
 
 namespace pktmalloc {
 
@@ -28,6 +28,8 @@ class LiveProcess {
 
   pid_t pid() const { return pid_; }
   LibraryKind library() const { return window_.library; }
+  const Window& window() const { return window_; }
+  const Image& image() const { return image_; }
   // All but resident_bytes. Throws Failure when the process ended or became another program.
   Reading read() const;
   // Bytes of the classes' slabs that are in memory: a walk over all pages, a millisecond a GiB.
@@ -41,11 +43,12 @@ class LiveProcess {
 
  private:
   Window load_window() const;
+  const RemoteMemory& memory() const { return image_.memory(); }
 
   pid_t pid_;
   int end_;
   pid_t thread_;  // one that lives
-  RemoteMemory memory_;
+  RunningImage image_;
   uint64_t address_ = 0;
   Window window_{};
 };

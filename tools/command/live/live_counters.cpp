@@ -3,17 +3,15 @@
 #include "tools/command/live/live_counters.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "sizeclass/magazine.h"
+#include "tools/command/live/remote_cache.h"
 
 namespace pktmalloc {
 namespace {
 
 constexpr uint32_t kRoundsMost = rounds_of_size(kMagazineSizes - 1);
-constexpr size_t kCachesAtOnce = 128;
-constexpr uint64_t kCachesMost = uint64_t{1} << 17;  // more than the library has room for
 
 // What lies at fixed places.
 struct Counters {
@@ -49,64 +47,31 @@ void copy_counters(const HeapWindow& w, const RemoteMemory& memory, Counters& to
   memory.copy_all(pieces);
 }
 
-// Sums over the caches of a process, read many at once.
+// Sums over the caches of a process.
 class CacheSums {
  public:
   CacheSums(const HeapWindow& window, const RemoteMemory& memory)
-      : window_(window), memory_(memory), block_(kCachesAtOnce * window.cache_bytes) {}
+      : window_(window), memory_(memory) {}
 
-  // A new cache is put in front of the list and lies behind all older ones: from the first one
-  // downwards is a good guess, and an address that does not fall is none of a list.
   void read(uint64_t first, uint64_t most) {
-    most = std::min(most, kCachesMost);
-    while (first != 0 && most > 0) {
-      std::vector<RemoteMemory::Piece> pieces;
-      for (size_t i = 0; i < std::min<uint64_t>(kCachesAtOnce, most); ++i) {
-        pieces.push_back({first - i * window_.cache_bytes, block_.data() + i * window_.cache_bytes,
-                          window_.cache_bytes});
-      }
-      const size_t got = memory_.copy(pieces);
-      if (got == 0) return;
-      for (size_t i = 0; i < got && first == pieces[i].address; ++i, --most) {
-        const char* const cache = block_.data() + i * window_.cache_bytes;
-        add(cache);
-        const uint64_t next = word(cache + window_.cache.next);
-        first = next < first ? next : 0;
-      }
-    }
+    each_cache(window_, memory_, first, most, [&](const RemoteCache& cache) { add(cache); });
   }
 
   CacheStatistics of[kMaxClasses]{};
   uint64_t tallies[kTallies]{};
 
  private:
-  static uint64_t word(const char* at) {
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-  }
-
-  void add(const char* cache) {
-    const Cache::Shape& s = window_.cache;
-    for (unsigned i = 0; i < kTallies; ++i) {
-      tallies[i] += word(cache + s.tallies + i * sizeof(uint64_t));
-    }
+  void add(const RemoteCache& cache) {
+    for (unsigned i = 0; i < kTallies; ++i) tallies[i] += cache.tally(i);
     for (unsigned i = 0; i < window_.classes; ++i) {
-      const char* const line = cache + s.lines + i * s.line_bytes;
-      const char* const trips = line + s.trips;
-      CacheStatistics one{word(trips),
-                          word(trips + 8),
-                          word(trips + 16),
-                          word(trips + 24),
-                          word(cache + s.allocated + i * sizeof(uint64_t)),
-                          0};
-      if (const uint64_t loaded = word(line + s.loaded); loaded != 0) {
-        const uint64_t top = word(cache + s.tops + i * sizeof(uint64_t));
-        const uint64_t rounds = (top - (loaded + window_.magazine_slots)) / sizeof(uint64_t);
+      CacheStatistics one{cache.trips(i, 0), cache.trips(i, 1),  cache.trips(i, 2),
+                          cache.trips(i, 3), cache.allocated(i), 0};
+      if (const uint64_t loaded = cache.loaded(i); loaded != 0) {
+        const uint64_t rounds =
+            (cache.top(i) - (loaded + window_.magazine_slots)) / sizeof(uint64_t);
         if (rounds <= kRoundsMost) one.held = rounds;
       }
-      uint32_t previous;
-      memcpy(&previous, line + s.previous_rounds, sizeof previous);
+      const uint64_t previous = cache.previous_rounds(i);
       if (previous <= kRoundsMost) one.held += previous;
       of[i] += one;
     }
@@ -114,7 +79,6 @@ class CacheSums {
 
   const HeapWindow& window_;
   const RemoteMemory& memory_;
-  std::vector<char> block_;
 };
 
 void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& out) {

@@ -2,16 +2,14 @@
 #include "tools/command/live/live_window.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <climits>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
 #include <tuple>
 
-#include "preload/contract/live_window.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/elf_file.h"
 
@@ -101,17 +99,36 @@ uint64_t window_in(const RemoteMemory& memory, const MappedFile& file, const Sym
   return search(memory, file);
 }
 
-std::string link_target(const std::string& path) {
-  char target[PATH_MAX];
-  const ssize_t length = readlink(path.c_str(), target, sizeof target);
-  return length > 0 ? std::string(target, static_cast<size_t>(length)) : std::string();
+// Of a schema that we read; nothing in it may lead the reader astray.
+bool plausible(const Window& w) {
+  const HeapWindow& h = w.heap;
+  const Cache::Shape& s = h.cache;
+  constexpr uint64_t kWord = sizeof(uint64_t);
+  constexpr uint64_t kLargestCache = uint64_t{1} << 16;
+  const auto inside = [](uint64_t bytes, uint64_t at, uint64_t whole) {
+    return at <= whole && bytes <= whole - at;
+  };
+  if (w.bytes != sizeof(Window) || h.classes >= kMaxClasses) return false;
+  if (h.classes == 0) return true;
+  return h.cache_bytes <= kLargestCache && inside(kWord, s.next, h.cache_bytes) &&
+         inside(kMaxClasses * kWord, s.tops, h.cache_bytes) &&
+         inside(kMaxClasses * kWord, s.allocated, h.cache_bytes) && s.line_bytes <= kLargestCache &&
+         inside(kMaxClasses * s.line_bytes, s.lines, h.cache_bytes) &&
+         inside(kWord, s.loaded, s.line_bytes) && inside(kWord, s.previous, s.line_bytes) &&
+         inside(4 * kWord, s.trips, s.line_bytes) &&
+         inside(sizeof(uint32_t), s.previous_rounds, s.line_bytes) &&
+         inside(kWord, s.marks, h.cache_bytes) && inside(1, s.changing, h.cache_bytes) &&
+         inside(kTallies * kWord, s.tallies, h.cache_bytes);
 }
+
+std::string text(const char* from, size_t most) { return std::string(from, strnlen(from, most)); }
 
 }  // namespace
 
-WindowPlace find_window(const Process& process, const RemoteMemory& memory) {
+WindowPlace find_window(const Image& image) {
   WindowPlace place{};
-  const std::vector<Mapping> mappings = process.mappings();
+  const RemoteMemory& memory = image.memory();
+  const std::vector<Mapping> mappings = image.mappings();
   std::string seen;
   for (const Mapping& m : mappings) {
     if (m.path == seen || !is_library(m.path)) continue;
@@ -119,17 +136,46 @@ WindowPlace find_window(const Process& process, const RemoteMemory& memory) {
     place.library = true;
     const MappedFile file = *mapped_file(mappings, m.path);
     const bool deleted = m.path.ends_with(kDeleted);
-    // As the process sees it: it may live in a container.
-    const Symbols symbols = deleted ? Symbols{} : symbols_of(process.file("root" + m.path));
+    const Symbols symbols = deleted ? Symbols{} : symbols_of(image.file(m.path));
     if ((place.address = window_in(memory, file, symbols)) != 0) return place;
   }
-  const auto file = mapped_file(mappings, link_target(process.executable()));
+  const auto file = mapped_file(mappings, image.executable());
   if (!file) return place;
-  const Symbols symbols = symbols_of(process.executable());
+  const Symbols symbols = symbols_of(image.file(file->path));
   if (!symbols.window && !symbols.stripped) return place;
   place.address = window_in(memory, *file, symbols);
   if (symbols.window || place.address != 0) place.library = true;
   return place;
+}
+
+Window load_window(const RemoteMemory& memory, uint64_t address, const std::string& name) {
+  // What tells the schema lies in front, whatever the rest is.
+  constexpr size_t kFront = offsetof(Window, program);
+  Window w{};
+  const RemoteMemory::Piece pieces[] = {
+      {address, &w, kFront},
+      {address + kFront, w.program, sizeof w - kFront},
+  };
+  memory.copy_all(pieces);
+  if (w.magic != kWindowMagic) throw Failure("{} became another program", name);
+  if (w.schema != kWindowSchema) {
+    throw Failure("{} has pktmalloc {} with window schema {}; this pktmalloc reads schema {}", name,
+                  text(w.version, sizeof w.version), w.schema, kWindowSchema);
+  }
+  if (!plausible(w)) throw Failure("the statistics of {} make no sense", name);
+  return w;
+}
+
+Window find_and_load_window(const Image& image, uint64_t& address) {
+  const WindowPlace place = find_window(image);
+  if (!place.library) {
+    throw Failure("{} does not use pktmalloc (start it with: pktmalloc run COMMAND)", image.name());
+  }
+  if (place.address == 0) {
+    throw Failure("{} has a pktmalloc that has not started or cannot be read", image.name());
+  }
+  address = place.address;
+  return load_window(image.memory(), address, image.name());
 }
 
 bool maps_library(const Process& process) {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "tools/command/system/process.h"
-#include "tools/command/system/remote_memory.h"
+#include "preload/contract/live_window.h"
+#include "tools/command/system/image.h"
 
 namespace pktmalloc {
 
@@ -19,7 +19,14 @@ struct WindowPlace {
 // stripped: only an address where the magic stands counts, and else the magic is searched for in
 // the variables of that file.
 // Throws Failure when the process is gone or may not be read.
-WindowPlace find_window(const Process& process, const RemoteMemory& memory);
+WindowPlace find_window(const Image& image);
+
+// Of the process that failures call by `name`. Throws Failure when it is of another schema or makes
+// no sense.
+Window load_window(const RemoteMemory& memory, uint64_t address, const std::string& name);
+
+// Both. Throws Failure also where there is none.
+Window find_and_load_window(const Image& image, uint64_t& address);
 
 // Is a file libpktmalloc*.so mapped? False also when that cannot be known.
 bool maps_library(const Process& process);

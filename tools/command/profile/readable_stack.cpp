@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/profile/readable_stack.h"
 
-#define HAVE_DECL_BASENAME 1  // else it declares that anew
-#include <libiberty/demangle.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -40,17 +37,6 @@ bool is_beginning(const std::string& function) {
 }
 
 }  // namespace
-
-std::string demangled(std::string name) {
-  // Its version, and what LLVM makes names unique with.
-  for (const char* suffix : {"@", ".llvm.", ".__uniq."}) name = name.substr(0, name.find(suffix));
-  // To the demangler, f of C might be one of an older C++.
-  if (!name.starts_with("_Z") && !name.starts_with("_R")) return name;
-  char* const text = cplus_demangle(name.c_str(), DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
-  if (text != nullptr) name = text;
-  free(text);
-  return name;
-}
 
 void fold_standard_library(std::vector<FrameName>& frames) {
   std::vector<FrameName> kept;

@@ -9,9 +9,6 @@
 
 namespace pktmalloc {
 
-// Of C++; any other name is as it was. Without the version of a symbol.
-std::string demangled(std::string name);
-
 // Of functions of the C++ standard library that call each other only the outermost is left: that
 // which the program called.
 void fold_standard_library(std::vector<FrameName>& frames);

@@ -12,7 +12,7 @@
 #include <map>
 
 #include "tools/command/failure.h"
-#include "tools/command/profile/readable_stack.h"
+#include "tools/command/text/demangled.h"
 
 namespace pktmalloc {
 namespace {

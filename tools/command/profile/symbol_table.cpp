@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "tools/command/profile/readable_stack.h"
+#include "tools/command/text/demangled.h"
 
 namespace pktmalloc {
 namespace {

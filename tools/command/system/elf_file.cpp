@@ -118,6 +118,27 @@ std::optional<uint64_t> ElfFile::symbol(const std::string& name) const {
   return std::nullopt;
 }
 
+std::vector<DataSymbol> ElfFile::data_symbols() const {
+  std::vector<DataSymbol> found;
+  for (const Elf64_Word type : {SHT_DYNSYM, SHT_SYMTAB}) {
+    Elf_Scn* const table = is_elf() ? section(elf_, type) : nullptr;
+    GElf_Shdr header;
+    if (gelf_getshdr(table, &header) == nullptr) continue;
+    Elf_Data* const data = elf_getdata(table, nullptr);
+    GElf_Sym symbol;
+    for (int i = 0; gelf_getsym(data, i, &symbol) != nullptr; ++i) {
+      const char* const name = elf_strptr(elf_, header.sh_link, symbol.st_name);
+      if (GELF_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF &&
+          name != nullptr) {
+        found.push_back({symbol.st_value - first_address_, symbol.st_size, name});
+      }
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const DataSymbol& a, const DataSymbol& b) { return a.offset < b.offset; });
+  return found;
+}
+
 bool ElfFile::exports(const std::string& name) const {
   return find_symbol(elf_, SHT_DYNSYM, name, true).has_value();
 }

@@ -11,6 +11,11 @@ struct Elf;  // of libelf
 
 namespace pktmalloc {
 
+struct DataSymbol {
+  uint64_t offset, bytes;  // from where the file's first segment is mapped
+  std::string name;
+};
+
 class ElfFile {
  public:
   // Throws Failure when the file cannot be read; is_elf() is false when it is something else.
@@ -31,6 +36,8 @@ class ElfFile {
   // Where a defined symbol lies, in bytes from where the file's first segment is mapped; looked for
   // in .dynsym, then in .symtab.
   std::optional<uint64_t> symbol(const std::string& name) const;
+  // Of constants and variables, by place; where it is stripped, those that it exports.
+  std::vector<DataSymbol> data_symbols() const;
   // In .dynsym, which is all that the loader looks at: defined here, or asked of others.
   bool exports(const std::string& name) const;
   bool imports(const std::string& name) const;

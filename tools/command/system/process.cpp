@@ -102,11 +102,15 @@ std::vector<Mapping> Process::mappings() const {
   std::vector<Mapping> all;
   for (std::string line; std::getline(maps, line);) {
     Mapping m{};
+    char rights[5] = "";
     int path_at = 0;
-    if (sscanf(line.c_str(), "%lx-%lx %*4s %lx %*s %*d %n", &m.start, &m.end, &m.offset,
-               &path_at) != 3) {
+    if (sscanf(line.c_str(), "%lx-%lx %4s %lx %*s %*d %n", &m.start, &m.end, rights, &m.offset,
+               &path_at) != 4) {
       continue;
     }
+    m.readable = rights[0] == 'r';
+    m.writable = rights[1] == 'w';
+    m.executable = rights[2] == 'x';
     m.path = line.substr(std::min(static_cast<size_t>(path_at), line.size()));
     all.push_back(std::move(m));
   }
@@ -118,6 +122,15 @@ uint64_t Process::name_space(const std::string& kind) const {
   struct stat found {};
   if (stat(file("ns/" + kind).c_str(), &found) != 0) fail(pid_, errno);
   return found.st_ino;
+}
+
+bool Process::is_traced() const {
+  std::ifstream status(file("status"));
+  pid_t tracer = 0;
+  for (std::string word; status >> word;) {
+    if (word == "TracerPid:") status >> tracer;
+  }
+  return tracer != 0;
 }
 
 pid_t Process::innermost_pid() const {

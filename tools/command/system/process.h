@@ -14,6 +14,7 @@ namespace pktmalloc {
 struct Mapping {
   uint64_t start, end;
   uint64_t offset;  // in the file
+  bool readable, writable, executable;
   std::string path;
 };
 
@@ -42,6 +43,7 @@ class Process {
   std::string field(Field field) const;
   // By a signal or a debugger.
   bool is_stopped() const;
+  bool is_traced() const;
   // Whose rights it has: the effective ones.
   struct User {
     uid_t uid;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/system/remote_memory.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 
 namespace pktmalloc {
 namespace {
+
+constexpr size_t kPage = 4096;  // the least that can be unreadable
 
 // The kernel asks the same as for a debugger, and tells one "no" for many reasons.
 [[noreturn]] void refused(pid_t pid) {
@@ -33,7 +36,7 @@ namespace {
 
 }  // namespace
 
-size_t RemoteMemory::copy(std::span<const Piece> pieces) const {
+size_t ProcessMemory::copy(std::span<const Piece> pieces) const {
   size_t done = 0;
   while (done < pieces.size()) {
     iovec here[IOV_MAX];
@@ -60,12 +63,39 @@ size_t RemoteMemory::copy(std::span<const Piece> pieces) const {
   return done;
 }
 
+SharedMemory::SharedMemory(pid_t pid)
+    : file_(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_ < 0) refused(pid);
+}
+
+SharedMemory::~SharedMemory() { close(file_); }
+
+size_t SharedMemory::copy(std::span<const Piece> pieces) const {
+  size_t done = 0;
+  for (const Piece& piece : pieces) {
+    const auto at = static_cast<off_t>(piece.address);
+    if (pread(file_, piece.to, piece.bytes, at) != static_cast<ssize_t>(piece.bytes)) break;
+    ++done;
+  }
+  return done;
+}
+
 void RemoteMemory::copy_all(std::span<const Piece> pieces) const {
   while (!pieces.empty()) {
     pieces = pieces.subspan(copy(pieces));
     if (pieces.empty()) return;
-    memset(pieces[0].to, 0, pieces[0].bytes);
+    copy_pages(pieces[0]);
     pieces = pieces.subspan(1);
+  }
+}
+
+// As much of it as can be read.
+void RemoteMemory::copy_pages(const Piece& piece) const {
+  for (size_t done = 0, bytes; done < piece.bytes; done += bytes) {
+    const uint64_t from = piece.address + done;
+    bytes = std::min(kPage - from % kPage, piece.bytes - done);
+    const Piece page{from, static_cast<char*>(piece.to) + done, bytes};
+    if (copy({&page, 1}) == 0) memset(page.to, 0, bytes);
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// RemoteMemory: copies out of the memory of another process, which goes on working, or stays
-// stopped, and does not notice. Throws Failure with the pid when the process has ended or this user
-// may not read it.
+// RemoteMemory: copies out of the memory of another process.
+//
+// ProcessMemory: of one that goes on working, or stays stopped, and does not notice. It throws
+// Failure with the pid when the process has ended or this user may not read it.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +15,7 @@ namespace pktmalloc {
 
 class RemoteMemory {
  public:
-  // `thread` is one of the process that has not ended.
-  RemoteMemory(pid_t pid, pid_t thread) : pid_(pid), thread_(thread) {}
+  virtual ~RemoteMemory() = default;
 
   struct Piece {
     uint64_t address;  // there
@@ -23,11 +23,11 @@ class RemoteMemory {
     size_t bytes;
   };
 
-  // In order, a thousand a system call, up to the first piece of which a byte cannot be read, which
-  // is left half done. Returns the number of pieces before it.
-  size_t copy(std::span<const Piece> pieces) const;
+  // In order, of a process a thousand a system call, up to the first piece of which a byte cannot
+  // be read, which is left half done. Returns the number of pieces before it.
+  virtual size_t copy(std::span<const Piece> pieces) const = 0;
 
-  // All of them; what cannot be read becomes zeros.
+  // All of them; pages that cannot be read become zeros.
   void copy_all(std::span<const Piece> pieces) const;
 
   // One value; zeros when it cannot be read.
@@ -40,7 +40,33 @@ class RemoteMemory {
   }
 
  private:
+  void copy_pages(const Piece& piece) const;
+};
+
+class ProcessMemory : public RemoteMemory {
+ public:
+  // `thread` is one of the process that has not ended.
+  ProcessMemory(pid_t pid, pid_t thread) : pid_(pid), thread_(thread) {}
+
+  size_t copy(std::span<const Piece> pieces) const override;
+
+ private:
   pid_t pid_, thread_;
+};
+
+// The memory of a copy that a process shares until it writes to it: to read it by the call above
+// would copy each page in the kernel.
+class SharedMemory : public RemoteMemory {
+ public:
+  explicit SharedMemory(pid_t pid);
+  ~SharedMemory() override;
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  size_t copy(std::span<const Piece> pieces) const override;
+
+ private:
+  int file_;
 };
 
 }  // namespace pktmalloc

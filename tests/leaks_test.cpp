@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// `pktmalloc leaks`: what a program lost is found, and what it can reach in any way is not.
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "tests/patience.h"
+#include "tests/program.h"
+#include "tests/refused.h"
+#include "tests/running.h"
+#include "tests/skip.h"
+#include "tests/temporary_folder.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+Outcome leaks_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {build_path("pktmalloc"), "leaks"});
+  return Program(arguments).run();
+}
+
+// Objects that nothing points to, with those that hang from them: "10 + 0", by type.
+using LostByType = std::map<std::string, std::string>;
+
+LostByType lost(const std::string& what) {
+  const Outcome outcome = leaks_of({"--json", what});
+  INFO(outcome);
+  REQUIRE(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  const Json all = Json::parse(outcome.out);
+  CHECK(all["exact"] == true);
+  LostByType types;
+  int sum = 0;
+  for (const Json& row : all["lost"]) {
+    const std::string type = row["type"].is_null() ? "" : row["type"].get<std::string>();
+    const int objects = row["objects"], with_them = row["objects_with_them"];
+    types[type] = std::to_string(objects) + " + " + std::to_string(with_them);
+    sum += objects + with_them;
+  }
+  CHECK(all["lost_objects"] == sum);
+  return types;
+}
+
+const LostByType kKnown = {{"", "1 + 0"},          {"Lost", "10 + 0"},  {"Head", "1 + 7"},
+                           {"Ring", "2 + 4"},      {"Hidden", "2 + 0"}, {"InFreed", "3 + 0"},
+                           {"OnOldStack", "1 + 0"}};
+
+Running::Environment preloaded(const std::string& library) {
+  return {{"LD_PRELOAD", build_path(library)}};
+}
+
+}  // namespace
+
+TEST_CASE("lost objects are found, and those that are reached in any way are not") {
+  for (const char* library :
+       {"libpktmalloc.so", "libpktmalloc-hardened.so", "libpktmalloc-checked.so"}) {
+    INFO(library);
+    Running program({program_path("loses_known_objects"), "wait"}, preloaded(library));
+    CHECK(lost(program.line("ready ")) == kKnown);
+  }
+  for (const std::string way : {"shared", "static"}) {
+    INFO(way);
+    Running program({program_path("loses_known_objects", way), "wait"});
+    CHECK(lost(program.line("ready ")) == kKnown);
+  }
+}
+
+TEST_CASE("lost objects are told with an example, the most bytes first") {
+  Running program({program_path("loses_known_objects"), "wait"}, preloaded("libpktmalloc.so"));
+  const Outcome outcome = leaks_of({program.line("ready ")});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  const std::vector<std::string> told = lines(outcome.out);
+  REQUIRE(told.size() == 11);
+  CHECK(has(told[1], "31 objects are lost, 7.8 KiB"));
+  CHECK(has(told[3], "LOST"));
+  CHECK(has(told[4], "5120  -, for instance at 0x"));
+  CHECK(has(told[5], "96  Lost, for instance at 0x"));
+}
+
+TEST_CASE("a program that loses nothing is told so") {
+  Running program({program_path("holds_known_types"), "wait"}, preloaded("libpktmalloc.so"));
+  const Outcome outcome = leaks_of({program.line("ready ")});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, "\nnothing is lost\n"));
+}
+
+TEST_CASE("what threads have in hands while they work is not lost") {
+  TemporaryFolder folder;
+  Running program({program_path("is_read_from_outside"), "works", folder / "-", "2"},
+                  preloaded("libpktmalloc.so"));
+  const std::string pid = program.line("ready ");
+  for (int i = 0; i < 10; ++i) {
+    const Json all = Json::parse(leaks_of({"--json", pid}).out);
+    INFO(all);
+    CHECK(all["lost_objects"] <= 3);  // that its short-lived thread really loses
+    for (const Json& row : all["lost"]) CHECK(row["object_bytes"] == 640);
+  }
+}
+
+TEST_CASE("the process waits on as if nobody had looked at it") {
+  Running program({program_path("waits_undisturbed"), "wait"}, preloaded("libpktmalloc.so"));
+  const std::string pid = program.line("ready ");
+  for (int i = 0; i < 10; ++i) {
+    const Outcome outcome = leaks_of({pid});
+    INFO(outcome);
+    CHECK(has(outcome.out, "\nnothing is lost\n"));
+    CHECK(Program({build_path("pktmalloc"), "objects", pid}).run().status == 0);
+  }
+  program.send(SIGUSR1);
+  program.line("undisturbed");
+}
+
+TEST_CASE("a killed command leaves nothing of itself, and the process running") {
+  Running program({program_path("waits_undisturbed"), "wait"}, preloaded("libpktmalloc.so"));
+  const std::string pid = program.line("ready ");
+  for (int after_us = 0; after_us < 30'000; after_us += 1'000) {
+    const pid_t command = fork();
+    if (command == 0) {
+      const std::string path = build_path("pktmalloc");
+      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+      execl(path.c_str(), path.c_str(), "leaks", pid.c_str(), nullptr);
+      _exit(127);
+    }
+    usleep(static_cast<useconds_t>(after_us));
+    kill(command, SIGKILL);
+    waitpid(command, nullptr, 0);
+  }
+  // What it leaves behind sees to that.
+  const auto end = end_of_patience();
+  const auto is_alone = [&] { return Program({"ps", "--ppid", pid}).run().status != 0; };
+  Outcome outcome = leaks_of({pid});
+  while ((has(outcome.err, "debugger") || !is_alone()) && std::chrono::steady_clock::now() < end) {
+    outcome = leaks_of({pid});
+  }
+  INFO(outcome);
+  CHECK(has(outcome.out, "\nnothing is lost\n"));
+  program.send(SIGUSR1);
+  program.line("undisturbed");
+}
+
+// So that a filter of system calls does not end the process.
+TEST_CASE("a process whose system calls are filtered is looked at without one") {
+  skip_without({"python3"});
+  const char* const script = R"(
+import ctypes, struct, time
+libc = ctypes.CDLL(None)
+code = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, 56, 0x6, 0, 0, 0x80000000, 0x6, 0, 0, 0x7fff0000)
+filter = ctypes.create_string_buffer(code)
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 4, ctypes.addressof(filter)))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+print("ready", flush=True)
+time.sleep(1000)
+)";
+  Running program({"python3", "-c", script}, preloaded("libpktmalloc.so"));
+  program.line("ready");
+  for (int i = 0; i < 2; ++i) {
+    const Outcome outcome = leaks_of({std::to_string(program.pid())});
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+    CHECK(has(outcome.out, "it stood still for"));
+  }
+}
+
+TEST_CASE("what is lost in a core file is what was lost in the process") {
+  skip_without({"gcore"});
+  TemporaryFolder folder;
+  Running program({program_path("loses_known_objects"), "wait"}, preloaded("libpktmalloc.so"));
+  const std::string pid = program.line("ready ");
+  Program({"gcore", "-o", folder / "core", pid}).run();
+  CHECK(lost(folder / ("core." + pid)) == kKnown);
+}
+
+TEST_CASE("contents of lost objects are shown only when asked for") {
+  Running program({program_path("loses_known_objects"), "wait"}, preloaded("libpktmalloc.so"));
+  const std::string pid = program.line("ready ");
+  CHECK(!has(leaks_of({"--all", pid}).out, "quick"));
+  const Outcome outcome = leaks_of({"--all", "--contents", pid});
+  INFO(outcome);
+  CHECK(has(outcome.out, ": \"the quick brown fox\"\n"));
+}
+
+TEST_CASE("a process that ends while it is looked at is told in one line") {
+  for (const std::string subcommand : {"objects", "leaks"}) {
+    for (int after_us = 0; after_us < 20'000; after_us += 1'000) {
+      Running program({program_path("waits_undisturbed"), "wait"}, preloaded("libpktmalloc.so"));
+      const std::string pid = program.line("ready ");
+      std::thread killer([&] {
+        usleep(static_cast<useconds_t>(after_us));
+        program.send(SIGKILL);
+      });
+      const Outcome outcome = Program({build_path("pktmalloc"), subcommand, pid}).run();
+      killer.join();
+      INFO(after_us << " us: " << outcome);
+      if (outcome.status != 0) check_refused(outcome, "process " + pid);
+    }
+  }
+}
+
+TEST_CASE("leaks of what cannot be seen are told in one line") {
+  check_refused(leaks_of({"never"}), "never is neither a process id nor a core file");
+  check_refused(leaks_of({"4194305"}), "there is no process 4194305");
+  Running alone({"sleep", "1000"});
+  check_refused(leaks_of({std::to_string(alone.pid())}), "does not use pktmalloc");
+}

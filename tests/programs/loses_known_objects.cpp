@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// `loses_known_objects [WAIT]`: loses some objects and keeps others in every way there is to reach
+// them; with WAIT says "ready PID" on stdout and stays. Each kind has a type of its own.
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "check.h"
+
+struct Base {
+  virtual ~Base() = default;
+  void* next = nullptr;
+  char bytes[80] = {};
+};
+// Lost.
+struct Lost : Base {};  // and a text
+struct Head : Base {};
+struct Hung : Base {};
+struct Ring : Base {};
+struct Hidden : Base {};      // known only by an address that is not one
+struct InFreed : Base {};     // known to an object that was freed
+struct OnOldStack : Base {};  // known to a function that has returned
+// Kept.
+struct Kept : Base {};
+struct Inside : Base {};  // known by an address in the middle
+struct OnStack : Base {};
+struct InThread : Base {};
+struct InMap : Base {};
+struct InLarge : Base {};  // known to a block of the next allocator
+struct InMapping : Base {};
+struct NotForked : Base {};  // known to memory that no child gets
+
+static void* volatile kept[40];
+static void* volatile inside[10];
+static volatile uintptr_t hidden[10];
+static void** volatile large;
+static void** volatile mapping;
+static void** volatile not_forked;
+static std::map<int, Base*>* tree;
+static thread_local void* volatile mine[10];
+static std::atomic<int> ready{0};
+
+#define ALONE __attribute__((noinline, noclone))
+
+// Else the compiler would make nothing of what nobody uses.
+static void use(void* object) { __asm__ volatile("" : : "r"(object) : "memory"); }
+
+ALONE static void lose() {
+  for (int i = 0; i < 10; ++i) use(new Lost);
+  char* const text = static_cast<char*>(malloc(5000));
+  CHECK(text != nullptr);
+  use(strcpy(text, "the quick brown fox"));
+  Base* head = new Head;
+  use(head);
+  for (int i = 0; i < 7; ++i) {
+    Base* one = new Hung;
+    head->next = one;
+    head = one;
+  }
+  for (int ring = 0; ring < 2; ++ring) {
+    Base* const first = new Ring;
+    Base* const second = new Ring;
+    Base* const third = new Ring;
+    use(first);
+    first->next = second, second->next = third, third->next = first;
+  }
+  for (int i = 0; i < 2; ++i) hidden[i] = ~reinterpret_cast<uintptr_t>(new Hidden);
+  for (int i = 0; i < 3; ++i) {
+    void** volatile block = static_cast<void**>(malloc(200));
+    for (int word = 0; word < 25; ++word) block[word] = nullptr;
+    block[20] = new InFreed;
+    free(block);
+  }
+}
+
+static void** map_pages() {
+  void* const pages =
+      mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(pages != MAP_FAILED);
+  return static_cast<void**>(pages);
+}
+
+ALONE static void keep() {
+  for (int i = 0; i < 20; ++i) kept[i] = new Kept;
+  for (int i = 0; i < 5; ++i) inside[i] = reinterpret_cast<char*>(new Inside) + 41;
+  tree = new std::map<int, Base*>;
+  for (int i = 0; i < 8; ++i) (*tree)[i] = new InMap;
+  large = static_cast<void**>(calloc(1, 1 << 20));
+  for (int i = 0; i < 5; ++i) large[1000 * i] = new InLarge;
+  mapping = map_pages();
+  for (int i = 0; i < 2; ++i) mapping[50'000 * i] = new InMapping;
+  not_forked = map_pages();
+  CHECK(madvise(not_forked, 1 << 20, MADV_DONTFORK) == 0);
+  not_forked[1000] = new NotForked;
+}
+
+// What functions before have left on the stack.
+ALONE static void wipe() {
+  char bytes[64 << 10];
+  memset(bytes, 0, sizeof bytes);
+  use(bytes);
+}
+
+// Far below all that is called later.
+ALONE static void lose_on_the_stack() {
+  void* volatile words[16 << 10];
+  words[10] = new OnOldStack;
+  use(words[10]);
+}
+
+static void stay() {
+  sigset_t set;
+  CHECK(sigemptyset(&set) == 0 && sigaddset(&set, SIGUSR1) == 0);
+  for (int signal;;) CHECK(sigwait(&set, &signal) == 0);
+}
+
+static void* hold(void*) {
+  void* volatile held[3];
+  for (void* volatile& one : held) one = new OnStack;
+  for (int i = 0; i < 4; ++i) mine[i] = new InThread;
+  ++ready;
+  stay();
+  return held[0];
+}
+
+int main(int argc, char**) {
+  sigset_t set;
+  CHECK(sigemptyset(&set) == 0 && sigaddset(&set, SIGUSR1) == 0);
+  CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
+  lose();
+  keep();
+  wipe();
+  lose_on_the_stack();
+  if (argc == 1) return 0;
+  pthread_t thread;
+  CHECK(pthread_create(&thread, nullptr, hold, nullptr) == 0);
+  while (ready == 0) std::this_thread::yield();
+  char line[32];
+  const int length = snprintf(line, sizeof line, "ready %d\n", getpid());
+  CHECK(write(1, line, static_cast<size_t>(length)) == length);
+  stay();
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// CensusTable: a census as people read it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/command/heap/census.h"
+
+namespace pktmalloc {
+
+enum class CensusOrder { kBytes, kObjects, kSize, kType, kGrown };
+
+struct CensusTable {
+  CensusOrder order = CensusOrder::kBytes;
+  bool grown = false;  // has columns for it; rows that are as before are left out
+  size_t most = 20;    // rows of each part
+
+  std::string text(const Census& census) const;
+};
+
+void sort(std::vector<Count>& counts, CensusOrder order);
+
+}  // namespace pktmalloc

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// LeakReport: lost objects by type, and how people and programs read them.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "preload/contract/library_kind.h"
+#include "tools/command/heap/lost_objects.h"
+#include "tools/command/heap/type_names.h"
+
+namespace pktmalloc {
+
+struct LeakReport {
+  // Of objects that nothing points to.
+  struct Row {
+    uint64_t object_bytes = 0;  // of the class
+    std::string type;           // "": not known
+    uint64_t objects = 0;
+    uint64_t hanging_objects = 0, hanging_bytes = 0;  // lost with them
+    uint64_t address = 0;                             // of the program's bytes in one of them
+    std::string example;                              // what they are, where contents are shown
+
+    uint64_t bytes() const { return objects * object_bytes; }
+  };
+  std::vector<Row> rows;  // the most bytes first, with what hangs from them
+
+  uint64_t objects() const;  // with what hangs from them
+  uint64_t bytes() const;
+  std::string text(size_t most_rows) const;
+  nlohmann::ordered_json json() const;
+};
+
+LeakReport leak_report(const RemoteHeap& heap, const HeapCopy& copy, TypeNames& types,
+                       LibraryKind kind, const std::vector<LostObject>& lost, bool contents);
+
+}  // namespace pktmalloc

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/heap/subject.h"
+
+#include <algorithm>
+
+#include "tools/command/failure.h"
+#include "tools/command/heap/roots.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr double kAsLongAsItTakes = 1e9;  // milliseconds
+
+// Memory that a process has asked the system to keep from its children (MADV_DONTFORK).
+std::vector<Mapping> not_copied(std::vector<Mapping> all, const std::vector<Mapping>& copied) {
+  std::erase_if(all, [&](const Mapping& m) {
+    return std::any_of(copied.begin(), copied.end(), [&](const Mapping& other) {
+      return other.start <= m.start && m.start < other.end;
+    });
+  });
+  return all;
+}
+
+}  // namespace
+
+Subject::Subject(const std::string& what) {
+  if (const pid_t pid = process_id(what); pid != 0) {
+    process_ = std::make_unique<LiveProcess>(pid);
+    window_ = process_->window();
+    return;
+  }
+  core_ = std::make_unique<CoreFile>(what);
+  uint64_t address = 0;
+  window_ = find_and_load_window(*core_, address);
+}
+
+const Image& Subject::image() const { return core_ ? *core_ : process_->image(); }
+
+pid_t Subject::pid() const { return core_ ? core_->pid() : process_->pid(); }
+
+Look Subject::look(RemoteHeap& heap, double most_ms) const {
+  if (process_) return look_at(heap, process_->pid(), most_ms);
+  return look_at_core(heap);
+}
+
+Look Subject::look_at_core(RemoteHeap& heap) const {
+  Look look;
+  look.core = true;
+  look.amid_change = !heap.copy(false);
+  if (look.amid_change) heap.copy(true);
+  heap.find_live();
+  return look;
+}
+
+Look Subject::look_whole(RemoteHeap& heap, Whole& whole) const {
+  if (core_) {
+    const Look look = look_at_core(heap);
+    whole.copy = std::make_unique<HeapCopy>(heap, *core_);
+    whole.roots = find_roots(heap, *core_, core_->mappings(), core_->registers(), "");
+    return look;
+  }
+  return look_at(heap, pid(), kAsLongAsItTakes, [&](StandingProcess& process) {
+    const std::vector<Registers> registers = process.registers();
+    const Process own(process.threads().front());
+    const ProcessMemory own_memory(pid(), own.pid());
+    const pid_t child = process.copy_memory();
+    if (child == 0) {
+      whole.copy = std::make_unique<HeapCopy>(heap, own_memory);
+      whole.roots = find_roots(heap, own_memory, own.mappings(), registers, own.file("pagemap"));
+      return;
+    }
+    const Process copied(child);
+    const std::vector<Mapping> mappings = copied.mappings();
+    whole.roots = find_roots(heap, own_memory, not_copied(own.mappings(), mappings), registers,
+                             own.file("pagemap"));
+    process.let_go();
+    const SharedMemory memory(child);
+    whole.copy = std::make_unique<HeapCopy>(heap, memory);
+    const std::vector<uint64_t> more =
+        find_roots(heap, memory, mappings, registers, copied.file("pagemap"));
+    whole.roots.insert(whole.roots.end(), more.begin(), more.end());
+  });
+}
+
+void Subject::check_alive() const {
+  if (process_ && process_->ended()) throw Failure("process {} has ended", process_->pid());
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// pktmalloc objects PID: what lives in a running process, by class and by type.
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tools/command/failure.h"
+#include "tools/command/heap/census.h"
+#include "tools/command/heap/census_table.h"
+#include "tools/command/heap/subject.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/system/standard_output.h"
+#include "tools/command/text/printable.h"
+#include "tools/command/text/quantity.h"
+
+namespace pktmalloc {
+namespace {
+
+struct Options {
+  std::string what;
+  bool running = false;
+  double pause_ms = 5;
+  double diff_seconds = 0;
+  std::string sort;
+  bool all = false;
+  bool contents = false;
+  bool json = false;
+};
+
+struct Seen {
+  Look look;
+  Census census;
+};
+
+Seen see(const Subject& subject, const Options& options) {
+  Seen seen;
+  const RemoteMemory& memory = subject.image().memory();
+  RemoteHeap heap(subject.window().heap, memory);
+  seen.look = subject.look(heap, options.running ? 0 : options.pause_ms);
+  TypeNames types(subject.image());
+  seen.census = take_census(heap, memory, types, subject.window().library, options.contents);
+  subject.check_alive();
+  return seen;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(std::vector<Count> counts, const CensusTable& table, bool types) {
+  sort(counts, table.order);
+  Json rows = Json::array();
+  for (const Count& count : counts) {
+    Json row = {
+        {"object_bytes", count.object_bytes}, {"objects", count.objects}, {"bytes", count.bytes()}};
+    if (types) row["type"] = count.type.empty() ? Json() : Json(count.type);
+    if (!count.example.empty()) row["example"] = count.example;
+    if (table.grown) row["grown_objects"] = count.grown;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string json_text(const Subject& subject, const Seen& seen, const CensusTable& table) {
+  const Look& look = seen.look;
+  const Json all = {{"pid", subject.pid()},
+                    {"program", subject.window().program},
+                    {"exact", look.exact()},
+                    {"stopped_ms", look.stopped ? look.milliseconds : 0},
+                    {"allocated_meanwhile", look.meanwhile},
+                    {"objects", seen.census.objects()},
+                    {"bytes", seen.census.bytes()},
+                    {"classes", json_of(seen.census.classes, table, false)},
+                    {"types", json_of(seen.census.types, table, true)}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string head_text(const Subject& subject, const Seen& seen) {
+  return fmt::format("{}, process {}: {} live objects, {}; {}\n\n",
+                     printable(subject.window().program), subject.pid(),
+                     count_text(seen.census.objects()), bytes_text(seen.census.bytes()),
+                     seen.look.text());
+}
+
+CensusOrder order_of(const Options& options) {
+  const bool diff = options.diff_seconds > 0;
+  const std::string& name = options.sort;
+  if (name.empty()) return diff ? CensusOrder::kGrown : CensusOrder::kBytes;
+  if (name == "grown" && !diff) throw Failure("objects: --sort grown needs --diff");
+  return name == "bytes"     ? CensusOrder::kBytes
+         : name == "objects" ? CensusOrder::kObjects
+         : name == "size"    ? CensusOrder::kSize
+         : name == "type"    ? CensusOrder::kType
+                             : CensusOrder::kGrown;
+}
+
+void print_objects(const Options& options) {
+  const CensusTable table{order_of(options), options.diff_seconds > 0, options.all ? SIZE_MAX : 20};
+  const Subject subject(options.what);
+  if (subject.is_core() && table.grown) throw Failure("objects: a core file does not grow");
+  Seen seen = see(subject, options);
+  if (table.grown) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.diff_seconds));
+    Seen now = see(subject, options);
+    now.census = compared(seen.census, now.census);
+    seen = std::move(now);
+  }
+  fmt::print("{}", options.json ? json_text(subject, seen, table)
+                                : head_text(subject, seen) + table.text(seen.census));
+}
+
+}  // namespace
+
+void add_objects(CommandLine& command) {
+  const Subcommand objects = command.add_subcommand(
+      "objects", "What lives in a running process or a core file, by size and by type.");
+  static Options options;
+  objects.add_option("PID|CORE", options.what, "process id, or a core file").required();
+  objects.add_option("--diff", options.diff_seconds, "look twice, so many seconds apart: what grew")
+      .range(0.001, 1e6)
+      .type_name("SECONDS");
+  objects.add_option("--sort", options.sort, "bytes, objects, size, type, or grown with --diff")
+      .one_of({"bytes", "objects", "size", "type", "grown"})
+      .type_name("TEXT");
+  objects.add_flag("--all", options.all, "all rows, not the first 20");
+  objects.add_flag("--contents", options.contents,
+                   "of objects without a known type, which are text; shows what may be secret");
+  objects.add_option("--pause", options.pause_ms, "stop the process for so many ms at the most")
+      .range(0.0, 1e6)
+      .type_name("MS")
+      .show_default();
+  objects.add_flag("--running", options.running, "do not stop it, and be a little wrong");
+  objects.add_flag("--json", options.json, "all rows as JSON");
+  objects.footer(
+      "Types are told by the first word: C++ objects with virtual functions, objects of\n"
+      "make_shared, Python's. Example:\n"
+      "  pktmalloc objects $(pidof redis-server)\n"
+      "  pktmalloc objects --diff 10 1234");
+  objects.callback([] { print_objects(options); });
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/system/remote_call.h"
+
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "tools/command/failure.h"
+#include "tools/command/system/process.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr unsigned char kInstruction[] = {0x0f, 0x05};
+constexpr size_t kSearched = size_t{1} << 20;  // of a mapping; libc has it earlier
+// Should the child run, because this command is killed at the wrong moment: it faults at once.
+constexpr uint64_t kNoStack = 16;
+
+// What the kernel says of a call that it will make anew (linux/errno.h, not for programs).
+constexpr long kRestartSys = -512, kRestartNoIntr = -513, kRestartNoHand = -514,
+               kRestartBlock = -516;
+
+uint64_t word(const void* address) { return reinterpret_cast<uint64_t>(address); }
+
+bool has_filter(pid_t pid) {
+  std::ifstream status(Process(pid).file("status"));
+  int mode = 1;
+  for (std::string key; status >> key;) {
+    if (key == "Seccomp:") status >> mode;
+  }
+  return mode != 0;
+}
+
+bool has_ended(pid_t thread) {
+  try {
+    const std::string state = Process(thread).field(Process::kState);
+    return state == "Z" || state == "X";
+  } catch (const Failure&) {
+    return true;
+  }
+}
+
+// The thread goes on behind the call, or makes it anew, as the kernel would have it do.
+void make_anew(user_regs_struct& registers) {
+  if (static_cast<long>(registers.orig_rax) < 0) return;
+  const auto result = static_cast<long>(registers.rax);
+  if (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand) {
+    registers.rax = registers.orig_rax;
+  } else if (result == kRestartBlock) {
+    registers.rax = SYS_restart_syscall;
+  } else {
+    return;
+  }
+  registers.rip -= sizeof kInstruction;
+  registers.orig_rax = ~uint64_t{0};
+}
+
+}  // namespace
+
+std::optional<RemoteCall> RemoteCall::prepare(pid_t pid) {
+  if (has_filter(pid)) return std::nullopt;
+  const ProcessMemory memory(pid, pid);
+  std::vector<char> bytes(kSearched);
+  for (const Mapping& m : Process(pid).mappings()) {
+    if (!m.executable || !m.readable || m.path.empty() || m.path[0] != '/') continue;
+    const size_t size = std::min<size_t>(kSearched, m.end - m.start);
+    const RemoteMemory::Piece piece{m.start, bytes.data(), size};
+    if (memory.copy({&piece, 1}) == 0) continue;
+    const void* const found = memmem(bytes.data(), size, kInstruction, sizeof kInstruction);
+    if (found != nullptr) return RemoteCall(memory, m.start + (word(found) - word(bytes.data())));
+  }
+  return std::nullopt;
+}
+
+bool RemoteCall::is_possible(pid_t thread) const {
+  user_regs_struct registers{};
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return false;
+  if (static_cast<long>(registers.orig_rax) >= 0) return true;  // in a call, which none may hold
+  __ptrace_rseq_configuration sequences{};
+  if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread, sizeof sequences, &sequences) <= 0) {
+    return false;
+  }
+  constexpr uint64_t kCurrent = 8;  // of struct rseq
+  return sequences.rseq_abi_pointer == 0 ||
+         memory_.load<uint64_t>(sequences.rseq_abi_pointer + kCurrent) == 0;
+}
+
+// Of a process that ends the first thread cannot be waited for until all others have been: not for
+// ever.
+int wait_for_stop(pid_t thread) {
+  for (unsigned looks = 1;; ++looks) {
+    int status = 0;
+    const pid_t found = waitpid(thread, &status, __WALL | WNOHANG);
+    if (found != 0) return found == thread && WIFSTOPPED(status) ? status : -1;
+    if (looks % 50 == 0 && has_ended(thread)) return -1;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+// Where it stands now; signals wait meanwhile.
+int RemoteCall::next_stop(pid_t thread) {
+  for (;;) {
+    const int status = wait_for_stop(thread);
+    if (status < 0) return -1;
+    const int stop = status >> 8;
+    if (stop == (SIGTRAP | 0x80) || stop >> 8 != 0) return stop;
+    signals_.push_back(WSTOPSIG(status));
+    if (ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) return -1;
+  }
+}
+
+long RemoteCall::call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_t c) {
+  user_regs_struct before{};
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &before) != 0) return -ESRCH;
+  user_regs_struct wanted = before;
+  wanted.rip = instruction_;
+  wanted.orig_rax = ~uint64_t{0};
+  wanted.rax = static_cast<uint64_t>(number);
+  wanted.rdi = a;
+  wanted.rsi = b;
+  wanted.rdx = c;
+  wanted.r10 = wanted.r8 = wanted.r9 = 0;
+  ptrace(PTRACE_SETREGS, thread, nullptr, &wanted);
+  // Into the call, perhaps to the birth of a child, and out of it.
+  for (int entered = 0; entered < 2;) {
+    if (ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) return -ESRCH;
+    const int stop = next_stop(thread);
+    if (stop < 0) return -ESRCH;
+    if (stop == (SIGTRAP | 0x80)) ++entered;
+    if (stop >> 8 == PTRACE_EVENT_CLONE) {
+      unsigned long child = 0;
+      ptrace(PTRACE_GETEVENTMSG, thread, nullptr, &child);
+      child_ = static_cast<pid_t>(child);
+      ptrace(PTRACE_SETOPTIONS, child_, nullptr, PTRACE_O_EXITKILL);
+    }
+  }
+  user_regs_struct after{};
+  ptrace(PTRACE_GETREGS, thread, nullptr, &after);
+  make_anew(before);
+  ptrace(PTRACE_SETREGS, thread, nullptr, &before);
+  return static_cast<long>(after.rax);
+}
+
+pid_t RemoteCall::copy_memory(pid_t thread) {
+  child_ = 0;
+  if (ptrace(PTRACE_SETOPTIONS, thread, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE) !=
+      0) {
+    return 0;
+  }
+  // It shares the table of open files, so that what the process closes is closed.
+  call(thread, SYS_clone, CLONE_FILES | CLONE_FS, kNoStack, 0);
+  if (child_ == 0) return 0;
+  waitpid(child_, nullptr, __WALL);
+  // Also if it stood only now.
+  ptrace(PTRACE_SETOPTIONS, child_, nullptr, PTRACE_O_EXITKILL);
+  return child_;
+}
+
+void RemoteCall::forget_child(pid_t thread, pid_t child) {
+  if (ptrace(PTRACE_SETOPTIONS, thread, nullptr, PTRACE_O_TRACESYSGOOD) != 0) return;
+  call(thread, SYS_wait4, static_cast<uint64_t>(child), 0, __WCLONE | WNOHANG);
+}
+
+std::vector<int> RemoteCall::take_signals() { return std::exchange(signals_, {}); }
+
+}  // namespace pktmalloc
