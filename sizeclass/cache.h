@@ -213,7 +213,7 @@ class alignas(64) Cache {
   // A look for wrong frees costs 3 ns an object. So a busy thread, with this many magazines of a
   // class behind it, looks at one in so many only: an error that comes again is found all the same.
   static constexpr uint64_t kInspectAll = 64;
-  static constexpr uint64_t kInspectOneIn = 8;
+  static constexpr uint64_t kInspectOneIn = 64;
 
   void grow(const SizeClass& size_class, Line& line);
   void trip(const Supply& supply, ClassId id, Line& line);
