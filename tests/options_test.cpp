@@ -18,11 +18,12 @@
 namespace {
 
 struct Option {
-  std::string name, default_value, accepted;
+  std::string name, run, default_value, accepted;
 };
 
 const std::vector<Option> kOptions = {
-#define OPTION(NAME, default_value, accepted, help) {"PKTMALLOC_" #NAME, default_value, accepted},
+#define OPTION(NAME, library, run, reads, default_value, accepted, help) \
+  {"PKTMALLOC_" #NAME, #run, default_value, accepted},
 #include "preload/contract/options.def"
 #undef OPTION
 };
@@ -51,6 +52,15 @@ TEST_CASE("without options nothing is said") {
   const Outcome outcome = Program({program_path("hello")}).preloaded().run();
   check_untouched(outcome);
   CHECK(outcome.err.empty());
+}
+
+TEST_CASE("run --help tells the values that each variable accepts") {
+  const std::string help = Program({build_path("pktmalloc"), "run", "--help"}).run().out;
+  for (const Option& known : kOptions) {
+    if (known.run != "Value") continue;
+    INFO(known.name);
+    CHECK(help.find(" (" + known.accepted + ")\n") != std::string::npos);
+  }
 }
 
 TEST_CASE("an unknown option is told in one line that names all options") {

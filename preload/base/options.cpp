@@ -24,54 +24,46 @@ namespace {
 
 constinit Options parsed{};  // holds the table's defaults from read_options() on
 
-bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
-
-bool parse_number(const char* text, unsigned least, unsigned most, int& out) {
-  uint64_t n = 0;
-  if (!parse_quantity(text, kOnes, least, most, n)) return false;
-  out = static_cast<int>(n);
-  return true;
-}
-
-// One of these words, in the order of T's values.
-template <typename T, size_t kCount>
-bool parse_word(const char* text, const char* const (&words)[kCount], T& out) {
-  for (size_t i = 0; i < kCount; ++i) {
-    out = static_cast<T>(i);
-    if (equal(text, words[i])) return true;
-  }
-  return false;
-}
-
-// Items between commas, or none if the text is `none`. `read` reads one, moving `text` past it.
-template <typename T, size_t kMost, typename Read>
-bool parse_list(const char*& text, const char* none, T (&list)[kMost], unsigned& count, Read read) {
-  count = 0;
-  if (equal(text, none)) return true;
-  unsigned got = 0;
-  for (;; ++text) {
-    if (got == kMost || !read(list[got++])) return false;
-    if (*text == '\0') break;
-  }
-  count = got;
-  return true;
-}
-
-// Paths are copied: programs that set their title (redis, postgres) overwrite the environment.
-char stats_path[PATH_MAX];
-char sizes_path[PATH_MAX];
-char recording_path[PATH_MAX];
-char next_path[PATH_MAX];
-char trace_path[PATH_MAX];
-char profile_path[PATH_MAX];
 char folder[PATH_MAX];  // programs may change folder before they end
 
 char name[NAME_MAX + 1];  // of the program; arguments get overwritten as well
 
-// nullptr when it is too long for a path.
-const char* copy_path(const char* value, char (&copy)[PATH_MAX]) {
-  const size_t bytes = strlen(value) + 1;
-  return bytes > sizeof copy ? nullptr : static_cast<const char*>(memcpy(copy, value, bytes));
+bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
+
+// How the table's rows read a value. False: it is not understood.
+
+// With a unit, and within bounds; or a word that stands for 0.
+template <typename Number, size_t kCount>
+bool quantity(const char* value, const Unit (&units)[kCount], uint64_t least, uint64_t most,
+              Number& out, const char* zero = nullptr) {
+  uint64_t n = 0;
+  const bool is_zero = zero != nullptr && equal(value, zero);
+  if (!is_zero && !parse_quantity(value, units, least, most, n)) return false;
+  out = static_cast<Number>(n);
+  return true;
+}
+
+// One of these words, in the order of T's values.
+template <typename T, typename... Words>
+bool word(const char* value, T& out, const Words*... words) {
+  unsigned place = 0;
+  const bool known = ((equal(value, words) || (++place, false)) || ...);
+  if (known) out = static_cast<T>(place);
+  return known;
+}
+
+bool share(const char* value, MemoryShare& out) {
+  out = {};
+  return quantity(value, kPercents, 1, 100, out.percent) ||
+         quantity(value, kBytes, 1 << 20, uint64_t{1} << 44, out.bytes, "0");
+}
+
+// Programs that set their title (redis, postgres) overwrite the environment. nullptr when it is too
+// long for a path.
+template <auto kMember>
+const char* copied(const char* value) {
+  static char copy[PATH_MAX];
+  return strlen(value) < sizeof copy ? strcpy(copy, value) : nullptr;
 }
 
 // Nobody knows when libc's own function allocates.
@@ -81,147 +73,70 @@ void remember_folder() {
 }
 
 // A single word is more likely a mistaken switch, such as "off", than a file to write.
-bool parse_path(const char* value, char (&copy)[PATH_MAX], const char*& path) {
-  path = equal(value, "0") ? nullptr : copy_path(value, copy);
-  if (path != nullptr && *path != '/') remember_folder();
-  return equal(value, "0") || (strpbrk(value, "/.") != nullptr && path != nullptr);
+template <auto kMember>
+bool file(const char* value, Options& o) {
+  const bool none = equal(value, "0");
+  o.*kMember = none ? nullptr : copied<kMember>(value);
+  if (o.*kMember != nullptr && *value != '/') remember_folder();
+  return none || (strpbrk(value, "/.") != nullptr && o.*kMember != nullptr);
 }
 
-bool parse_STATS(const char* value) {
-  if (!equal(value, "1")) return parse_path(value, stats_path, parsed.stats_path);
-  parsed.stats_path = "";
+bool statistics(const char* value, Options& o) {
+  if (!equal(value, "1")) return file<&Options::stats_path>(value, o);
+  o.stats_path = "";
   return true;
 }
 
-bool parse_SIZES(const char* value) { return parse_path(value, sizes_path, parsed.sizes_path); }
-
-bool parse_RECORDING(const char* value) {
-  return parse_path(value, recording_path, parsed.recording_path);
+bool next(const char* value, Options& o) {
+  const bool none = equal(value, "default"), known = equal(value, "mimalloc");
+  o.next_path = none ? nullptr : known ? "libmimalloc.so.2" : copied<&Options::next_path>(value);
+  return none || known || (strchr(value, '/') != nullptr && o.next_path != nullptr);
 }
 
-bool parse_STATS_INTERVAL(const char* value) {
-  parsed.stats_interval_ms = 0;
-  return equal(value, "0") ||
-         parse_quantity(value, kTimes, 100, 86'400'000, parsed.stats_interval_ms);
+// Items between commas, or none if the text is `none`. `read` reads one, moving `text` past it.
+template <typename T, size_t kMost, typename Read>
+bool list(const char*& text, const char* none, T (&items)[kMost], unsigned& count, Read read) {
+  count = 0;
+  if (equal(text, none)) return true;
+  unsigned got = 0;
+  for (;; ++text) {
+    if (got == kMost || !read(items[got++])) return false;
+    if (*text == '\0') break;
+  }
+  count = got;
+  return true;
 }
 
-bool parse_CONTROL(const char* value) { return parse_word(value, {"0", "1"}, parsed.control); }
-
-bool parse_TELL(const char* value) { return parse_number(value, 0, INT_MAX, parsed.tell); }
-
-bool parse_CHILDREN(const char* value) { return parse_word(value, {"0", "1"}, parsed.children); }
-
-bool parse_CLASSES(const char* value) {
-  const bool understood =
-      parse_list(value, "default", parsed.class_sizes, parsed.class_count,
-                 [&](size_t& bytes) { return read_quantity(value, kBytes, 1, 1 << 20, bytes); });
-  std::sort(parsed.class_sizes, parsed.class_sizes + parsed.class_count);
+bool classes(const char* value, Options& o) {
+  const bool understood = list(value, "default", o.class_sizes, o.class_count, [&](size_t& bytes) {
+    return read_quantity(value, kBytes, 1, 1 << 20, bytes);
+  });
+  std::sort(o.class_sizes, o.class_sizes + o.class_count);
   return understood;
 }
 
-bool parse_RESERVE(const char* value) {
-  return parse_list(
-      value, "0", parsed.reserve, parsed.reserve_count, [&](Options::Reserve& reserve) {
-        const bool understood = read_quantity(value, kBytes, 1, 1 << 20, reserve.bytes, ":") &&
-                                *value++ == ':' &&
-                                read_quantity(value, kOnes, 1, uint64_t{1} << 40, reserve.objects);
-        parsed.reserve_huge = equal(value, ",huge");  // behind the last one
-        if (parsed.reserve_huge) value += strlen(value);
-        return understood;
-      });
+bool reserves(const char* value, Options& o) {
+  return list(value, "0", o.reserve, o.reserve_count, [&](Options::Reserve& reserve) {
+    const bool understood = read_quantity(value, kBytes, 1, 1 << 20, reserve.bytes, ":") &&
+                            *value++ == ':' &&
+                            read_quantity(value, kOnes, 1, uint64_t{1} << 40, reserve.objects);
+    o.reserve_huge = equal(value, ",huge");  // behind the last one
+    if (o.reserve_huge) value += strlen(value);
+    return understood;
+  });
 }
 
-bool parse_share(const char* value, MemoryShare& out) {
-  out = {};
-  uint64_t percent = 0;
-  if (parse_quantity(value, kPercents, 1, 100, percent)) {
-    out.percent = static_cast<unsigned>(percent);
-    return true;
-  }
-  return equal(value, "0") || parse_quantity(value, kBytes, 1 << 20, uint64_t{1} << 44, out.bytes);
-}
-
-bool parse_HUGEPAGES(const char* value) {
-  return parse_word(value, {"auto", "never", "madvise"}, parsed.huge_pages);
-}
-
-bool parse_LIMIT(const char* value) { return parse_share(value, parsed.limit); }
-
-bool parse_SOFT_LIMIT(const char* value) { return parse_share(value, parsed.soft_limit); }
-
-bool parse_NEXT(const char* value) {
-  parsed.next_path = equal(value, "default")    ? nullptr
-                     : equal(value, "mimalloc") ? "libmimalloc.so.2"
-                                                : copy_path(value, next_path);
-  return equal(value, "default") || equal(value, "mimalloc") ||
-         (strchr(value, '/') != nullptr && parsed.next_path != nullptr);
-}
-
-bool parse_AGE(const char* value) {
-  return parse_quantity(value, kTimes, 4, 3'600'000, parsed.age_ms);
-}
-
-bool parse_BACKGROUND(const char* value) {
-  return parse_word(value, {"0", "1", "auto"}, parsed.background);
-}
-
-bool parse_TRACE(const char* value) { return parse_path(value, trace_path, parsed.trace_path); }
-
-bool parse_VERBOSE(const char* value) { return parse_word(value, {"0", "1"}, parsed.verbose); }
-
-bool parse_PROFILE(const char* value) {
-  return parse_path(value, profile_path, parsed.profile_path);
-}
-
-bool parse_PROFILE_RATE(const char* value) {
-  parsed.given_profile_rate = 0;
-  return equal(value, "auto") ||
-         parse_quantity(value, kBytes, 1, uint64_t{1} << 40, parsed.given_profile_rate);
-}
-
-bool parse_PROFILE_STACKS(const char* value) {
-  return parse_word(value, {"unwind", "frame_pointers"}, parsed.profile_stacks);
-}
-
-bool parse_PROFILE_DEPTH(const char* value) {
-  return parse_number(value, 4, kMostFrames, parsed.profile_depth);
-}
-
-bool parse_PROFILE_LEAKS(const char* value) {
-  return parse_word(value, {"0", "1"}, parsed.profile_leaks);
-}
-
-bool parse_SAMPLE_GUARD(const char* value) {
-  return parse_quantity(value, kOnes, 0, 1'000'000'000, parsed.sample_guard);
-}
-
-bool parse_CHECK(const char* value) {
-  return parse_word(value, {"abort", "report"}, parsed.check_reports);
-}
-
-bool parse_QUARANTINE(const char* value) {
-  return parse_quantity(value, kBytes, 0, size_t{16} << 30, parsed.quarantine_bytes);
-}
-
-bool parse_QUARANTINE_RATE(const char* value) {
-  return parse_number(value, 1, 1'000'000, parsed.quarantine_rate);
-}
-
-bool parse_CLEAR(const char* value) {
-  return parse_quantity(value, kBytes, 64, size_t{256} << 10, parsed.clear_bytes);
-}
-
-bool parse_CANARY(const char* value) { return parse_word(value, {"0", "1"}, parsed.canary); }
-
-bool parse_GUARD(const char* value) {
-  return parse_quantity(value, kBytes, 0, size_t{256} << 10, parsed.guard_size);
-}
+constexpr unsigned bit(LibraryKind kind) { return 1U << static_cast<unsigned>(kind); }
+constexpr unsigned kAll = ~0U;
+constexpr unsigned kHardened = bit(LibraryKind::kHardened);
+constexpr unsigned kChecked = bit(LibraryKind::kChecked);
+constexpr unsigned kUnchecked = kAll & ~kChecked;
 
 struct Option {
   const char* name;
   const char* default_value;
   const char* accepted;
-  bool (*parse)(const char* value);
+  bool (*read)(const char* value, Options& o);
   unsigned libraries;  // where it does something, 1 << kind each
   const char* given;   // in the environment
 };
@@ -229,29 +144,17 @@ struct Option {
 constexpr char kPrefix[] = "PKTMALLOC_";
 constexpr size_t kPrefixLength = sizeof kPrefix - 1;
 
-constexpr unsigned bit(LibraryKind kind) { return 1U << static_cast<unsigned>(kind); }
-constexpr unsigned kAll = ~0U;
-
 constinit Option table[] = {
-#define OPTION_OF(LIBRARIES, NAME, default_value, accepted) \
-  {#NAME, default_value, accepted, parse_##NAME, LIBRARIES, nullptr},
-#define OPTION(NAME, default_value, accepted, help) OPTION_OF(kAll, NAME, default_value, accepted)
-#define CHECKED_OPTION(NAME, default_value, accepted, help) \
-  OPTION_OF(bit(LibraryKind::kChecked), NAME, default_value, accepted)
-#define HARDENED_OPTION(NAME, default_value, accepted, help) \
-  OPTION_OF(bit(LibraryKind::kHardened), NAME, default_value, accepted)
-#define UNCHECKED_OPTION(NAME, default_value, accepted, help) \
-  OPTION_OF(kAll & ~bit(LibraryKind::kChecked), NAME, default_value, accepted)
+#define OPTION(NAME, library, run, reads, default_value, accepted, help)       \
+  {#NAME,      default_value, accepted, [](const char* value, Options& o) { return reads; }, \
+   k##library, nullptr},
 #include "preload/contract/options.def"
 #undef OPTION
-#undef OPTION_OF
 };
 
 constexpr char kNames[] =
-#define OPTION(NAME, default_value, accepted, help) " " kOptionPrefix #NAME
-#define kOptionPrefix "PKTMALLOC_"
+#define OPTION(NAME, ...) " PKTMALLOC_" #NAME
 #include "preload/contract/options.def"
-#undef kOptionPrefix
 #undef OPTION
     ;
 
@@ -273,7 +176,7 @@ void read_variable(const char* variable) {
     if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
     option.given = equals + 1;
     const Excerpt value(option.given, strlen(option.given));
-    if (option.parse(option.given)) {
+    if (option.read(option.given, parsed)) {
       if ((option.libraries & bit(kThisLibrary)) == 0) {
         message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, value.text,
                 kLibraries[std::countr_zero(option.libraries)].file);
@@ -283,7 +186,7 @@ void read_variable(const char* variable) {
     message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, value.text,
             option.accepted, option.default_value);
     option.given = nullptr;
-    option.parse(option.default_value);
+    option.read(option.default_value, parsed);
     return;
   }
   if (is_gone(variable, length)) return;
@@ -311,7 +214,7 @@ void read_options() {
   // A program linked with -static may allocate before libc knows its name.
   if (*name == '\0') strncpy(name, program_invocation_short_name, sizeof name - 1);
   if (done) return;
-  for (const Option& option : table) option.parse(option.default_value);
+  for (const Option& option : table) option.read(option.default_value, parsed);
   if (environ == nullptr) return;
   done = true;
   if (getauxval(AT_SECURE) != 0) return;

@@ -14,12 +14,14 @@ import json
 import pathlib
 import re
 import sys
+import textwrap
 
 import heap_errors
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
-OPTION = re.compile(r"^(?:CHECKED_|HARDENED_|UNCHECKED_)?OPTION\((\w+),\s*" + STRING + r",\s*" + STRING + r",\s*" + STRING + r"\)", re.M)
+# Name, what `pktmalloc run` has in its place, default, accepted values, help.
+OPTION = re.compile(r"^OPTION\((\w+), \w+, (\w+), .*?,\s*" + STRING + r",\s*" + STRING + r",\s*" + STRING + r"\)$", re.M)
 STATISTIC = re.compile(r'^(PROCESS|CLASS)_STATISTIC\((\w+), (\w+), "(.*)"\)', re.M)
 
 ATOMIC = re.compile(r"^(?:\[\[.*\]\] | |constinit |inline |thread_local )*std::atomic<.+?>\*? ([a-z]\w*)(?!\w*\()",
@@ -34,11 +36,30 @@ def joined(literals):
     return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals))
 
 
+def options():
+    for name, run, *texts in OPTION.findall((ROOT / "preload/contract/options.def").read_text()):
+        yield name, run, *map(joined, texts)
+
+
 def option_table():
     rows = ["| variable | default | values | what it does |", "|---|---|---|---|"]
-    for name, default, accepted, text in OPTION.findall((ROOT / "preload/contract/options.def").read_text()):
-        rows.append(f"| `PKTMALLOC_{name}` | `{joined(default)}` | {joined(accepted)} | {joined(text)} |")
+    for name, _, default, accepted, text in options():
+        rows.append(f"| `PKTMALLOC_{name}` | `{default}` | {accepted} | {text} |")
     return "\n".join(rows) + "\n"
+
+
+def option_list():
+    """For the man page of run, which has them under names without PKTMALLOC_ and the group's."""
+    items = ""
+    for name, run, default, accepted, text in options():
+        if run not in ("Flag", "File", "Value"):
+            continue
+        option = re.sub("^(STATS|PROFILE)_", "", name).lower().replace("_", "-")
+        value = {"Flag": "", "File": " Ar file", "Value": " Ar value"}[run]
+        items += f".It Fl -{option}{value}\n{text[0].upper()}{text[1:]}.\n"
+        if run == "Value":
+            items += f"The value: {accepted}; by default {default}.\n"
+    return "".join(textwrap.fill(line, 100, break_on_hyphens=False) + "\n" for line in items.splitlines())
 
 
 def statistic_table(scope):
@@ -166,6 +187,7 @@ def targets_table():
 GENERATED = {
     "README.md": {"headline": headline_table},
     "docs/options.md": {"options": option_table},
+    "docs/man/pktmalloc-run.1": {"options": option_list},
     "docs/statistics.md": {"process": lambda: statistic_table("PROCESS"), "class": lambda: statistic_table("CLASS")},
     "docs/benchmarks.md": {"means": means_table, "figures": figures_table, "losses": losses_table},
     "docs/benchmarks.html": {"results": results_table, "targets": targets_table},
@@ -174,9 +196,9 @@ GENERATED = {
 }
 
 
-def with_generated(text, parts):
+def with_generated(text, parts, mark):
     for name, make in parts.items():
-        begin, end = f"<!-- {name} begin -->\n", f"<!-- {name} end -->"
+        begin, end = mark.format(f"{name} begin") + "\n", mark.format(f"{name} end")
         before, rest = text.split(begin)
         text = before + begin + make() + end + rest.split(end)[1]
     return text
@@ -187,7 +209,7 @@ def main(check):
     for name, parts in GENERATED.items():
         path = ROOT / name
         text = path.read_text()
-        wanted = with_generated(text, parts)
+        wanted = with_generated(text, parts, '.\\" {}' if path.suffix == ".1" else "<!-- {} -->")
         if text == wanted:
             continue
         if check:

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "preload/contract/quiet_write.h"
 #include "tools/command/doctor/executable.h"
@@ -38,51 +39,48 @@ namespace {
 // As PKTMALLOC_STATS: text on stderr.
 constexpr const char* kText = "1";
 
-// Options whose value is that of a variable of the library, as it is.
-struct Passed {
-  const char *option, *variable, *help;
-};
-constexpr Passed kPassed[] = {
-    {"--classes", "PKTMALLOC_CLASSES", "pool just these sizes, such as 64,1536,8KiB"},
-    {"--reserve", "PKTMALLOC_RESERVE",
-     "memory for so many objects of these sizes at start, such as 1536:1000000,64:4000000"},
-    {"--hugepages", "PKTMALLOC_HUGEPAGES", "huge pages for objects: auto, never or madvise"},
-    {"--limit", "PKTMALLOC_LIMIT",
-     "the most memory for objects, such as 2GiB or 90%; beyond it, ENOMEM"},
-    {"--soft-limit", "PKTMALLOC_SOFT_LIMIT", "free memory goes back at once above this"},
-    {"--age", "PKTMALLOC_AGE", "memory goes back when unneeded for so long (250ms, 1s, 5m)"},
-    {"--background", "PKTMALLOC_BACKGROUND", "the background thread: auto, 0 or 1"},
-    {"--interval", "PKTMALLOC_STATS_INTERVAL",
-     "statistics, profile and sizes also while running, such as 10s"},
-    {"--rate", "PKTMALLOC_PROFILE_RATE",
-     "heap profile: a sample per so many bytes, such as 64KiB; 1: every allocation, as with "
-     "--leaks"},
-    {"--stacks", "PKTMALLOC_PROFILE_STACKS", "heap profile: unwind or frame_pointers"},
-    {"--depth", "PKTMALLOC_PROFILE_DEPTH", "heap profile: so many frames of a stack, 4 to 256"},
-    {"--sample-guard", "PKTMALLOC_SAMPLE_GUARD",
-     "guard one object in so many against wrong use, such as 5000"},
-    {"--check", "PKTMALLOC_CHECK", "after a heap error: abort or report"},
-    {"--clear", "PKTMALLOC_CLEAR", "of the hardened library: bytes of a freed object cleared"},
-    {"--quarantine", "PKTMALLOC_QUARANTINE", "of the checked library: bytes of freed objects kept"},
-    {"--quarantine-rate", "PKTMALLOC_QUARANTINE_RATE",
-     "of the checked library: one freed object of so many is kept"},
-    {"--guard", "PKTMALLOC_GUARD", "of the checked library: the size that gets guard pages"},
+// Where a variable of the library does something, and what run has in its place.
+enum class In { All, Unchecked, Hardened, Checked };
+enum class As { Nothing, Own, Flag, File, Value };
+
+struct Variable {
+  std::string_view name;
+  In library;
+  As kind;
+  const char *accepted, *help;
+
+  // --interval of PKTMALLOC_STATS_INTERVAL, --rate of PKTMALLOC_PROFILE_RATE.
+  std::string option() const {
+    std::string_view word = name.substr(strlen("PKTMALLOC_"));
+    for (const std::string_view group : {"STATS_", "PROFILE_"}) {
+      if (word.starts_with(group)) word.remove_prefix(group.size());
+    }
+    std::string option = "--";
+    for (const char c : word) option += c == '_' ? '-' : static_cast<char>(tolower(c));
+    return option;
+  }
+
+  // What it is about, without the details.
+  std::string about() const {
+    const std::string about(help, strcspn(help, ";"));
+    return kind == As::Value ? fmt::format("{} ({})", about, accepted) : about;
+  }
 };
 
-// Options whose value is a file that the library writes.
-constexpr Passed kWritten[] = {
-    {"--sizes", "PKTMALLOC_SIZES", "record the sizes asked for in this file, for pktmalloc tune"},
-    {"--profile", "PKTMALLOC_PROFILE", "write a heap profile to this file, for pktmalloc profile"},
-    {"--trace", "PKTMALLOC_TRACE",
-     "record every call in this file, for pktmalloc replay; .zst: compressed"},
+constexpr Variable kVariables[] = {
+#define OPTION(NAME, library, run, reads, default_value, accepted, help) \
+  {"PKTMALLOC_" #NAME, In::library, As::run, accepted, help},
+#include "preload/contract/options.def"
+#undef OPTION
 };
 
 struct Options {
   std::string library, stats_file, next, page;
   std::string page_folder;  // of the files that the page is made from
   Environment passed, written;
-  bool stats = false, leaks = false, canary = false, hardened = false, checked = false,
-       only_this = false, control = false, verbose = false, force = false, dry_run = false;
+  std::map<std::string_view, bool> flags;  // by their variables
+  bool stats = false, hardened = false, checked = false, only_this = false, force = false,
+       dry_run = false;
 };
 
 constexpr const char* kLeaks = "PKTMALLOC_PROFILE_LEAKS";
@@ -92,20 +90,16 @@ constexpr const char* kReports[] = {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKT
 
 // The library speaks of variables where the user wrote options.
 std::string option_of(const std::string& variable) {
-  for (const Passed& p : kPassed) {
-    if (variable == p.variable) return p.option;
+  for (const Variable& v : kVariables) {
+    if (variable == v.name && v.kind != As::Nothing) return v.option();
   }
-  for (const Passed& p : kWritten) {
-    if (variable == p.variable) return p.option;
-  }
-  return variable == "PKTMALLOC_STATS"  ? "--stats"
-         : variable == "PKTMALLOC_NEXT" ? "--next"
-                                        : variable;
+  return variable;
 }
 
-bool has_any(const Environment& options, std::initializer_list<const char*> names) {
-  return std::any_of(names.begin(), names.end(),
-                     [&](const char* name) { return options.contains(name); });
+bool has_any_of(In library, const Environment& options) {
+  return std::any_of(std::begin(kVariables), std::end(kVariables), [&](const Variable& v) {
+    return v.library == library && options.contains(std::string(v.name));
+  });
 }
 
 // As said, or the one that the options are for.
@@ -113,10 +107,8 @@ LibraryKind wanted_kind(const Options& options) {
   if (options.checked) return LibraryKind::kChecked;
   if (options.hardened) return LibraryKind::kHardened;
   const Environment& passed = options.passed;
-  if (has_any(passed, {"PKTMALLOC_QUARANTINE", "PKTMALLOC_QUARANTINE_RATE", "PKTMALLOC_GUARD"})) {
-    return LibraryKind::kChecked;
-  }
-  if (options.canary || passed.contains("PKTMALLOC_CLEAR")) return LibraryKind::kHardened;
+  if (has_any_of(In::Checked, passed)) return LibraryKind::kChecked;
+  if (has_any_of(In::Hardened, passed)) return LibraryKind::kHardened;
   const bool guards = passed.contains("PKTMALLOC_SAMPLE_GUARD");
   return passed.contains("PKTMALLOC_CHECK") && !guards ? LibraryKind::kChecked
                                                        : LibraryKind::kNormal;
@@ -256,10 +248,6 @@ Environment variables(const Options& options) {
     all["PKTMALLOC_STATS"] = kText;
   }
   for (const auto& [name, file] : options.written) all[name] = written_path(file);
-  if (options.leaks) all[kLeaks] = "1";
-  if (options.canary) all["PKTMALLOC_CANARY"] = "1";
-  if (options.verbose) all["PKTMALLOC_VERBOSE"] = "1";
-  if (options.control) all["PKTMALLOC_CONTROL"] = "1";
   if (options.only_this) all["PKTMALLOC_CHILDREN"] = "0";
   return all;
 }
@@ -282,7 +270,9 @@ void refuse_one_file_for_two(const Environment& all) {
 void check_options(const Library& library, Environment all) {
   // Writes no file, and stands for all that the interval is for.
   if (all.contains("PKTMALLOC_STATS") || reports_meanwhile(all)) all["PKTMALLOC_STATS"] = kText;
-  for (const Passed& p : kWritten) all.erase(p.variable);
+  for (const Variable& v : kVariables) {
+    if (v.kind == As::File) all.erase(std::string(v.name));
+  }
   all.erase("PKTMALLOC_VERBOSE");
   all.erase(kLeaks);
   const std::string objection = library.objection(all);
@@ -300,7 +290,8 @@ void refuse_without_effect(const Options& options) {
                     option_of(variable));
     }
   }
-  const bool profiles = options.leaks || options.written.contains("PKTMALLOC_PROFILE") ||
+  const bool profiles = options.passed.contains(kLeaks) ||
+                        options.written.contains("PKTMALLOC_PROFILE") ||
                         is_set("PKTMALLOC_PROFILE") || is_set(kLeaks);
   for (const char* variable :
        {"PKTMALLOC_PROFILE_RATE", "PKTMALLOC_PROFILE_STACKS", "PKTMALLOC_PROFILE_DEPTH"}) {
@@ -413,25 +404,18 @@ void add_run(CommandLine& command, const UserCommand& words) {
                                       "statistics at the end, as text on stderr or in FILE: "
                                       ".json, .prom or text; %p is the process id");
   stats.value_is_optional().type_name("[=FILE]");
-  for (const Passed& p : kPassed) {
+  for (const Variable& v : kVariables) {
+    const std::string name(v.name);
+    if (v.kind == As::Flag) run.add_flag(v.option(), options.flags[v.name], v.about());
+    if (v.kind != As::File && v.kind != As::Value) continue;
+    Environment& given = v.kind == As::File ? options.written : options.passed;
     run.add_option(
-        p.option, [&p](const std::string& value) { options.passed[p.variable] = value; }, p.help);
+           v.option(), [&given, name](const std::string& value) { given[name] = value; }, v.about())
+        .type_name(v.kind == As::File ? "FILE" : "VALUE");
   }
-  for (const Passed& p : kWritten) {
-    run.add_option(
-           p.option, [&p](const std::string& file) { options.written[p.variable] = file; }, p.help)
-        .type_name("FILE");
-  }
-  run.add_flag("--leaks", options.leaks,
-               "heap profile: at exit print to stderr which places still hold the most memory");
-  run.add_flag("--canary", options.canary,
-               "of the hardened library: bytes behind each object that show an overflow");
   run.add_option("--next", options.next,
                  "who serves what is not pooled: default, mimalloc, jemalloc, tcmalloc or a path");
-  run.add_flag("--control", options.control,
-               "it obeys pktmalloc tell: reports and trim while it runs");
   run.add_flag("--only-this", options.only_this, "not the programs that it starts");
-  run.add_flag("--verbose", options.verbose, "the library prints its version and options at start");
   run.add_flag("--hardened", options.hardened, "the hardened library, which stops wrong frees");
   run.add_flag("--checked", options.checked, "the checked library, which finds heap errors")
       .excludes("--hardened");
@@ -450,6 +434,9 @@ void add_run(CommandLine& command, const UserCommand& words) {
   run.footer("Example: pktmalloc run --stats=redis.json -- redis-server --port 7000");
   run.callback([stats, &words] {
     options.stats = stats.is_given();
+    for (const auto& [name, given] : options.flags) {
+      if (given) options.passed[std::string(name)] = "1";
+    }
     pktmalloc::run(options, words);
   });
 }
