@@ -110,7 +110,7 @@ bool ReportPath::ends_with(const char* ending) const {
   return length >= ending_length && strcmp(path + length - ending_length, ending) == 0;
 }
 
-bool ReportFile::try_write(void (*print)(Writer& out)) {
+bool ReportFile::write(void (*print)(Writer& out)) {
   snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, getpid());
   bool is_new;
   const int fd = open_place(path, temporary, is_new);
@@ -127,12 +127,6 @@ bool ReportFile::try_write(void (*print)(Writer& out)) {
     const KeepErrno keep;
     if (!written) unlink(temporary);
   }
-  return written;
-}
-
-bool ReportFile::write(const char* what, void (*print)(Writer& out)) {
-  const bool written = try_write(print);
-  if (!written) message("cannot write %s to %s: %s", what, path, why(errno));
   return written;
 }
 

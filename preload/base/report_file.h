@@ -42,9 +42,7 @@ struct ReportPath {
 // For a file that is written in one go. 12 KB: too large for a small thread's stack.
 struct ReportFile : ReportPath {
   // Writes what `print` prints; false with errno.
-  bool try_write(void (*print)(Writer& out));
-  // If anything fails, one line says so, calling the file `what`; then false.
-  bool write(const char* what, void (*print)(Writer& out));
+  bool write(void (*print)(Writer& out));
 
   char temporary[PATH_MAX + 32];  // the name until it is complete
   char buffer[4096];              // for the function that prints

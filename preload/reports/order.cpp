@@ -15,6 +15,11 @@
 namespace pktmalloc {
 namespace {
 
+template <recording::Content kWhat>
+bool report(const char* file, Writer& out) {
+  return report_on_demand(kWhat, file, out);
+}
+
 bool trim(const char* /*file*/, Writer& out) {
   const uint64_t bytes = heap.trim(nullptr);
   next_allocator().trim(0);
@@ -71,14 +76,9 @@ struct Order {
   bool (*obey)(const char* file, Writer& out);  // nullptr: no file is named
 };
 constexpr Order kOrders[] = {
-    {"stats", true,
-     [](const char* file, Writer& out) {
-       return report_on_demand(Demand::kStatistics, file, out);
-     }},
-    {"profile", true,
-     [](const char* file, Writer& out) { return report_on_demand(Demand::kProfile, file, out); }},
-    {"sizes", true,
-     [](const char* file, Writer& out) { return report_on_demand(Demand::kSizes, file, out); }},
+    {"stats", true, report<recording::Content::kStatistics>},
+    {"profile", true, report<recording::Content::kProfile>},
+    {"sizes", true, report<recording::Content::kSizes>},
     {"profile start", false, start_profile},
     {"profile stop", false, stop_profile},
     {"trace start", true, order_trace},

@@ -26,7 +26,6 @@
 #include "sizeclass/mutex.h"
 
 namespace pktmalloc {
-
 namespace {
 
 // What a report needs but a small thread's stack cannot hold.
@@ -34,11 +33,23 @@ struct Room {
   Snapshot snapshot;
   ReportFile file;
 
-  void write_to(int fd) {
+  // In the format that the path's ending names.
+  void write_statistics(Writer& out) {
     take_snapshot(snapshot);
     measure_resident(snapshot);
+    if (file.ends_with(".json")) {
+      write_json(out, this_process(), snapshot);
+    } else if (file.ends_with(".prom")) {
+      write_prometheus(out, snapshot);
+    } else {
+      write_text(out, this_process(), snapshot);
+    }
+  }
+
+  void write_text_to(int fd) {
+    *file.path = '\0';
     Writer out(fd, file.buffer, sizeof file.buffer);
-    write_text(out, this_process(), snapshot);
+    write_statistics(out);
     out.finish();
   }
 };
@@ -49,127 +60,49 @@ constinit Room room{};
 unsigned reports = 0;
 bool ended = false;  // the report at exit was the last
 
-// In the format that the path's ending names.
-void write_statistics(Writer& out) {
-  if (room.file.ends_with(".json")) {
-    write_json(out, this_process(), room.snapshot);
-  } else if (room.file.ends_with(".prom")) {
-    write_prometheus(out, room.snapshot);
-  } else {
-    write_text(out, this_process(), room.snapshot);
-  }
-}
-
-// `what` is for the line that says that it cannot be written, `told` and `reader` for the line that
-// says where it is.
+// By recording::Content. `what` is for the line that says that it cannot be written, `told` and
+// `reader` for the line that says where it is.
 struct Content {
-  recording::Content content;
-  const char* option;
-  const char* what;
-  void (*print)(Writer& out);
-  const char* told;
-  const char* reader;
+  const char *option, *what, *told, *reader;
   const char* read_ending;  // of the files that the reader reads; "": any
+  const char* Options::*path;
+  bool (*is_recorded)();
+  void (*print)(Writer& out);
+
+  const char* pattern() const { return options().*path; }  // nullptr: the option is not given
 };
-constexpr Content kStatistics{recording::Content::kStatistics,
-                              "STATS",
-                              "statistics",
-                              write_statistics,
-                              "statistics",
-                              "report",
-                              ".json"};
-constexpr Content kProfile{recording::Content::kProfile,
-                           "PROFILE",
-                           "the heap profile",
-                           write_profile,
-                           "samples",
-                           "profile",
-                           ""};
-constexpr Content kSizes{
-    recording::Content::kSizes, "SIZES", "sizes", write_sizes, "sizes", "tune", ""};
+constexpr Content kContents[] = {
+    {"STATS", "statistics", "statistics", "report", ".json", &Options::stats_path,
+     [] { return true; }, [](Writer& out) { room.write_statistics(out); }},
+    {"SIZES", "sizes", "sizes", "tune", "", &Options::sizes_path, recording_sizes, write_sizes},
+    {"PROFILE", "the heap profile", "samples", "profile", "", &Options::profile_path, profiling,
+     write_profile},
+};
 
-// What a recording would have to replace from now on.
-void settle(const Content& content, const char* pattern, bool at_exit) {
+// nullptr, or why it cannot be written.
+const char* write_file(const Content& content, const char* pattern) {
+  if (!room.file.name(pattern, reports)) return error_text(ENAMETOOLONG);
+  return room.file.write(content.print) ? nullptr : room.file.why(errno);
+}
+
+void report_content(recording::Content which, bool at_exit) {
+  const Content& content = kContents[static_cast<unsigned>(which)];
+  const char* const pattern = content.pattern();
+  if (pattern == nullptr || !content.is_recorded()) return;
+  if (*pattern == '\0') {
+    if (kept_stderr() < 0) return;
+    room.write_text_to(kept_stderr());
+  } else if (const char* const why = write_file(content, pattern)) {
+    message("cannot write %s to %s: %s", content.what, room.file.path, why);
+  } else if (at_exit) {
+    const bool is_read = room.file.ends_with(content.read_ending);
+    tell_file(content.told, room.file.path, is_read ? content.reader : nullptr);
+  }
   if (at_exit) {
-    settle_report(content.content);
+    settle_report(which);
   } else {
-    record_report(content.content, pattern, reports + 1);
+    record_report(which, pattern, reports + 1);
   }
-}
-
-void report_content(const Content& content, const char* pattern, bool at_exit) {
-  ReportFile& file = room.file;
-  if (!file.name(pattern, reports)) {
-    message("PKTMALLOC_%s=%s: %s", content.option, pattern, error_text(ENAMETOOLONG));
-  } else if (file.write(content.what, content.print) && at_exit) {
-    const bool is_read = file.ends_with(content.read_ending);
-    tell_file(content.told, file.path, is_read ? content.reader : nullptr);
-  }
-  settle(content, pattern, at_exit);
-}
-
-void report_statistics(bool at_exit) {
-  const char* pattern = options().stats_path;
-  if (*pattern != '\0') {
-    take_snapshot(room.snapshot);
-    measure_resident(room.snapshot);
-    report_content(kStatistics, pattern, at_exit);
-  } else if (const int fd = kept_stderr(); fd >= 0) {
-    room.write_to(fd);
-    settle(kStatistics, pattern, at_exit);
-  }
-}
-
-// Where the option says; nullptr: the process was started without it.
-const char* pattern_of(Demand what) {
-  switch (what) {
-    case Demand::kStatistics:
-      return options().stats_path;
-    case Demand::kProfile:
-      return options().profile_path;
-    case Demand::kSizes:
-      return options().sizes_path;
-  }
-  return nullptr;
-}
-
-const Content& content_of(Demand what) {
-  return what == Demand::kStatistics ? kStatistics : what == Demand::kProfile ? kProfile : kSizes;
-}
-
-bool recorded(Demand what) {
-  return what == Demand::kStatistics ||
-         (what == Demand::kProfile ? profiling() : recording_sizes());
-}
-
-bool report_to_stderr(Writer& out) {
-  const int fd = kept_stderr();
-  if (fd < 0) {
-    out.print("its stderr is closed; name a file");
-    return false;
-  }
-  room.write_to(fd);
-  out.print("statistics are on its stderr");
-  return true;
-}
-
-bool report_to_file(const Content& content, const char* pattern, Writer& out) {
-  ReportFile& file = room.file;
-  const bool is_named = file.name(pattern, reports);
-  if (is_named && &content == &kStatistics) {
-    take_snapshot(room.snapshot);
-    measure_resident(room.snapshot);
-  }
-  const bool written = is_named && file.try_write(content.print);
-  const char* const why = is_named ? file.why(errno) : error_text(ENAMETOOLONG);
-  if (written) {
-    out.print("%s are in ", content.told);
-  } else {
-    out.print("cannot write %s to ", content.what);
-  }
-  out.put(file.path, strlen(file.path));
-  if (!written) out.print(": %s", why);
-  return written;
 }
 
 void report_leaks() {
@@ -185,13 +118,10 @@ void report(bool at_exit) {
   if (ended) return;
   ended = at_exit;
   ++reports;
-  if (options().stats_path != nullptr) report_statistics(at_exit);
-  if (recording_sizes()) report_content(kSizes, options().sizes_path, at_exit);
-  if (!profiling()) return;
-  if (options().profile_path != nullptr) {
-    report_content(kProfile, options().profile_path, at_exit);
-  }
-  if (at_exit && options().profile_leaks) report_leaks();
+  report_content(recording::Content::kStatistics, at_exit);
+  report_content(recording::Content::kSizes, at_exit);
+  report_content(recording::Content::kProfile, at_exit);
+  if (at_exit && profiling() && options().profile_leaks) report_leaks();
 }
 
 void load() {
@@ -222,15 +152,12 @@ constinit const Part report_part{.load = load, .exit = at_exit, .forked = forked
 
 void report_meanwhile() { report(false); }
 
-bool report_on_demand(Demand what, const char* named, Writer& out) {
-  const Content& content = content_of(what);
-  const char* const pattern = named != nullptr ? named : pattern_of(what);
-  if (!recorded(what)) {
-    out.print("it was started without PKTMALLOC_%s", content.option);
-    return false;
-  }
-  if (pattern == nullptr) {
-    out.print("it was started without PKTMALLOC_%s; name a file", content.option);
+bool report_on_demand(recording::Content which, const char* named, Writer& out) {
+  const Content& content = kContents[static_cast<unsigned>(which)];
+  const char* const pattern = named != nullptr ? named : content.pattern();
+  if (!content.is_recorded() || pattern == nullptr) {
+    out.print("it was started without PKTMALLOC_%s%s", content.option,
+              content.is_recorded() ? "; name a file" : "");
     return false;
   }
   const Lock lock(writing);
@@ -239,16 +166,28 @@ bool report_on_demand(Demand what, const char* named, Writer& out) {
     return false;
   }
   ++reports;
-  const bool written =
-      *pattern == '\0' ? report_to_stderr(out) : report_to_file(content, pattern, out);
-  if (named == nullptr) settle(content, pattern, false);
-  return written;
+  const char* why = nullptr;
+  if (*pattern != '\0') {
+    why = write_file(content, pattern);
+    out.print(why == nullptr ? "%s are in " : "cannot write %s to ",
+              why == nullptr ? content.told : content.what);
+    out.put(room.file.path, strlen(room.file.path));
+    if (why != nullptr) out.print(": %s", why);
+  } else if (kept_stderr() < 0) {
+    why = "its stderr is closed; name a file";
+    out.print("%s", why);
+  } else {
+    room.write_text_to(kept_stderr());
+    out.print("statistics are on its stderr");
+  }
+  if (named == nullptr) record_report(which, pattern, reports + 1);
+  return why == nullptr;
 }
 
 void report_now() {
   const Mapped<Room> own;
   if (own) {
-    own->write_to(STDERR_FILENO);
+    own->write_text_to(STDERR_FILENO);
   } else {
     message("no memory to tell the statistics");
   }

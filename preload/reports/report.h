@@ -4,8 +4,7 @@
 // says so, and nothing changes for the program.
 #pragma once
 
-#include <cstdint>
-
+#include "preload/contract/recording_format.h"
 #include "preload/contract/writer.h"
 #include "preload/process/part.h"
 
@@ -18,10 +17,9 @@ extern const Part report_part;
 // While the program runs; called by one thread (report_thread.h).
 void report_meanwhile();
 
-// The same of one content, where `file` says (a pattern; nullptr: where its option does). `out`
-// gets where it is, or why it is not; then false.
-enum class Demand : uint8_t { kStatistics, kProfile, kSizes };
-bool report_on_demand(Demand what, const char* file, Writer& out);
+// The same of one content other than the trace, where `file` says (a pattern; nullptr: where its
+// option does). `out` gets where it is, or why it is not; then false.
+bool report_on_demand(recording::Content what, const char* file, Writer& out);
 
 // Writes text on stderr, now.
 void report_now();
