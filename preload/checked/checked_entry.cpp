@@ -2,10 +2,10 @@
 #include "preload/checked/checked_entry.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 
 #include "preload/base/newer_libc.h"
+#include "preload/base/no_memory.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
@@ -31,11 +31,6 @@ const char* name_of(const Told& told) {
   return told.alignment != kUntold ? "free_aligned_sized"
          : told.bytes != kUntold   ? "free_sized"
                                    : "free";
-}
-
-void* no_memory() {
-  errno = ENOMEM;
-  return nullptr;
 }
 
 // The C++ runtime's own operator new calls malloc when ours has failed and the new-handler found

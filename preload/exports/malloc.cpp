@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "preload/base/export.h"
+#include "preload/base/no_memory.h"
 #include "preload/exports/front.h"
 #include "preload/observers/observer.h"
 #include "preload/process/thread.h"
@@ -20,11 +21,6 @@
 namespace {
 
 using namespace pktmalloc;
-
-void* no_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
 
 void* invalid() {
   errno = EINVAL;

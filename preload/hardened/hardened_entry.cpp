@@ -2,9 +2,9 @@
 #include "preload/hardened/hardened_entry.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
+#include "preload/base/no_memory.h"
 #include "preload/hardened/nothing.h"
 #include "preload/process/next_allocator.h"
 #include "preload/stacks/finding.h"
@@ -12,11 +12,6 @@
 
 namespace pktmalloc::hardened {
 namespace {
-
-void* no_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
 
 size_t class_bytes(uintptr_t owner) {
   return heap.classes()[static_cast<ClassId>(owner)].object_bytes;

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "preload/base/lock_rank.h"
+#include "preload/base/no_memory.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/misuse.h"
@@ -162,11 +163,6 @@ Mapping map(size_t bytes, size_t front, size_t alignment) {
   unmap(raw, start - raw);
   unmap(start + bytes, raw + spare - start);
   return {start, bytes};
-}
-
-void* no_memory() {
-  errno = ENOMEM;
-  return nullptr;
 }
 
 enum class Contents { kAny, kZero };

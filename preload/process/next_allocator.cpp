@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
@@ -53,13 +52,11 @@ void note_call() {
 }
 
 template <typename Function>
-void look_up(Function& function, void* library, const char* name) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-}
-
-void* no_memory() {
-  errno = ENOMEM;
-  return nullptr;
+bool look_up_one(Function& function, void* library, const char* prefix, const char* name) {
+  char symbol[40];
+  void* const its = dlsym(library, strcat(strcpy(symbol, prefix), name));
+  if (its != nullptr) function = reinterpret_cast<Function>(its);
+  return its != nullptr;
 }
 
 }  // namespace
@@ -76,17 +73,20 @@ const NextAllocator& next_allocator() {
   return next;
 }
 
+bool NextAllocator::Functions::look_up(void* library, const char* prefix) {
+  const auto find = [&](auto& function, const char* name) {
+    return look_up_one(function, library, prefix, name);
+  };
+  find(malloc_trim, "malloc_trim");
+  find(mallopt, "mallopt");
+  find(mallinfo2, "mallinfo2");
+  return find(malloc, "malloc") && find(calloc, "calloc") &&
+         find(posix_memalign, "posix_memalign") && find(realloc, "realloc") && find(free, "free") &&
+         find(malloc_usable_size, "malloc_usable_size");
+}
+
 void NextAllocator::find() {
-  look_up(process_.malloc, RTLD_NEXT, "malloc");
-  look_up(process_.calloc, RTLD_NEXT, "calloc");
-  look_up(process_.posix_memalign, RTLD_NEXT, "posix_memalign");
-  look_up(process_.realloc, RTLD_NEXT, "realloc");
-  look_up(process_.free, RTLD_NEXT, "free");
-  look_up(process_.malloc_usable_size, RTLD_NEXT, "malloc_usable_size");
-  look_up(process_.malloc_trim, RTLD_NEXT, "malloc_trim");
-  look_up(process_.mallopt, RTLD_NEXT, "mallopt");
-  look_up(process_.mallinfo2, RTLD_NEXT, "mallinfo2");
-  if (process_.malloc == nullptr) {
+  if (!process_.look_up(RTLD_NEXT, "")) {
     process_ = {
         mapped_blocks::malloc,      mapped_blocks::calloc,  mapped_blocks::posix_memalign,
         mapped_blocks::realloc,     mapped_blocks::free,    mapped_blocks::malloc_usable_size,
@@ -104,7 +104,7 @@ void NextAllocator::find() {
 }
 
 void NextAllocator::keep_heap_top() const {
-  if (process_.mallopt == nullptr || user_tuned_glibc()) return;
+  if (user_tuned_glibc()) return;
   process_.mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   process_.mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
 }
@@ -124,20 +124,11 @@ void NextAllocator::tick() const {
 bool NextAllocator::load_mimalloc(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return false;
-  Functions mi{};
-  look_up(mi.malloc, library, "mi_malloc");
-  look_up(mi.calloc, library, "mi_calloc");
-  look_up(mi.posix_memalign, library, "mi_posix_memalign");
-  look_up(mi.realloc, library, "mi_realloc");
-  look_up(mi.free, library, "mi_free");
-  look_up(mi.malloc_usable_size, library, "mi_usable_size");
+  Functions mi;
   bool (*in_heap)(const void*) = nullptr;
-  look_up(in_heap, library, "mi_is_in_heap_region");
-  const bool complete = mi.malloc != nullptr && mi.calloc != nullptr &&
-                        mi.posix_memalign != nullptr && mi.realloc != nullptr &&
-                        mi.free != nullptr && mi.malloc_usable_size != nullptr &&
-                        in_heap != nullptr;
-  if (!complete) return false;
+  if (!mi.look_up(library, "mi_") || !look_up_one(in_heap, library, "mi_", "is_in_heap_region")) {
+    return false;
+  }
   chosen_ = mi;
   in_chosen_ = in_heap;
   return true;
@@ -163,38 +154,29 @@ void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) con
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
-  return within_limit(bytes, nullptr, [&] {
-    return chosen_.malloc != nullptr ? chosen_.malloc(bytes) : no_memory();
-  });
+  return within_limit(bytes, nullptr, [&] { return chosen_.malloc(bytes); });
 }
 
 void* NextAllocator::allocate_zeroed(size_t count, size_t bytes) const {
   size_t all = 0;
   if (__builtin_mul_overflow(count, bytes, &all)) return no_memory();
-  return within_limit(all, nullptr, [&] {
-    return chosen_.calloc != nullptr ? chosen_.calloc(count, bytes) : no_memory();
-  });
+  return within_limit(all, nullptr, [&] { return chosen_.calloc(count, bytes); });
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
   return within_limit(bytes, nullptr, [&] {
     void* p = nullptr;
-    const bool got =
-        chosen_.posix_memalign != nullptr && chosen_.posix_memalign(&p, alignment, bytes) == 0;
-    return got ? p : no_memory();
+    return chosen_.posix_memalign(&p, alignment, bytes) == 0 ? p : no_memory();
   });
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
-  const Functions& owner = owner_of(p);
-  return within_limit(
-      bytes, p, [&] { return owner.realloc != nullptr ? owner.realloc(p, bytes) : no_memory(); });
+  return within_limit(bytes, p, [&] { return owner_of(p).realloc(p, bytes); });
 }
 
 void NextAllocator::release(void* p) const {
   note_call();
   const Functions& owner = owner_of(p);
-  if (owner.free == nullptr) return;
   if (!heap.limit().is_limited()) [[likely]]
     return owner.free(p);
   const size_t bytes = usable_size(p);
@@ -203,22 +185,19 @@ void NextAllocator::release(void* p) const {
   if (should_trim_passed()) trim(0);
 }
 
-size_t NextAllocator::usable_size(void* p) const {
-  const Functions& owner = owner_of(p);
-  return owner.malloc_usable_size != nullptr ? owner.malloc_usable_size(p) : 0;
-}
+size_t NextAllocator::usable_size(void* p) const { return owner_of(p).malloc_usable_size(p); }
 
 bool NextAllocator::trim(size_t pad) const {
   give_passed();
-  return process_.malloc_trim != nullptr && process_.malloc_trim(pad) != 0;
+  return process_.malloc_trim(pad) != 0;
 }
 
 int NextAllocator::set_option(int option, int value) const {
-  return process_.mallopt != nullptr ? process_.mallopt(option, value) : 0;
+  return process_.mallopt(option, value);
 }
 
 struct mallinfo2 NextAllocator::info() const {
-  return process_.mallinfo2 != nullptr ? process_.mallinfo2() : (struct mallinfo2){};
+  return process_.mallinfo2();
 }
 
 void* find_next_function(const char* name) {

@@ -13,9 +13,11 @@
 
 #include <malloc.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/base/no_memory.h"
 #include "preload/process/part.h"
 
 namespace pktmalloc {
@@ -43,16 +45,20 @@ class NextAllocator {
 
  private:
   friend const NextAllocator& next_allocator();
+  // Until they are found, and for those that are missing: as if there were no memory.
   struct Functions {
-    void* (*malloc)(size_t);
-    void* (*calloc)(size_t, size_t);
-    int (*posix_memalign)(void**, size_t, size_t);
-    void* (*realloc)(void*, size_t);
-    void (*free)(void*);
-    size_t (*malloc_usable_size)(void*);
-    int (*malloc_trim)(size_t);
-    int (*mallopt)(int, int);
-    struct mallinfo2 (*mallinfo2)();
+    void* (*malloc)(size_t) = [](size_t) { return no_memory(); };
+    void* (*calloc)(size_t, size_t) = [](size_t, size_t) { return no_memory(); };
+    int (*posix_memalign)(void**, size_t, size_t) = [](void**, size_t, size_t) { return ENOMEM; };
+    void* (*realloc)(void*, size_t) = [](void*, size_t) { return no_memory(); };
+    void (*free)(void*) = [](void*) {};
+    size_t (*malloc_usable_size)(void*) = [](void*) { return size_t{0}; };
+    int (*malloc_trim)(size_t) = [](size_t) { return 0; };
+    int (*mallopt)(int, int) = [](int, int) { return 0; };
+    struct mallinfo2 (*mallinfo2)() = [] { return (struct mallinfo2){}; };
+
+    // By their names behind the prefix. False: some that every allocator has are missing.
+    bool look_up(void* library, const char* prefix);
   };
   void find();
   template <typename Call>
