@@ -53,8 +53,7 @@ LIBRARY_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nod
   -Wl,--version-script=preload/contract/exports.map
 
 ENGINE_SOURCES := $(wildcard sizeclass/*.cpp)
-PRELOAD_SOURCES := $(wildcard preload/*.cpp) \
-  $(filter-out preload/checked/% preload/hardened/%,$(wildcard preload/*/*.cpp))
+PRELOAD_SOURCES := $(filter-out preload/checked/% preload/hardened/%,$(wildcard preload/*/*.cpp))
 ENGINE_OBJECTS := $(ENGINE_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 PRELOAD_OBJECTS := $(PRELOAD_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 # The hardened and the checked library: more sources, and those that ask for the kind of library

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/checks_part.h"
-
+// What the checked library does during the life of the process.
 #include <sys/auxv.h>
 
 #include <cstring>
@@ -11,6 +10,7 @@
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/quarantine.h"
+#include "preload/process/part.h"
 
 namespace pktmalloc {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/exports/reserve.h"
-
+// Reserve: memory for objects before there are any (PKTMALLOC_RESERVE, pktmalloc_reserve).
 #include <algorithm>
 #include <cerrno>
 
@@ -11,6 +10,7 @@
 #include "preload/contract/bytes.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/exports/front.h"
+#include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"

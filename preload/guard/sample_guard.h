@@ -18,12 +18,9 @@
 #include <cstdint>
 
 #include "preload/guard/slot.h"
-#include "preload/process/part.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
-
-extern const Part sample_guard_part;
 
 // nullptr: too large, too aligned, no free slot, or no memory.
 void* allocate_guarded(size_t bytes, size_t alignment);

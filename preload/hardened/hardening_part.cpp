@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/hardened/hardening_part.h"
-
+// Hardening part: what the hardened library does in the life of the process.
 #include "preload/base/options.h"
 #include "preload/hardened/blank.h"
 #include "preload/hardened/canary.h"
@@ -8,6 +7,7 @@
 #include "preload/hardened/nothing.h"
 #include "preload/hardened/waiting.h"
 #include "preload/process/fault_signal.h"
+#include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/finding.h"
 #include "preload/stacks/stacks.h"

@@ -13,6 +13,7 @@
 #include "preload/observers/observer.h"
 #include "preload/observers/size_histogram.h"
 #include "preload/process/heap.h"
+#include "preload/process/part.h"
 #include "preload/process/recording.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"

@@ -10,11 +10,8 @@
 #pragma once
 
 #include "preload/contract/writer.h"
-#include "preload/process/part.h"
 
 namespace pktmalloc {
-
-extern const Part size_recording_part;
 
 // Is there a record to write?
 bool recording_sizes();

@@ -19,6 +19,7 @@
 #include "preload/observers/trace_buffer.h"
 #include "preload/observers/trace_file.h"
 #include "preload/observers/undisturbed.h"
+#include "preload/process/part.h"
 #include "preload/process/recording.h"
 #include "preload/process/thread.h"
 #include "sizeclass/clock.h"

@@ -11,11 +11,8 @@
 #pragma once
 
 #include "preload/contract/trace_format.h"
-#include "preload/process/part.h"
 
 namespace pktmalloc {
-
-extern const Part trace_part;
 
 // The option and the order (trace_order.h) begin it, in the file of a pattern that stays. By order
 // the file is opened for each block, so threads with different tables of descriptors can write it.

@@ -8,13 +8,9 @@
 // it with one futex call.
 #pragma once
 
-#include "preload/process/part.h"
-
 namespace pktmalloc {
 
 // Starts the thread if it is wanted and missing. Cheap otherwise.
 void background_consider();
-
-extern const Part background_part;
 
 }  // namespace pktmalloc

@@ -11,6 +11,7 @@
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/no_memory.h"
+#include "preload/process/part.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/misuse.h"
@@ -246,9 +247,9 @@ struct mallinfo2 mallinfo2() {
   return info;
 }
 
-constinit const Part part{
-    .lock = [] { kept.lock_for_fork(); },
-    .unlock = [] { kept.unlock_after_fork(); },
-};
-
 }  // namespace pktmalloc::mapped_blocks
+
+constinit const pktmalloc::Part pktmalloc::mapped_blocks_part{
+    .lock = [] { mapped_blocks::kept.lock_for_fork(); },
+    .unlock = [] { mapped_blocks::kept.unlock_after_fork(); },
+};

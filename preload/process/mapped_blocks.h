@@ -14,8 +14,6 @@
 
 #include <cstddef>
 
-#include "preload/process/part.h"
-
 namespace pktmalloc::mapped_blocks {
 
 void* malloc(size_t bytes);
@@ -27,7 +25,5 @@ size_t malloc_usable_size(void* p);
 int malloc_trim(size_t pad);
 int mallopt(int option, int value);  // there is nothing to set
 struct mallinfo2 mallinfo2();
-
-extern const Part part;
 
 }  // namespace pktmalloc::mapped_blocks

@@ -13,6 +13,7 @@
 #include "preload/base/options.h"
 #include "preload/process/heap.h"
 #include "preload/process/mapped_blocks.h"
+#include "preload/process/part.h"
 #include "preload/process/passed_memory.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/low_water.h"

@@ -18,7 +18,6 @@
 #include <cstdint>
 
 #include "preload/base/no_memory.h"
-#include "preload/process/part.h"
 
 namespace pktmalloc {
 
@@ -73,8 +72,6 @@ class NextAllocator {
 
 // Any thread. Looks the functions up at the first call.
 const NextAllocator& next_allocator();
-
-extern const Part next_allocator_part;
 
 // The function of that name in the libraries after us, also in a privately loaded C++ runtime;
 // nullptr when there is none.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Part: a piece of the library that takes part in the life of the process (process.cpp).
 //
-// One table, preload/parts.cpp, lists the parts in the order of their locks' ranks. Each step of
+// One table, parts.def, lists the parts in the order of their locks' ranks. Each step of
 // the process's life goes through them in that order, a step that ends something in the reverse
 // order. A part fills in what it needs; the rest is null.
 #pragma once
@@ -30,7 +30,8 @@ struct Part {
   void (*forked)() = nullptr;  // in the child, after unlock
 };
 
-extern const Part* const parts[];
-extern const unsigned part_count;
+#define PART(name, library) extern const Part name##_part;
+#include "preload/process/parts.def"
+#undef PART
 
 }  // namespace pktmalloc

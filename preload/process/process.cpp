@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 
 #include "preload/base/environment.h"
 #include "preload/base/lock_rank.h"
@@ -38,15 +39,23 @@ constinit thread_local bool aborting = false;  // after a misuse; may hold a loc
 pthread_key_t exit_key;
 constinit bool have_exit_key = false;
 
+constexpr Part kNoPart;
+constexpr bool kAll = true, kChecked = PKTMALLOC_CHECKED, kHardened = PKTMALLOC_HARDENED;
+constexpr const Part* kParts[] = {
+#define PART(name, library) k##library ? &name##_part : &kNoPart,
+#include "preload/process/parts.def"
+#undef PART
+};
+
 void each_part(void (*Part::*step)()) {
-  for (unsigned i = 0; i < part_count; ++i) {
-    if (const auto call = parts[i]->*step) call();
+  for (const Part* const part : kParts) {
+    if (const auto call = part->*step) call();
   }
 }
 
 void each_part_back(void (*Part::*step)()) {
-  for (unsigned i = part_count; i-- > 0;) {
-    if (const auto call = parts[i]->*step) call();
+  for (size_t i = std::size(kParts); i-- > 0;) {
+    if (const auto call = kParts[i]->*step) call();
   }
 }
 
@@ -207,8 +216,8 @@ bool past_destructors() {
 
 bool let_waiting_go(size_t bytes) {
   bool gone = false;
-  for (unsigned i = part_count; i-- > 0;) {
-    if (const auto refused = parts[i]->refused) gone |= refused(bytes);
+  for (size_t i = std::size(kParts); i-- > 0;) {
+    if (const auto refused = kParts[i]->refused) gone |= refused(bytes);
   }
   return gone;
 }

@@ -16,11 +16,8 @@
 #include <cstdint>
 
 #include "preload/contract/recording_format.h"
-#include "preload/process/part.h"
 
 namespace pktmalloc {
-
-extern const Part recording_part;
 
 extern const bool* recording_alive __attribute__((visibility("hidden")));
 extern recording::Header* recording_header __attribute__((visibility("hidden")));

@@ -7,6 +7,7 @@
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/options.h"
+#include "preload/process/part.h"
 #include "preload/process/thread.h"
 
 namespace pktmalloc {

@@ -2,7 +2,6 @@
 // Threads: those that have a cache can be made to take the slow path while they run.
 #pragma once
 
-#include "preload/process/part.h"
 #include "sizeclass/mutex.h"
 
 namespace pktmalloc {
@@ -14,7 +13,5 @@ void divert_next_calls();
 
 // Who holds it knows that no fork is under way, with PKTMALLOC_CONTROL.
 Mutex& threads_mutex();
-
-extern const Part threads_part;
 
 }  // namespace pktmalloc

@@ -13,6 +13,7 @@
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/process/part.h"
 #include "preload/process/recording.h"
 #include "preload/process/thread.h"
 #include "preload/profile/mapped_files.h"

@@ -9,6 +9,8 @@
 // Unbiased: a sample taken with probability p stands for 1/p objects like it. It also sums the
 // variance, so each estimate shows how sure it is.
 //
+// The child of a fork keeps its parent's live samples and sums.
+//
 // It has memory of its own. One lock guards the tables only; it is not held while a stack is
 // unwound or anything is written. If memory is refused, further samples are counted as lost and not
 // kept, and one line on stderr says so.
@@ -17,7 +19,6 @@
 #include <cstdint>
 
 #include "preload/contract/heap_profile.h"
-#include "preload/process/part.h"
 #include "preload/profile/peak.h"
 #include "preload/stacks/stacks.h"
 
@@ -29,9 +30,6 @@ struct ProfileSums : PlaceSums {
   StackId stack;
   uint32_t next;  // with the same bucket
 };
-
-// The child of a fork keeps its parent's live samples and sums.
-extern const Part profile_part;
 
 bool profiling();
 

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "preload/base/mapping.h"
+#include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/clock.h"
 

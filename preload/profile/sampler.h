@@ -26,7 +26,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/process/part.h"
 #include "preload/stacks/stacks.h"
 #include "sizeclass/class_id.h"
 
@@ -71,8 +70,6 @@ double sample_probability(size_t bytes);
 uint64_t thread_allocations();
 
 extern std::atomic<bool> sampling __attribute__((visibility("hidden")));
-
-extern const Part sampler_part;
 
 // For slow_path.cpp, when `sampling`. Before an allocation in the thread's own cache: true if it is
 // a sample; then somebody else serves it and sample_taken() follows.

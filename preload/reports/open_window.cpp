@@ -12,6 +12,7 @@
 #include "preload/contract/live_window.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/process/heap.h"
+#include "preload/process/part.h"
 #include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
 

@@ -4,11 +4,7 @@
 
 #include <cstdint>
 
-#include "preload/process/part.h"
-
 namespace pktmalloc {
-
-extern const Part window_part;
 
 // Counts a call of dlopen whose RTLD_DEEPBIND is ignored; returns how many there were before.
 uint64_t count_deep_binding();

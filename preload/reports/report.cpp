@@ -16,6 +16,7 @@
 #include "preload/base/report_file.h"
 #include "preload/contract/format.h"
 #include "preload/observers/size_recording.h"
+#include "preload/process/part.h"
 #include "preload/process/recording.h"
 #include "preload/profile/format_leaks.h"
 #include "preload/profile/format_profile.h"

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Report: when to write statistics, the heap profile and the record of sizes, and where: to stderr
-// or into a file (report_file.h). Nothing here allocates. If a file cannot be written, one line
-// says so, and nothing changes for the program.
+// or into a file (report_file.h). At load it keeps stderr for programs that close their own before
+// the end; at exit it writes what the options ask for. Nothing here allocates. If a file cannot be
+// written, one line says so, and nothing changes for the program.
 #pragma once
 
 #include "preload/contract/recording_format.h"
 #include "preload/contract/writer.h"
-#include "preload/process/part.h"
 
 namespace pktmalloc {
-
-// At load it keeps stderr for programs that close their own before the end; at exit it writes what
-// the options ask for.
-extern const Part report_part;
 
 // While the program runs; called by one thread (report_thread.h).
 void report_meanwhile();

@@ -11,6 +11,7 @@
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
+#include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "preload/reports/control.h"
 #include "preload/reports/report.h"

@@ -4,14 +4,10 @@
 // only with that option or PKTMALLOC_CONTROL.
 #pragma once
 
-#include "preload/process/part.h"
-
 namespace pktmalloc {
 
 // Called by allocating slow paths: the child of a fork gets its own. Cheap when there is nothing to
 // do.
 void consider_report_thread();
-
-extern const Part report_thread_part;
 
 }  // namespace pktmalloc

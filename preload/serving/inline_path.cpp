@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "preload/serving/inline_path.h"
-
+// Inline path: lets the code that pktmalloc.hpp inlines into programs use the threads' caches as
+// fast_path.h does. contract/pktmalloc_path.hpp says what that code knows; here the library checks
+// it and fills it in.
+//
+// Each call that the caches' marks send to the slow path comes here as a call of malloc or free, so
+// nothing else of the library knows of this code. The checked and the hardened library offer no
+// path, as they look at each call.
 #include <cstddef>
 
 #include "preload/base/export.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/pktmalloc_path.hpp"
+#include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/machine.h"
 #include "sizeclass/rounding.h"

@@ -12,8 +12,6 @@
 
 namespace pktmalloc {
 
-extern const Part slow_path_part;
-
 // All return nullptr with errno = ENOMEM when there is no memory.
 void* allocate_slow(size_t bytes);
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes);

@@ -27,7 +27,6 @@ FOLDERS = {
 # them.
 ROOMS = {
     "preload": [
-        ".",
         "exports",
         "checked hardened",
         "serving",
