@@ -42,7 +42,6 @@ void at_exit() {
 }
 
 void lock() AROUND_FORK {
-  stop_unwinding();
   checked::large_objects_mutex().lock();
   checked::quarantine_mutex().lock();
   checked::guard_mutex().lock();
@@ -52,7 +51,6 @@ void unlock() AROUND_FORK {
   checked::guard_mutex().unlock();
   checked::quarantine_mutex().unlock();
   checked::large_objects_mutex().unlock();
-  allow_unwinding();
 }
 
 }  // namespace

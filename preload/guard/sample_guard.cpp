@@ -228,16 +228,6 @@ void load() {
 
 }  // namespace
 
-constinit const Part sample_guard_part{
-    .load = load,
-    .lock =
-        [] {
-          if (guarded_bytes != 0) stop_unwinding();
-        },
-    .unlock =
-        [] {
-          if (guarded_bytes != 0) allow_unwinding();
-        },
-};
+constinit const Part sample_guard_part{.load = load};
 
 }  // namespace pktmalloc

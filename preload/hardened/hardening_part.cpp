@@ -70,8 +70,6 @@ constinit const Part hardening_part{
     .thread_exit = end_waiting,
     .refused = refused,
     .exit = inspect_waiting,
-    .lock = stop_unwinding,
-    .unlock = allow_unwinding,
 };
 
 }  // namespace pktmalloc

@@ -270,15 +270,11 @@ void load() {
 }
 
 void lock() AROUND_FORK {
-  if (!profiling()) return;
-  stop_unwinding();
-  mutex.lock();
+  if (profiling()) mutex.lock();
 }
 
 void unlock() AROUND_FORK {
-  if (!profiling()) return;
-  mutex.unlock();
-  allow_unwinding();
+  if (profiling()) mutex.unlock();
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <type_traits>
 
+#include "preload/process/part.h"
 #include "sizeclass/clock.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/machine.h"
@@ -163,6 +164,10 @@ bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found) {
   return search.done;
 }
 
+namespace {
+
+// Before a fork: waits, though not for ever, until nobody is unwinding, and lets nobody begin: the
+// child would find the unwinder's locks held.
 void stop_unwinding() {
   forking.store(true, std::memory_order_seq_cst);
   // An unwinder may wait for the loader's lock, which the forking thread may hold.
@@ -172,5 +177,9 @@ void stop_unwinding() {
 }
 
 void allow_unwinding() { forking.store(false, std::memory_order_seq_cst); }
+
+}  // namespace
+
+constinit const Part unwinding_part{.lock = stop_unwinding, .unlock = allow_unwinding};
 
 }  // namespace pktmalloc

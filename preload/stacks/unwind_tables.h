@@ -59,9 +59,4 @@ struct FoundFrame {
 };
 bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found);
 
-// Around fork: waits, though not for ever, until nobody is unwinding, and lets nobody begin: the
-// child would find the unwinder's locks held.
-void stop_unwinding();
-void allow_unwinding();
-
 }  // namespace pktmalloc
