@@ -35,7 +35,7 @@ void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
   if (limit_->is_limited() || !machine::lets_read_ticks()) due_.tell_always();
   first_ms_ = clock_ms();
   if (!due_.is_always()) first_ticks_ = machine::ticks();
-  due_ms_.store(first_ms_ + tick_ms_, std::memory_order_relaxed);
+  due_ms_.store(first_ms_.seen() + tick_ms_, std::memory_order_relaxed);
 }
 
 // Says when a thread is to come by next: at the end of the tick; in a millisecond, where there is
@@ -44,8 +44,13 @@ void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
 void Ageing::tell_due(uint64_t now) {
   if (due_.is_always()) return;
   constexpr uint64_t kFewMs = 50, kSlowest = 20'000;
-  const uint64_t ticks = machine::ticks(), passed = now - first_ms_;
-  const uint64_t per_ms = passed < kFewMs ? kSlowest : (ticks - first_ticks_) / passed;
+  const uint64_t ticks = machine::ticks();
+  if (ticks < first_ticks_.seen()) {  // the process moved to another machine
+    first_ms_ = now;
+    first_ticks_ = ticks;
+  }
+  const uint64_t passed = now - first_ms_.seen();
+  const uint64_t per_ms = passed < kFewMs ? kSlowest : (ticks - first_ticks_.seen()) / passed;
   const uint64_t end = due_ms_.load(std::memory_order_relaxed);
   const bool soon = pending_.load(std::memory_order_relaxed) ||
                     waiting_.load(std::memory_order_relaxed) >= kWatchedBytes;
@@ -172,7 +177,8 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
 }
 
 bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const {
-  if (!due_.is_seen(cache.seen())) return true;
+  // The coarse clock, too: the processor's may stand or go back when a process moves.
+  if (!due_.is_seen(cache.seen()) || due(clock_ms())) return true;
   if (why == Visit::kWatched) {
     cache.visits.watched = should_watch(cache, why);
     return false;

@@ -124,7 +124,7 @@ class Ageing {
 
   Mutex mutex_{LockRank::kAgeing};
   Due& due_;
-  uint64_t first_ms_ = 0, first_ticks_ = 0;  // at start()
+  Owned<uint64_t> first_ms_ = 0, first_ticks_ = 0;  // of both clocks, at start()
   const MemoryLimit* limit_ = nullptr;
   uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;
   std::atomic<uint64_t> due_ms_ = 0;
