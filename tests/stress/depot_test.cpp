@@ -22,7 +22,6 @@ template <typename Meanwhile>
 void hammer(unsigned threads, Meanwhile&& meanwhile) {
   MagazineRack rack(kMagazines);
   const auto depot = std::make_unique<Depot>();
-  depot->start(rack.base());
   for (unsigned n = 0; n < kMagazines; ++n) depot->give(ClassId(n % kClasses), rack[n]);
   std::vector<std::atomic<int>> hands(kMagazines);
   std::atomic<unsigned> wrong = 0, running = threads;
@@ -30,26 +29,40 @@ void hammer(unsigned threads, Meanwhile&& meanwhile) {
     Crew crew(threads, [&](unsigned number) {
       Dice dice(number + 1);
       std::vector<Magazine*> held;
+      const auto hold = [&](Magazine* magazine) {
+        if (magazine == nullptr) return;
+        if (hands[rack.number_of(magazine)].fetch_add(1, std::memory_order_relaxed) != 0) ++wrong;
+        // Not atomic: two hands would race on it.
+        magazine->rounds = magazine->rounds % 16 + 1;
+        held.push_back(magazine);
+      };
+      const auto let_go = [&] {
+        Magazine* const magazine = held.back();
+        hands[rack.number_of(magazine)].fetch_sub(1, std::memory_order_relaxed);
+        held.pop_back();
+        return magazine;
+      };
       for (unsigned n = 0; n < 400'000 / kSlower; ++n) {
+        const ClassId id{static_cast<uint8_t>(dice.below(kClasses))};
+        const unsigned home = dice.below(2);
+        auto source = static_cast<uint8_t>(home);
         if (held.size() < 8 && dice.below(2) == 0) {
-          if (Magazine* magazine = depot->take(ClassId(dice.below(kClasses)))) {
-            if (hands[rack.number_of(magazine)].fetch_add(1, std::memory_order_relaxed) != 0) {
-              ++wrong;
-            }
-            // Not atomic: two hands would race on it.
-            magazine->rounds += 1;
-            held.push_back(magazine);
-          }
+          hold(depot->take(id, source, n));
+        } else if (!held.empty() && dice.below(2) == 0) {
+          depot->give(id, let_go(), home);
+        } else if (!held.empty() && dice.below(2) == 0) {
+          hold(depot->post(id, let_go(), home, n));
         } else if (!held.empty()) {
-          hands[rack.number_of(held.back())].fetch_sub(1, std::memory_order_relaxed);
-          depot->give(ClassId(dice.below(kClasses)), held.back());
-          held.pop_back();
+          // As an empty one for a full one, or the other way round.
+          Magazine* const mine = let_go();
+          Magazine* other =
+              Mail::magazine(depot->mail(id, home).take(Mail::empty(mine, mine->capacity), n));
+          if (other == nullptr) other = depot->exchange(id, mine, 1, home, n);
+          if (other == nullptr) depot->give(id, mine, home);
+          hold(other);
         }
       }
-      for (Magazine* magazine : held) {
-        hands[rack.number_of(magazine)].fetch_sub(1, std::memory_order_relaxed);
-        depot->give(ClassId{0}, magazine);
-      }
+      while (!held.empty()) depot->give(ClassId{0}, let_go());
       --running;
     });
     while (running > 0) meanwhile(*depot);
@@ -64,6 +77,8 @@ void hammer(unsigned threads, Meanwhile&& meanwhile) {
       CHECK(hands[rack.number_of(magazine)].fetch_add(1) == 0);
     }
     CHECK(here == depth);
+    depot->make_idle(ClassId(i));
+    while (depot->take_idle(ClassId(i)) != nullptr) ++here;  // empty ones in the mail
     found += here;
   }
   CHECK(found == kMagazines);
