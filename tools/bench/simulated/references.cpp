@@ -118,6 +118,22 @@ void __tsan_vptr_update(void** place, void*) { refer(place, sizeof *place, true)
     }                                                                                             \
     *expected = old;                                                                              \
     return 0;                                                                                     \
+  }                                                                                               \
+  int __tsan_atomic##bits##_compare_exchange_strong(                                              \
+      volatile word##bits* place, word##bits* expected, word##bits value, int order, int other) { \
+    return __tsan_atomic##bits##_compare_exchange_weak(place, expected, value, order, other);     \
+  }                                                                                               \
+  word##bits __tsan_atomic##bits##_exchange(volatile word##bits* place, word##bits value, int) {  \
+    refer(place, bits / 8, true);                                                                 \
+    const word##bits old = *place;                                                                \
+    *place = value;                                                                               \
+    return old;                                                                                   \
+  }                                                                                               \
+  word##bits __tsan_atomic##bits##_fetch_or(volatile word##bits* place, word##bits value, int) {  \
+    refer(place, bits / 8, true);                                                                 \
+    const word##bits old = *place;                                                                \
+    *place = static_cast<word##bits>(old | value);                                                \
+    return old;                                                                                   \
   }
 ATOMIC(8)
 ATOMIC(16)
