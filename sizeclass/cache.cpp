@@ -162,7 +162,7 @@ void Cache::shuffle(uintptr_t* objects, uint32_t count) {
 bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills) {
   const SizeClass& c = supply.classes[id];
   trip(supply, id, line);
-  if (Magazine* full = supply.depot.take(id, line.source, line.gives)) {
+  if (Magazine* full = supply.depot.take(id, home, line.source, line.gives)) {
     line.taken += full->rounds;
     ++line.takes;
     Magazine* const empty = line.loaded;

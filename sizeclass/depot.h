@@ -21,22 +21,22 @@ class Depot {
   Mail& mail(ClassId id, unsigned home) { return mail_[home][index(id)]; }
 
   // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. From `source`
-  // first, which becomes where it was found; then from the neighbours: source ^ 1, then the rest of
-  // its four, then the other four. `turn`: of the giver, if it is the same thread (mail.h).
-  Magazine* take(ClassId id, uint8_t& source, uint64_t turn = 0) {
+  // first, which becomes where it was found, then from the home and its neighbours: home ^ 1, then
+  // the rest of its four, then the other four. `turn`: of the giver, if it is the same thread
+  // (mail.h).
+  Magazine* take(ClassId id, unsigned home, uint8_t& source, uint64_t turn) {
+    if (Magazine* const magazine = take_at(id, source, turn)) return magazine;
     for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
-      const unsigned other = source ^ n;
-      Magazine* magazine = open(mail(id, other).take(0, turn));
-      if (magazine == nullptr) magazine = stacks_[index(id)].pop_at(other);
+      Magazine* const magazine = take_at(id, home ^ n, turn);
       if (magazine == nullptr) continue;
-      source = static_cast<uint8_t>(other);
+      source = static_cast<uint8_t>(home ^ n);
       return magazine;
     }
     return nullptr;
   }
   Magazine* take(ClassId id) {
     uint8_t source = 0;
-    return take(id, source);
+    return take(id, 0, source, 0);
   }
 
   // The magazine holds at least one object of the class; the caller gives it away.
@@ -116,6 +116,11 @@ class Depot {
  private:
   // Bytes of magazines of a class that may wait before more must be earned.
   static constexpr size_t kUnearned = size_t{48} << 10;
+
+  Magazine* take_at(ClassId id, unsigned home, uint64_t turn) {
+    Magazine* const magazine = open(mail(id, home).take(0, turn));
+    return magazine != nullptr ? magazine : stacks_[index(id)].pop_at(home);
+  }
 
   // The magazine of a word, or nullptr.
   static Magazine* open(Mail::Word word) {

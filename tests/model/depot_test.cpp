@@ -23,9 +23,9 @@ constexpr unsigned kShards = ShardedStack::kShards;
 // What a class's part of the depot must do.
 class Model {
  public:
-  Magazine* take(uint8_t& source, unsigned turn) {
-    for (unsigned n = 0; n < kShards; ++n) {
-      const unsigned other = source ^ n;  // neighbours first
+  Magazine* take(unsigned home, uint8_t& source, unsigned turn) {
+    for (unsigned n = 0; n <= kShards; ++n) {
+      const unsigned other = n == 0 ? source : home ^ (n - 1);  // neighbours first
       Magazine* magazine = take_from_mail(other, nullptr, turn);
       if (magazine == nullptr) magazine = take_from(other);
       if (magazine == nullptr) continue;
@@ -228,9 +228,9 @@ const char* run(Random& random) {
       if (full != nullptr && Mail::rounds(word) != full->rounds) return "rounds in the mail";
       if (full != nullptr) outside.back() = full;
     } else {
-      auto source = static_cast<uint8_t>(home), other = source;
-      Magazine* const magazine = depot->take(id, source, step);
-      if (magazine != model.take(other, step) || source != other) return "take";
+      auto source = static_cast<uint8_t>(random.below(kShards)), other = source;
+      Magazine* const magazine = depot->take(id, home, source, step);
+      if (magazine != model.take(home, other, step) || source != other) return "take";
       if (magazine != nullptr) outside.push_back(magazine);
     }
     for (unsigned n = 0; n < kClasses; ++n) {

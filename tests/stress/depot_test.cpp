@@ -47,7 +47,7 @@ void hammer(unsigned threads, Meanwhile&& meanwhile) {
         const unsigned home = dice.below(2);
         auto source = static_cast<uint8_t>(home);
         if (held.size() < 8 && dice.below(2) == 0) {
-          hold(depot->take(id, source, n));
+          hold(depot->take(id, home, source, n));
         } else if (!held.empty() && dice.below(2) == 0) {
           depot->give(id, let_go(), home);
         } else if (!held.empty() && dice.below(2) == 0) {
