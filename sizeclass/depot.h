@@ -20,16 +20,16 @@ class Depot {
   // Where a home's threads exchange magazines; the common trip needs no more.
   Mail& mail(ClassId id, unsigned home) { return mail_[home][index(id)]; }
 
-  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. From `source`
-  // first, which becomes where it was found, then from the home and its neighbours: home ^ 1, then
-  // the rest of its four, then the other four. `turn`: of the giver, if it is the same thread
-  // (mail.h).
+  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. From the home,
+  // else from its neighbours: home ^ 1, then the rest of its four, then the other four. `source`
+  // becomes where it was found. `turn`: of the giver, if it is the same thread (mail.h).
   Magazine* take(ClassId id, unsigned home, uint8_t& source, uint64_t turn) {
-    if (Magazine* const magazine = take_at(id, source, turn)) return magazine;
     for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
-      Magazine* const magazine = take_at(id, home ^ n, turn);
+      const unsigned other = home ^ n;
+      Magazine* magazine = open(mail(id, other).take(0, turn));
+      if (magazine == nullptr) magazine = stacks_[index(id)].pop_at(other);
       if (magazine == nullptr) continue;
-      source = static_cast<uint8_t>(home ^ n);
+      source = static_cast<uint8_t>(other);
       return magazine;
     }
     return nullptr;
@@ -116,11 +116,6 @@ class Depot {
  private:
   // Bytes of magazines of a class that may wait before more must be earned.
   static constexpr size_t kUnearned = size_t{48} << 10;
-
-  Magazine* take_at(ClassId id, unsigned home, uint64_t turn) {
-    Magazine* const magazine = open(mail(id, home).take(0, turn));
-    return magazine != nullptr ? magazine : stacks_[index(id)].pop_at(home);
-  }
 
   // The magazine of a word, or nullptr.
   static Magazine* open(Mail::Word word) {

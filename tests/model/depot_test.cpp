@@ -24,8 +24,8 @@ constexpr unsigned kShards = ShardedStack::kShards;
 class Model {
  public:
   Magazine* take(unsigned home, uint8_t& source, unsigned turn) {
-    for (unsigned n = 0; n <= kShards; ++n) {
-      const unsigned other = n == 0 ? source : home ^ (n - 1);  // neighbours first
+    for (unsigned n = 0; n < kShards; ++n) {
+      const unsigned other = home ^ n;  // neighbours first
       Magazine* magazine = take_from_mail(other, nullptr, turn);
       if (magazine == nullptr) magazine = take_from(other);
       if (magazine == nullptr) continue;

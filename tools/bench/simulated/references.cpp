@@ -140,4 +140,10 @@ ATOMIC(16)
 ATOMIC(32)
 ATOMIC(64)
 
+// The clock stands: what the engine does by time would come anywhere.
+int __wrap_clock_gettime(clockid_t, timespec* now) {
+  *now = {1, 0};
+  return 0;
+}
+
 }  // extern "C"

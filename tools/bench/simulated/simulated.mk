@@ -20,7 +20,7 @@ CROSSINGS := $(BENCH_DIRECTORY)/crossings
 CROSSINGS_OBJECTS := $(patsubst %.cpp,$(BUILD)/announced/%.o, \
   $(wildcard sizeclass/*.cpp) tools/bench/simulated/crossings.cpp)
 CROSSINGS_FLAGS := -std=c++20 -I. -O2 -g -Wall -Wextra $(WERROR) -MMD -MP -DPKTMALLOC_DEBUG=0 \
-  -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0
+  -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 -DPKTMALLOC_STANDING_CLOCK
 
 $(BUILD)/announced/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -31,7 +31,7 @@ $(CROSSINGS): tools/bench/simulated/references.cpp $(CROSSINGS_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CXX) $(CROSSINGS_FLAGS) $(filter %.cpp %.o,$^) \
-	  -Wl,--wrap=pthread_mutex_lock,--wrap=pthread_mutex_unlock -o $@
+	  -Wl,--wrap=pthread_mutex_lock,--wrap=pthread_mutex_unlock,--wrap=clock_gettime -o $@
 
 -include $(CROSSINGS_OBJECTS:.o=.d)
 
