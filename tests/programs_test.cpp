@@ -142,6 +142,9 @@ const std::map<std::string, Needs> kPrograms = {
 const std::set<std::string> kRunElsewhere = {
     "allocates_known_bytes",                // profile_test.cpp
     "has_known_peaks",                      // peaks_test.cpp
+    "holds_known_types",                    // objects_test.cpp
+    "loses_known_objects",                  // leaks_test.cpp
+    "waits_undisturbed",                    // leaks_test.cpp
     "peak_before_a_large_object",           // sizes_test.cpp
     "leaks_known_objects",                  // profile_test.cpp
     "double_free_in_a_batch_is_told",       // failures_test.cpp

@@ -131,7 +131,10 @@ void* find_object(size_t bytes) {
 
 namespace {
 
-[[gnu::noinline]] void* allocate_long(size_t bytes) {
+// Both put the caller's frame pointer where a stack is walked from (machine.h).
+#define PUSHES_FRAME_POINTER gnu::noinline, gnu::optimize("no-omit-frame-pointer")
+
+[[PUSHES_FRAME_POINTER]] void* allocate_long(size_t bytes) {
   void* p = find_object(bytes);
   if (is_observed()) [[unlikely]]
     tell_allocated(p, bytes, 0);
@@ -215,7 +218,7 @@ void release_told(void* p, Site site) {
 
 namespace {
 
-[[gnu::noinline]] void release_long(void* p) {
+[[PUSHES_FRAME_POINTER]] void release_long(void* p) {
   if (p == nullptr) return;
   const KeepErrno keep;
   if (is_observed()) [[unlikely]]
