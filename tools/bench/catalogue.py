@@ -325,7 +325,7 @@ def memory(amounts):
             Row(f"{name}, CPU", "ms", "cpu_ms", "Memory that passes on: time"),
             Row(f"{name}, peak RSS", "MiB", "peak_mib", "Memory that passes on: peak RSS")]))
     experiments.append(Experiment("memory", "passing few", [
-        Row("a sixteenth of 200 MiB survives, after 5 s", "MiB", "later_mib", "After a peak")],
+        Row("a sixteenth of 200 MiB survives, after 5 s", "MiB", "rss_after_mib", "After a peak")],
                                   runs=0))
     return experiments
 
