@@ -2,8 +2,6 @@
 // `pktmalloc leaks`: what a program lost is found, and what it can reach in any way is not.
 #include <catch2/catch.hpp>
 
-#include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/killed_looks.h"
 #include "tests/patience.h"
 #include "tests/program.h"
 #include "tests/refused.h"
@@ -124,18 +123,7 @@ TEST_CASE("the process waits on as if nobody had looked at it") {
 TEST_CASE("a killed command leaves nothing of itself, and the process running") {
   Running program({program_path("waits_undisturbed"), "wait"}, preloaded("libpktmalloc.so"));
   const std::string pid = program.line("ready ");
-  for (int after_us = 0; after_us < 30'000; after_us += 1'000) {
-    const pid_t command = fork();
-    if (command == 0) {
-      const std::string path = build_path("pktmalloc");
-      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-      execl(path.c_str(), path.c_str(), "leaks", pid.c_str(), nullptr);
-      _exit(127);
-    }
-    usleep(static_cast<useconds_t>(after_us));
-    kill(command, SIGKILL);
-    waitpid(command, nullptr, 0);
-  }
+  kill_looks("leaks", pid, 30'000, 1'000);
   // What it leaves behind sees to that.
   const auto end = end_of_patience();
   const auto is_alone = [&] { return Program({"ps", "--ppid", pid}).run().status != 0; };

@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/killed_looks.h"
 #include "tests/patience.h"
 #include "tests/program.h"
 #include "tests/refused.h"
@@ -248,18 +249,7 @@ TEST_CASE("a stopped process stays stopped, and a killed command leaves the proc
   CHECK(waitpid(program.pid(), &status, WUNTRACED | WNOHANG) == program.pid());
   CHECK(WIFSTOPPED(status));
   program.send(SIGCONT);
-  for (int after_us = 0; after_us < 40'000; after_us += 2'000) {
-    const pid_t command = fork();
-    if (command == 0) {
-      const std::string path = build_path("pktmalloc");
-      dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-      execl(path.c_str(), path.c_str(), "objects", pid.c_str(), nullptr);
-      _exit(127);
-    }
-    usleep(static_cast<useconds_t>(after_us));
-    kill(command, SIGKILL);
-    waitpid(command, nullptr, 0);
-  }
+  kill_looks("objects", pid, 40'000, 2'000);
   program.send(SIGUSR1);
   program.line("grown");
 }

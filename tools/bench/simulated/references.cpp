@@ -88,6 +88,13 @@ void __tsan_read_range(void* place, std::size_t bytes) { refer(place, bytes, fal
 void __tsan_write_range(void* place, std::size_t bytes) { refer(place, bytes, true); }
 void __tsan_vptr_update(void** place, void*) { refer(place, sizeof *place, true); }
 
+#define CHANGE(bits, what, result)                                                             \
+  word##bits __tsan_atomic##bits##_##what(volatile word##bits* place, word##bits value, int) { \
+    refer(place, bits / 8, true);                                                              \
+    const word##bits old = *place;                                                             \
+    *place = static_cast<word##bits>(result);                                                  \
+    return old;                                                                                \
+  }
 #define ATOMIC(bits)                                                                              \
   using word##bits = std::uint##bits##_t;                                                         \
   word##bits __tsan_atomic##bits##_load(const volatile word##bits* place, int) {                  \
@@ -98,12 +105,9 @@ void __tsan_vptr_update(void** place, void*) { refer(place, sizeof *place, true)
     refer(place, bits / 8, true);                                                                 \
     *place = value;                                                                               \
   }                                                                                               \
-  word##bits __tsan_atomic##bits##_fetch_add(volatile word##bits* place, word##bits value, int) { \
-    refer(place, bits / 8, true);                                                                 \
-    const word##bits old = *place;                                                                \
-    *place = static_cast<word##bits>(old + value);                                                \
-    return old;                                                                                   \
-  }                                                                                               \
+  CHANGE(bits, fetch_add, old + value)                                                            \
+  CHANGE(bits, fetch_or, old | value)                                                             \
+  CHANGE(bits, exchange, value)                                                                   \
   word##bits __tsan_atomic##bits##_fetch_sub(volatile word##bits* place, word##bits value,        \
                                              int order) {                                         \
     return __tsan_atomic##bits##_fetch_add(place, static_cast<word##bits>(0 - value), order);     \
@@ -122,18 +126,6 @@ void __tsan_vptr_update(void** place, void*) { refer(place, sizeof *place, true)
   int __tsan_atomic##bits##_compare_exchange_strong(                                              \
       volatile word##bits* place, word##bits* expected, word##bits value, int order, int other) { \
     return __tsan_atomic##bits##_compare_exchange_weak(place, expected, value, order, other);     \
-  }                                                                                               \
-  word##bits __tsan_atomic##bits##_exchange(volatile word##bits* place, word##bits value, int) {  \
-    refer(place, bits / 8, true);                                                                 \
-    const word##bits old = *place;                                                                \
-    *place = value;                                                                               \
-    return old;                                                                                   \
-  }                                                                                               \
-  word##bits __tsan_atomic##bits##_fetch_or(volatile word##bits* place, word##bits value, int) {  \
-    refer(place, bits / 8, true);                                                                 \
-    const word##bits old = *place;                                                                \
-    *place = static_cast<word##bits>(old | value);                                                \
-    return old;                                                                                   \
   }
 ATOMIC(8)
 ATOMIC(16)
