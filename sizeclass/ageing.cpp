@@ -62,27 +62,20 @@ SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
   return line == kFirstPool ? supply.pool : supply.store.pool();
 }
 
-// Bytes in so many stacked magazines, at most.
-uint64_t Ageing::stacked_bytes(const Supply& supply, unsigned line, uint64_t magazines) {
-  if (line >= kFirstSize) return magazines * bytes_of_size(line - kFirstSize);
-  const SizeClass& c = supply.classes[static_cast<ClassId>(line)];
-  return magazines * c.largest_rounds * c.object_bytes;
-}
-
 // How much waits, as far as a thread can tell that just made a trip for the class: it has this
 // number at hand, while those of other homes lie with other processors.
 uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
-  return stacked_bytes(supply, index(id), supply.depot.depth(id, home)) +
+  return supply.depot.objects(id, home) * supply.classes[id].object_bytes +
          supply.pool.waiting_bytes();
 }
 
 uint64_t Ageing::waiting_in_depots(const Supply& supply) {
   uint64_t waiting = 0;
   for (const ClassId id : supply.classes.ids()) {
-    waiting += stacked_bytes(supply, index(id), supply.depot.depth(id));
+    waiting += supply.depot.objects(id) * supply.classes[id].object_bytes;
   }
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
-    waiting += stacked_bytes(supply, kFirstSize + size, supply.store.empties(size));
+    waiting += supply.store.empties(size) * bytes_of_size(size);
   }
   return waiting;
 }

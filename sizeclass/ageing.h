@@ -70,7 +70,7 @@ class Ageing {
     if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
   }
 
-  // Bytes in depots (at most) and in empty units.
+  // Bytes in depots and in empty units.
   static uint64_t waiting_in_all(const Supply& supply);
 
   // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
@@ -117,7 +117,6 @@ class Ageing {
   bool step(const Supply& supply, unsigned line) UNDER(mutex_);
   bool drain_one(const Supply& supply, unsigned line) UNDER(mutex_);
   static SlabPool& pool(const Supply& supply, unsigned line);
-  static uint64_t stacked_bytes(const Supply& supply, unsigned line, uint64_t magazines);
   static uint64_t waiting_in_depots(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
   bool should_watch(Cache& cache, Visit why) const;

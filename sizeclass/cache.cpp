@@ -41,9 +41,7 @@ void Cache::grow(const SizeClass& c, Line& line) {
 void Cache::trip(const Supply& supply, ClassId id, Line& line) {
   if (line.rounds == 0) line.source = home;
   grow(supply.classes[id], line);
-  line.swaps = 0;
-  line.last_trip = visits.tick;
-  watched_calls = 0;
+  note_trip(line, visits.tick);
   tripped = true;
 }
 
@@ -163,8 +161,7 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
   const SizeClass& c = supply.classes[id];
   trip(supply, id, line);
   if (Magazine* full = supply.depot.take(id, home, line.source, line.gives)) {
-    line.taken += full->rounds;
-    ++line.takes;
+    note_taken(line, full->rounds);
     Magazine* const empty = line.loaded;
     load(id, line, full);
     const uintptr_t* const top = tops_[index(id)];
@@ -198,14 +195,13 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
 }
 
 void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
-  line.given += magazine->rounds;
-  line.source = home;
+  const uint64_t turn = line.gives;
+  note_given(line, magazine->rounds);
   if (magazine->capacity < supply.classes[id].usual_rounds) {
     supply.depot.give(id, magazine, home);
-  } else if (Magazine* const smaller = supply.depot.post(id, magazine, home, line.gives)) {
+  } else if (Magazine* const smaller = supply.depot.post(id, magazine, home, turn)) {
     supply.store.give_back(smaller, home);
   }
-  ++line.gives;
 }
 
 // Empties the magazine into the slabs.
@@ -236,14 +232,13 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     Magazine* empty =
         grows ? nullptr : supply.depot.exchange(id, line.previous, line.rounds, home, line.gives);
     if (empty != nullptr) {
-      line.given += line.previous_rounds;
-      ++line.gives;
-      line.source = home;
+      note_given(line, line.previous_rounds);
       set_previous(line, nullptr);
     } else {
       empty = supply.store.reuse(line.rounds, home);
     }
-    if (empty == nullptr && (grows || supply.depot.grants_magazine(id, line.rounds))) {
+    if (empty == nullptr &&
+        (grows || supply.depot.grants_magazine(id, supply.classes[id].largest_rounds))) {
       empty = supply.store.make(line.rounds);
     }
     if (empty != nullptr) {

@@ -215,7 +215,21 @@ class alignas(64) Cache {
   static constexpr uint64_t kInspectAll = 64;
   static constexpr uint64_t kInspectOneIn = 64;
 
-  void grow(const SizeClass& size_class, Line& line);
+  void note_trip(Line& line, uint32_t tick) {
+    line.swaps = 0;
+    line.last_trip = tick;
+    watched_calls = 0;
+  }
+  static void note_taken(Line& line, uint32_t rounds) {
+    line.taken += rounds;
+    ++line.takes;
+  }
+  void note_given(Line& line, uint32_t rounds) {
+    line.given += rounds;
+    ++line.gives;
+    line.source = home;
+  }
+  static void grow(const SizeClass& size_class, Line& line);
   void trip(const Supply& supply, ClassId id, Line& line);
   void load(ClassId id, Line& line, Magazine* magazine);
   void unload(ClassId id, Line& line);

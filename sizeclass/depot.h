@@ -61,12 +61,11 @@ class Depot {
     return open(mail(id, home).give(Mail::full(magazine, magazine->rounds), capacity, turn));
   }
 
-  // Are free objects of the class worth a new magazine for so many (allowance.h)? False: return
-  // them to their slabs.
-  bool grants_magazine(ClassId id, uint32_t rounds) {
+  // Are free objects of the class worth a new magazine (allowance.h)? False: return them to their
+  // slabs. `largest_rounds`: of the class.
+  bool grants_magazine(ClassId id, uint32_t largest_rounds) {
     Allowance& allowance = allowances_[index(id)];
-    const size_t bytes = depth(id) * bytes_of_size(size_for_rounds(rounds));
-    if (bytes < kUnearned || allowance.spend()) return true;
+    if (objects(id) < kUnearned * largest_rounds || allowance.spend()) return true;
     allowance.refuse();
     return false;
   }
@@ -89,7 +88,15 @@ class Depot {
     for (const auto& mails : mail_) sum += mails[index(id)].depth();
     return sum;
   }
-  uint32_t depth(ClassId id, unsigned home) const { return stacks_[index(id)].depth(home); }
+  // Objects that wait, in all and at one home.
+  uint64_t objects(ClassId id) const {
+    uint64_t sum = 0;
+    for (unsigned home = 0; home < ShardedStack::kShards; ++home) sum += objects(id, home);
+    return sum;
+  }
+  uint64_t objects(ClassId id, unsigned home) const {
+    return uint64_t{stacks_[index(id)].objects(home)} + mail_[home][index(id)].objects();
+  }
 
   // For a reader outside the process (heap_window.h).
   const ShardedStack& stack(ClassId id) const { return stacks_[index(id)]; }
@@ -114,8 +121,8 @@ class Depot {
   }
 
  private:
-  // Bytes of magazines of a class that may wait before more must be earned.
-  static constexpr size_t kUnearned = size_t{48} << 10;
+  // The objects of so many of the largest may wait before more must be earned.
+  static constexpr uint64_t kUnearned = 16;
 
   // The magazine of a word, or nullptr.
   static Magazine* open(Mail::Word word) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Due: whether a trip has more to do than to exchange magazines.
 //
-// Written once a tick; so all threads read it from their own caches. A cache holds the word that it
-// saw at its last visit (ageing.h): another one, or the time, means that a visit is due.
+// Written by visits only; so between these all threads read it from their processors' caches. A
+// cache holds the word that it saw at its last visit (ageing.h): another one, or the time, means
+// that a visit is due.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,6 @@ class Due {
   void tell_always() { word_.fetch_or(kAlways, std::memory_order_relaxed); }
   bool is_always() const { return (word() & kAlways) != 0; }
   // Of machine::ticks(): from then on a thread is to come by.
-  uint64_t at() const { return at_.load(std::memory_order_relaxed); }
   void tell_at(uint64_t ticks) { at_.store(ticks, std::memory_order_relaxed); }
 
  private:

@@ -2,10 +2,9 @@
 // Lean trips: the exchange of a magazine where nothing else is due, for the slow paths of malloc
 // and free to inline. At 200,000 packets a second all of it is cold, so what counts is how many
 // cache lines it touches: of data the cache's tops and counts, its line of the class, seen_, Due,
-// the mail, and the ends of two magazines (tests/golden has the counts).
+// the mail, and the ends of two magazines.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,10 +20,9 @@ namespace pktmalloc {
   Magazine* const empty = line.loaded;
   if (seen_ != due.word() || empty == nullptr || tops_[i] != empty->slots()) [[unlikely]]
     return nullptr;
+  const Raised change(changing_);
   Magazine* full = line.previous;
   uint32_t rounds = line.previous_rounds;
-  changing_ = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
   if (rounds != 0) {
     line.previous = empty;
     line.previous_rounds = 0;
@@ -33,18 +31,13 @@ namespace pktmalloc {
     if (line.lean != 0 && empty->capacity == line.rounds && due.is_seen(seen_)) [[likely]] {
       word = depot.mail(id, line.source).take(Mail::empty(empty, line.rounds), line.gives);
     }
-    if (word == 0) [[unlikely]] {
-      changing_ = false;
+    if (word == 0) [[unlikely]]
       return nullptr;
-    }
     full = Mail::magazine(word);
     rounds = Mail::rounds(word);
-    line.taken += rounds;
-    ++line.takes;
+    note_taken(line, rounds);
+    note_trip(line, static_cast<uint32_t>(seen_));
     --line.lean;
-    line.swaps = 0;
-    watched_calls = 0;
-    line.last_trip = static_cast<uint32_t>(seen_);
   }
   line.loaded = full;
   uintptr_t* const top = full->slots() + rounds;
@@ -52,8 +45,6 @@ namespace pktmalloc {
   for (int n = 1; n < kFirst; ++n) machine::prefetch_for_writing(top[-n]);
   tops_[i] = top - 1;
   ++allocated_[i];
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  changing_ = false;
   return reinterpret_cast<void*>(object);
 }
 
@@ -71,8 +62,7 @@ namespace pktmalloc {
   const uint32_t rounds = line.previous_rounds;
   if (rounds == 0 && line.swaps + 1 >= kHovers) [[unlikely]]
     return false;
-  changing_ = true;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
+  const Raised change(changing_);
   if (rounds == 0) {
     ++line.swaps;
   } else {
@@ -81,18 +71,12 @@ namespace pktmalloc {
         line.gives % kInspectOneIn != 0 && due.is_seen(seen_)) [[likely]] {
       word = depot.mail(id, home).give(Mail::full(empty, rounds), rounds, line.gives);
     }
-    if (word == 0) [[unlikely]] {
-      changing_ = false;
+    if (word == 0) [[unlikely]]
       return false;
-    }
     empty = Mail::magazine(word);
-    line.given += rounds;
-    ++line.gives;
+    note_given(line, rounds);
+    note_trip(line, static_cast<uint32_t>(seen_));
     --line.lean;
-    line.source = home;
-    line.swaps = 0;
-    watched_calls = 0;
-    line.last_trip = static_cast<uint32_t>(seen_);
   }
   line.previous = full;
   line.previous_rounds = static_cast<uint32_t>(end - full->slots());
@@ -100,8 +84,6 @@ namespace pktmalloc {
   uintptr_t* const bottom = empty->slots();
   bottom[1] = reinterpret_cast<uintptr_t>(object);
   tops_[i] = bottom + 1;
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-  changing_ = false;
   return true;
 }
 

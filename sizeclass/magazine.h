@@ -46,11 +46,11 @@ struct Magazine {
   uintptr_t ahead[24];
   std::atomic<uint32_t> next;   // id of the magazine below in a stack
   std::atomic<uint32_t> depth;  // magazines from here to the bottom of that stack
+  std::atomic<uint32_t> all;    // objects in these
   Owned<uint32_t> rounds;       // objects, while not loaded
   Owned<uint16_t> capacity;
   uint8_t size;             // index of its size
-  uint8_t home;             // latest part of a sharded stack that it lay in
-  uintptr_t more_ahead[4];  // in the line of slot 0, as the fields above are
+  uintptr_t more_ahead[3];  // in the line of slot 0, as the fields above are
 
   uintptr_t* slots() { return reinterpret_cast<uintptr_t*>(this + 1); }
   uintptr_t* objects() { return slots() + 1; }

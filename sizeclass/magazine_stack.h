@@ -30,6 +30,7 @@ class alignas(64) MagazineStack {
       if (head == kFrozen) head = load_head();
       magazine->next.store(id_in(head), std::memory_order_relaxed);
       magazine->depth.store(1 + depth_at(head), std::memory_order_relaxed);
+      magazine->all.store(magazine->rounds + objects_at(head), std::memory_order_relaxed);
       // Release: whoever takes the magazine (acquire in pop) sees what we wrote to it.
     } while (!head_.compare_exchange_weak(head, make_head(id, head), std::memory_order_release,
                                           std::memory_order_acquire));
@@ -57,6 +58,7 @@ class alignas(64) MagazineStack {
 
   // How many magazines, frozen or not; exact when nobody else changes it.
   uint32_t depth() const { return depth_at(head()); }
+  uint32_t objects() const { return objects_at(head()); }  // in them, likewise
   // The same word: no magazine came or went since. Its lower half is the id of the top one; 0:
   // none.
   uint64_t head() const {
@@ -115,6 +117,9 @@ class alignas(64) MagazineStack {
   }
   static uint32_t depth_at(uint64_t head) {
     return id_in(head) == 0 ? 0 : at(id_in(head))->depth.load(std::memory_order_relaxed);
+  }
+  static uint32_t objects_at(uint64_t head) {
+    return id_in(head) == 0 ? 0 : at(id_in(head))->all.load(std::memory_order_relaxed);
   }
 
   static inline constinit uintptr_t base_ = 0;

@@ -65,7 +65,8 @@ class alignas(64) Mail {
     }
     return false;
   }
-  // Leaves it instead of another one, which it returns; 0: of none.
+  // Leaves it instead of what is there, which it returns, perhaps 0; or the word itself, if it
+  // failed.
   Word replace(Word word, uint64_t turn) {
     auto& place = words_[turn % kWords];
     const Word there = place.load(std::memory_order_relaxed);
@@ -80,6 +81,16 @@ class alignas(64) Mail {
     uint32_t count = 0;
     for (const auto& place : words_) count += is_full(place.load(std::memory_order_relaxed));
     return count;
+  }
+
+  // Objects in these.
+  uint32_t objects() const {
+    uint32_t sum = 0;
+    for (const auto& place : words_) {
+      const Word there = place.load(std::memory_order_relaxed);
+      if (is_full(there)) sum += rounds(there);
+    }
+    return sum;
   }
 
   // For ageing, one caller at a time. Ends a tick: how many magazines, full ones or not, have lain

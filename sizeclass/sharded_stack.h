@@ -25,10 +25,7 @@ class ShardedStack {
   static constexpr unsigned kShards = 8;
   static_assert(std::has_single_bit(kShards), "so home ^ n is a part");
 
-  void push(Magazine* magazine, unsigned home) {
-    magazine->home = static_cast<uint8_t>(home);
-    shards_[home].push(magazine);
-  }
+  void push(Magazine* magazine, unsigned home) { shards_[home].push(magazine); }
 
   // nullptr when there is none.
   Magazine* pop(unsigned home) {
@@ -56,6 +53,8 @@ class ShardedStack {
   }
 
   uint32_t depth(unsigned home) const { return shards_[home].depth(); }
+  // Objects in one part.
+  uint32_t objects(unsigned home) const { return shards_[home].objects(); }
   uint64_t head(unsigned home) const { return shards_[home].head(); }
 
   // Ends a tick of the low-water marks: magazines that nobody needed are idle until somebody needs

@@ -42,7 +42,7 @@ TEST_CASE("of others, the neighbours in pairs and fours are asked first") {
       if (n != home) stack.push(rack[n], n);
     }
     std::vector<unsigned> order;
-    while (Magazine* magazine = stack.pop(home)) order.push_back(magazine->home);
+    while (Magazine* magazine = stack.pop(home)) order.push_back(rack.number_of(magazine));
     REQUIRE(order.size() == ShardedStack::kShards - 1);
     CHECK(order[0] / 2 == home / 2);
     for (unsigned n = 0; n < 3; ++n) CHECK(order[n] / 4 == home / 4);
