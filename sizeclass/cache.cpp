@@ -225,9 +225,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     swap_full(supply, id, line);
   } else {
     trip(supply, id, line);
-    if (line.gives < kInspectAll || line.gives % kInspectOneIn == 0) {
-      inspect(supply.areas[index(id)], line.previous, line.loaded);
-    }
+    if (looks(line)) inspect(supply.areas[index(id)], line.previous, line.loaded);
     const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
     Magazine* empty =
         grows ? nullptr : supply.depot.exchange(id, line.previous, line.rounds, home, line.gives);

@@ -210,10 +210,14 @@ class alignas(64) Cache {
 
   // Full for empty, so often the thread swaps its own two before it balances them.
   static constexpr uint8_t kHovers = 8;
-  // A look for wrong frees costs 3 ns an object. So a busy thread, with this many magazines of a
-  // class behind it, looks at one in so many only: an error that comes again is found all the same.
-  static constexpr uint64_t kInspectAll = 64;
+  // A look for wrong frees costs 3 ns an object. So a busy thread, with so many objects of a class
+  // behind it, looks at one magazine in so many only: an error that comes again is found all the
+  // same.
+  static constexpr uint64_t kInspectAll = 64 * ClassTable::kRoundsLimit;
   static constexpr uint64_t kInspectOneIn = 64;
+  static bool looks(const Line& line) {
+    return line.given < kInspectAll || line.gives % kInspectOneIn == 0;
+  }
 
   void note_trip(Line& line, uint32_t tick) {
     line.swaps = 0;

@@ -67,8 +67,7 @@ namespace pktmalloc {
     ++line.swaps;
   } else {
     Mail::Word word = 0;
-    if (line.lean != 0 && rounds == line.rounds && line.gives >= kInspectAll &&
-        line.gives % kInspectOneIn != 0 && due.is_seen(seen_)) [[likely]] {
+    if (line.lean != 0 && rounds == line.rounds && !looks(line) && due.is_seen(seen_)) [[likely]] {
       word = depot.mail(id, home).give(Mail::full(empty, rounds), rounds, line.gives);
     }
     if (word == 0) [[unlikely]]
