@@ -213,7 +213,7 @@ class alignas(64) Cache {
   // A look for wrong frees costs 3 ns an object. So a busy thread, with so many objects of a class
   // behind it, looks at one magazine in so many only: an error that comes again is found all the
   // same.
-  static constexpr uint64_t kInspectAll = 64 * ClassTable::kRoundsLimit;
+  static constexpr uint64_t kInspectAll = uint64_t{64} * ClassTable::kRoundsLimit;
   static constexpr uint64_t kInspectOneIn = 64;
   static bool looks(const Line& line) {
     return line.given < kInspectAll || line.gives % kInspectOneIn == 0;
