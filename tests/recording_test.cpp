@@ -132,8 +132,13 @@ std::string recordings(const TemporaryFolder& folder) {
   throw std::runtime_error("there is no recording");
 }
 
+// A file may be renamed just now.
 std::string only_file(const std::string& folder) {
-  return std::filesystem::directory_iterator(folder)->path();
+  for (const auto end = end_of_patience(); std::chrono::steady_clock::now() < end;) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) return entry.path();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  throw std::runtime_error("there is no file");
 }
 
 // Those whose name is like this, "a.*.json".
