@@ -11,19 +11,23 @@ namespace {
 
 constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;  // less is not worth slowing anybody down
 constexpr uint32_t kHoverCalls = 4096;                 // 16 magazines' worth without a trip
-// Time for everything to age: one interval in the depot, one as empty slabs, and some to spare.
-constexpr uint32_t kHoverIntervals = 3;
+// Time for everything to age: one interval in the depot, one as empty slabs, and eight to drain and
+// purge a GiB, in a fortieth of them.
+constexpr uint32_t kHoverIntervals = 10;
 // A thread that trips now and then would hover anew each time, even while all that waits belongs to
 // others. So it hovers at most a quarter of the time.
 constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
-// A watched call costs about 70 ns more where threads outnumber processors (docs/decisions.md): 1 %
-// of a millisecond pays for 150. Saved up for 0.8 s.
+// A watched call costs about 15 ns more: 150 are 0.2 % of a millisecond. Saved up for 0.8 s.
 constexpr Budget::Income kTokens{.per_ms = 150, .most = 120'000};
 constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class this long
 
-// A visit may work for a fortieth of the time since the last: 25 us per ms, at most 4 ms.
-constexpr uint64_t work_us(uint64_t elapsed_ms) { return std::min<uint64_t>(elapsed_ms, 160) * 25; }
-
+// Microseconds of work: a fortieth of a thread's time, of which it saves up what four calls may do.
+constexpr Budget::Income kWork{.per_ms = 25, .most = 300};
+// In one call; a two-thousandth of the time since the thread's previous visit, if that was long
+// ago.
+constexpr uint64_t work_us(uint64_t elapsed_ms) {
+  return std::clamp<uint64_t>(elapsed_ms / 2, 75, 4000);
+}
 // After a tick by growth; its page faults took about as long.
 constexpr uint64_t kGrowthWorkUs = 200;
 
@@ -193,6 +197,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
   visits.tokens.earn(kTokens, elapsed);
+  visits.work.earn(kWork, elapsed);
   if (why == Visit::kGive && waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
     const uint64_t waiting = waiting_at(supply, id, cache.home);
     if (waiting > waiting_.load(std::memory_order_relaxed)) {
@@ -215,24 +220,29 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     }
   }
   const bool grown = why == Visit::kTake && growth_due(supply);
-  const bool mine = wake == nullptr && (due(now) || pending_.load(std::memory_order_relaxed));
-  if ((grown || mine) && mutex_.try_lock()) {
+  const auto works = [&] {
+    return wake == nullptr && visits.work.any() && pending_.load(std::memory_order_relaxed);
+  };
+  if ((grown || works() || (wake == nullptr && due(now))) && mutex_.try_lock()) {
     if (grown && growth_due(supply)) end_growth_tick(supply);
     if (wake == nullptr) end_ticks(supply, now);
-    if (pending_.load(std::memory_order_relaxed)) {
-      const uint64_t us = mine ? work_us(elapsed) : 0;
-      work(supply, clock_us() + std::max(us, grown ? kGrowthWorkUs : 0));
+    const uint64_t us = std::max(works() ? work_us(elapsed) : 0, grown ? kGrowthWorkUs : 0);
+    if (us > 0 && pending_.load(std::memory_order_relaxed)) {
+      const uint64_t start = clock_us();
+      work(supply, start + us);
+      // Whoever was held up meanwhile did not work so long.
+      if (!grown) visits.work.spend(static_cast<int64_t>(std::min(clock_us() - start, 2 * us)));
     }
     mutex_.unlock();
   }
   const uint64_t word = due_.word();
   const auto tick = static_cast<uint32_t>(word);
-  if (visits.tick != tick) {
-    visits.tick = tick;
-    cache.flush_idle(supply, tick - kIdleTicks, id);
-  }
+  visits.sweeps |= visits.tick != tick;
+  visits.tick = tick;
+  if (visits.sweeps) visits.sweeps = cache.flush_idle(supply, tick - kIdleTicks, id);
   if (why != Visit::kPassing) visits.watched = should_watch(cache, why);
-  cache.saw(Due::seen_at(word));
+  // Who has more to do goes on at its next call.
+  cache.saw(visits.sweeps || works() ? Due::kNever : Due::seen_at(word));
   tell_due(now);
 }
 

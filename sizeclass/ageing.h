@@ -8,18 +8,18 @@
 // Waiting pays: a program that frees a million packets and takes them again 10 ms later must not
 // fault their pages in again.
 // A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
-// thread, if there is one (run), and malloc_trim (trim). A visit works for at most a fortieth of
-// the time since the thread's previous one, so it hardly disturbs heavy work, and light work does
-// it all; after a tick by growth, for 0.2 ms and a step. Once a tick a visit also drains the
-// thread's own magazines of classes it no longer uses.
+// thread, if there is one (run), and malloc_trim (trim). Work takes at most a fortieth of a
+// thread's time, and 0.1 ms and a step of a single call, so it hardly disturbs anybody; after a
+// tick by growth, 0.2 ms and a step. Once a tick visits also drain the thread's own magazines of
+// classes it no longer uses, one class each.
 //
 // A program that stays within its loaded magazines makes no trips, and a few objects in them can
 // keep many slabs from becoming empty. So while more than kWatchedBytes wait, watching starts when
 // a thread hands objects to the depot or slabs: each of its allocations, but not its releases, then
 // takes the slow path and comes by. The frees after a peak cost nothing more, and the first
 // allocation after them is seen. For programs that do both all the time, tokens bound the cost: a
-// watched call costs one, and they grow with time so that they are worth about 1 % of it. A thread
-// that made kHoverCalls watched calls is hovering and stays watched until all is done, for three
+// watched call costs one, and they grow with time so that they are worth 0.2 % of it. A thread
+// that made kHoverCalls watched calls is hovering and stays watched until all is done, for ten
 // intervals at most.
 //
 // One worker at a time, under mutex(); everything else is atomic or belongs to the calling thread.

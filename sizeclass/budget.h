@@ -5,9 +5,7 @@
 // first. One thread at a time.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 
 namespace pktmalloc {
 
@@ -26,10 +24,7 @@ class Budget {
     left_ = full ? income.most : left_ + static_cast<int64_t>(ms) * income.per_ms;
   }
 
-  // Leaves a debt of at most `debt`, or the debt there already was.
-  void spend(int64_t amount, int64_t debt = std::numeric_limits<int64_t>::max()) {
-    left_ = std::max(left_ - amount, std::min(left_, -debt));
-  }
+  void spend(int64_t amount) { left_ -= amount; }
 
   bool any() const { return left_ > 0; }
 

@@ -280,14 +280,16 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
   }
 }
 
-void Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
+bool Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
   if (busy != kNoClass) lines_[index(busy)].last_trip = visits.tick;
   for (const ClassId id : supply.classes.ids()) {
     Line& line = lines_[index(id)];
     const bool holds = line.loaded != nullptr || line.previous != nullptr;
     if (!holds || id == busy || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
     flush_class(supply, id, line, false);
+    return true;
   }
+  return false;
 }
 
 bool Cache::recover() {

@@ -140,9 +140,9 @@ class alignas(64) Cache {
   // After release() failed. Takes the object, or reports that it is free already.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
-  // Drains to the slabs the contents of classes that made no trip since `before` (a tick number),
-  // except class `busy`, which is making one.
-  void flush_idle(const Supply& supply, uint32_t before, ClassId busy);
+  // Drains to the slabs what the thread has of one class that made no trip since `before` (a tick
+  // number), except class `busy`, which is making one. False: there is none.
+  bool flush_idle(const Supply& supply, uint32_t before, ClassId busy);
 
   // Reports and aborts if an object lies here twice or is none. Does nothing where a signal
   // interrupted a change.
@@ -180,13 +180,14 @@ class alignas(64) Cache {
 
   // Owned by the heap (heap.h, ageing.h).
   struct Visits {
-    uint32_t tick = 0;                       // of the latest sweep for idle classes
-    uint64_t last_ms = 0;                    // when this thread last came by
+    uint32_t tick = 0;                       // when this thread last came by
+    uint64_t last_ms = 0;                    // likewise
     uint32_t hover_since = 0U - (1U << 30);  // tick at which it began to hover; first, long ago
-    uint32_t calls = 0;                      // watched calls since the latest trip
     // Watched calls it can still pay for; at first as many as show that it hovers, and some.
     Budget tokens{6000};
+    Budget work{0};        // microseconds of ageing, see there
     bool watched = false;  // every allocation of this thread must reach the slow path
+    bool sweeps = false;   // some classes may not have been looked at since the latest tick
   } visits;
   Cache* next = nullptr;       // in the list of all caches
   Cache* next_free = nullptr;  // in the list of caches without a thread

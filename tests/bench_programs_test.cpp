@@ -19,6 +19,7 @@ struct Command {
 // Those that need no library beyond the tests' own; tests/tests.mk builds them for this suite.
 const Command kCommands[] = {
     {"passing zeroed", {"ms", "cpu_ms", "peak_mib"}},
+    {"after 10 1", {"call_us", "round_us", "back_s"}},
     {"drift 30 500", {"ms", "peak_mib", "live_mib", "peak_per_live"}},
     {"w2_pipeline 1 1000", {"ms", "cpu_ns_per_packet"}},
     {"w2_pipeline 3 1000", {"ms", "cpu_ns_per_packet"}},

@@ -128,6 +128,9 @@ void load_unwinder() {
   if (find(backtrace, "_Unwind_Backtrace") && find(ip_of, "_Unwind_GetIP") &&
       find(cfa_of, "_Unwind_GetCFA") && find(register_of, "_Unwind_GetGR")) {
     backtrace_of.store(backtrace, std::memory_order_release);
+    // Binds its calls of libc: later the stack may be a handler's of 8 KiB, and the binding takes
+    // as much as the processor has registers.
+    ask_unwinder([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
   }
 }
 

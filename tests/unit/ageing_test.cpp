@@ -338,6 +338,23 @@ TEST_CASE("a class that a thread no longer uses is flushed at its trip for anoth
   CHECK(heap.of(busy).cached_threads + heap.of(busy).live > 0);
 }
 
+TEST_CASE("one call flushes one of the classes that a thread no longer uses, the next another") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId first = heap->classes().find(64), second = heap->classes().find(1500);
+  peak(heap, cache, first, 1000);
+  peak(heap, cache, second, 10000);
+  const auto held = [&] {
+    return (heap.of(first).cached_threads != 0) + (heap.of(second).cached_threads != 0);
+  };
+  REQUIRE(held() == 2);
+  age(heap, LowWater::kTicks + 1);
+  const ClassId busy = heap->classes().find(128);
+  take(heap, cache, busy, 1);
+  CHECK(held() == 1);
+  CHECK(eventually([&] { peak(heap, cache, busy, 64 * 1024); }, [&] { return held() == 0; }));
+}
+
 TEST_CASE("the hook is called once at the end of every tick") {
   static unsigned ticks;
   ticks = 0;

@@ -324,6 +324,13 @@ def memory(amounts):
         experiments.append(Experiment("memory", f"passing {what}", [
             Row(f"{name}, CPU", "ms", "cpu_ms", "Memory that passes on: time"),
             Row(f"{name}, peak RSS", "MiB", "peak_mib", "Memory that passes on: peak RSS")]))
+    for period in "flat", "10", "100":
+        every = "flat out" if period == "flat" else f"every {period} ms"
+        experiments.append(Experiment("memory", f"after {period}", [
+            Row(f"after a peak, {every}, longest call", "us", "call_us", "After a peak: longest call"),
+            Row(f"after a peak, {every}, longest round", "us", "round_us", "After a peak: longest round"),
+            Row(f"after a peak, {every}, a tenth is left", "s", "back_s", "After a peak: time to go back")],
+                                      runs=0))
     experiments.append(Experiment("memory", "passing few", [
         Row("a sixteenth of 200 MiB survives, after 5 s", "MiB", "rss_after_mib", "After a peak")],
                                   runs=0))
