@@ -7,24 +7,21 @@
 
 namespace pktmalloc {
 
-inline constexpr unsigned kSizesShards = 16;
-
 enum class OuterRank : uint8_t {
-  kReport,                            // writing statistics
-  kStart,                             // starting the process: options, heap, fork handlers
-  kNextAllocator,                     // looking up the next allocator's functions
-  kMappedBlocks,                      // freed mappings of a program without another allocator
-  kBackground,                        // starting and ending the background thread
-  kReportThread,                      // starting the thread that writes statistics
-  kThreads,                           // the list of threads, with control
-  kProfile,                           // the heap profile: live samples and sums
-  kSizes,                             // kSizes + n: the sizes of live objects, shard n
-  kSizeRows = kSizes + kSizesShards,  // adding a row to the histogram of sizes
-  kLargeObjects,                      // checked: the table of objects outside the slabs
-  kQuarantine,                        // checked: the freed objects waiting
-  kGuard,                             // checked: objects before guard pages
-  kTraceShared,                       // the trace's shared buffer
-  kTraceFile,                         // the trace's file, and which buffers are written to it
+  kReport,         // writing statistics
+  kStart,          // starting the process: options, heap, fork handlers
+  kNextAllocator,  // looking up the next allocator's functions
+  kMappedBlocks,   // freed mappings of a program without another allocator
+  kBackground,     // starting and ending the background thread
+  kReportThread,   // starting the thread that writes statistics
+  kThreads,        // the list of threads, with control
+  kProfile,        // the heap profile: live samples and sums
+  kSizes,          // the record of sizes
+  kLargeObjects,   // checked: the table of objects outside the slabs
+  kQuarantine,     // checked: the freed objects waiting
+  kGuard,          // checked: objects before guard pages
+  kTraceShared,    // the trace's shared buffer
+  kTraceFile,      // the trace's file, and which buffers are written to it
 };
 
 // Below 0, where the engine's ranks begin.

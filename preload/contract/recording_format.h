@@ -15,12 +15,13 @@
 #include <cstdint>
 
 #include "preload/contract/heap_profile.h"
+#include "preload/contract/sizes.h"
 #include "preload/contract/statistics.h"
 
 namespace pktmalloc::recording {
 
 inline constexpr char kMagic[8] = {'p', 'k', 't', 'r', 'e', 'c', 'r', 'd'};
-inline constexpr uint32_t kVersion = 3;
+inline constexpr uint32_t kVersion = 4;
 
 inline constexpr size_t kChunkBytes = size_t{64} << 10;  // a thread's buffer of the trace
 inline constexpr uint32_t kMostChunks = 4096;            // 256 MiB, of which most is a hole
@@ -61,13 +62,11 @@ struct Place {
 };
 inline constexpr uint32_t kFramesInChunk = kChunkBytes / sizeof(uint64_t);
 
-// What was asked for, as in SizeHistogram::Row.
+// What was asked for. Rows are numbered from 1, and change in place as places do.
 struct SizeRow {
-  uint64_t bytes, alignment;
-  std::atomic<uint64_t> calls;
-  std::atomic<int64_t> live;
-  std::atomic<uint64_t> held;
-  std::atomic<uint32_t> threads;
+  SizeCounts counts;
+  uint64_t live;
+  std::atomic<uint64_t> held_at;  // as that of a place, for `counts.live_at_peak`
 };
 
 // Statistics at a moment.
@@ -116,7 +115,8 @@ struct Header {
   uint64_t sizes_started_us;
   std::atomic<uint32_t> sizes;  // rows; 0 is none
   std::atomic<uint32_t> size_threads;
-  std::atomic<uint64_t> size_peak_bytes, size_memory_bytes, size_missing, size_usable_sizes;
+  std::atomic<uint64_t> size_peak;  // the number of the latest
+  std::atomic<uint64_t> size_memory_bytes, size_missing, size_usable_sizes;
   uint64_t size_classes[kMaxClasses];  // bytes of an object; 0 behind the last
 
   // The trace: whole blocks in its file, and that file's length then (by the parity of `blocks`).

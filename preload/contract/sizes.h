@@ -35,15 +35,6 @@ struct SizeCounts {
   uint32_t threads;
 };
 
-// A word that holds a number of objects also says of which peak: a tag above, the number below. Two
-// peaks of one process have the same tag once in four thousand million. Not their lowest bits: a
-// block of 4 GiB does not change these.
-inline constexpr uint64_t kPeakObjects = UINT32_MAX;
-constexpr uint64_t peak_tag(uint64_t peak_bytes) {
-  return peak_bytes * 0x9E3779B97F4A7C15 >> 32 << 32;
-}
-constexpr bool has_peak_tag(uint64_t word, uint64_t tag) { return (word & ~kPeakObjects) == tag; }
-
 class SizesWriter {
  public:
   SizesWriter(Writer& out, const SizesOrigin& origin);

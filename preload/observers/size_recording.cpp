@@ -4,27 +4,42 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
+#include "preload/base/word_table.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/sizes.h"
-#include "preload/observers/address_table.h"
 #include "preload/observers/observer.h"
 #include "preload/observers/size_histogram.h"
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/process/recording.h"
 #include "sizeclass/keep_errno.h"
+#include "sizeclass/machine.h"
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
 namespace {
 
-static_assert(SizeHistogram::kRowBits <= AddressTable::kIdBits);
-
-constinit AddressTable rows_of;  // the row of each live object
+// What is asked for, with the row of each live object. A process with one thread does without the
+// lock: locked instructions were half of the cost.
+constinit Mutex mutex{lock_rank(OuterRank::kSizes)};  // guards the next two
 constinit SizeHistogram histogram;
+
+// (address >> 3) << kRowBits | row
+uintptr_t address_in(uint64_t word) { return word >> SizeHistogram::kRowBits << 3; }
+static_assert(machine::kAddressBits - 3 + SizeHistogram::kRowBits <= 64);
+constinit WordTable<uint64_t, address_in> rows_of;
+
+uint32_t row_in(uint64_t word) { return static_cast<uint32_t>(word & SizeHistogram::kMostRows); }
+
+struct SizesLock : Lock {
+  SizesLock() : Lock(mutex, !has_one_thread()) {}
+};
+
 constinit std::atomic<bool> active = false;
 uint64_t started_us = 0;  // since the epoch: the load, or the fork
 constinit std::atomic<bool> ended = false;
@@ -35,38 +50,41 @@ constinit std::atomic<uint64_t> memory_bytes = 0;  // the most that the classes 
 constinit std::atomic<uint64_t> open_then = 0;     // bytes of open slabs at the latest look
 
 // A bit per row: this thread has used it. nullptr: not yet, or memory was refused.
-constinit thread_local std::atomic<uint64_t>* rows_used = nullptr;
+constinit thread_local uint64_t* rows_used = nullptr;
 constinit thread_local bool thread_ended = false;
 constexpr size_t kRowsUsedBytes = (size_t{1} << SizeHistogram::kRowBits) / 8;
 
 void end() {
-  if (!ended.exchange(true)) {
+  if (!ended.exchange(true, std::memory_order_relaxed)) {
     message("PKTMALLOC_SIZES: no memory for the record of sizes, which ends here");
   }
 }
 
-// A thread that has made its last call to us but still allocates is not counted any more.
-void count_thread(uint32_t row) {
-  if (rows_used == nullptr) {
-    if (thread_ended) return;
-    rows_used = static_cast<std::atomic<uint64_t>*>(map_lazily(kRowsUsedBytes));
-    if (rows_used == nullptr) return end();
-    const uint32_t now = threads.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (recording::Header* const header = recording_here()) header->size_threads = now;
-  }
-  std::atomic<uint64_t>& word = rows_used[row / 64];
+// False: no memory. A thread that has made its last call to us but still allocates is not counted
+// any more.
+bool count_thread() {
+  if (rows_used != nullptr || thread_ended) return true;
+  rows_used = static_cast<uint64_t*>(map_lazily(kRowsUsedBytes));
+  if (rows_used == nullptr) return false;
+  const uint32_t now = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (recording::Header* const header = recording_here()) header->size_threads = now;
+  return true;
+}
+
+// Has this thread not used the row before?
+bool uses_first(uint32_t row) {
+  if (rows_used == nullptr) return false;
   const uint64_t bit = uint64_t{1} << row % 64;
-  const uint64_t before = word.load(std::memory_order_relaxed);  // only this thread writes it
-  if ((before & bit) != 0) return;
-  word.store(before | bit, std::memory_order_relaxed);
-  histogram.add_thread(row);
+  const bool used = (rows_used[row / 64] & bit) != 0;
+  rows_used[row / 64] |= bit;
+  return !used;
 }
 
 void look_at_memory() {
   if (!heap.can_lock()) return;  // in a signal handler, perhaps
   const uint64_t now = heap.resident_bytes();
   uint64_t most = memory_bytes.load(std::memory_order_relaxed);
-  while (now > most && !memory_bytes.compare_exchange_weak(most, now)) {
+  while (now > most && !memory_bytes.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
   }
   if (recording::Header* const header = recording_here()) {
     header->size_memory_bytes = memory_bytes.load(std::memory_order_relaxed);
@@ -83,14 +101,19 @@ void look_at_memory_that_grew() {
   if (open_then.compare_exchange_strong(then, open, std::memory_order_relaxed)) look_at_memory();
 }
 
-void record(void* p, size_t bytes, size_t alignment) {
+// False: no memory.
+bool record(const void* p, size_t bytes, size_t alignment) {
+  const SizesLock lock;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   const uint32_t row = histogram.find(bytes, alignment);
-  uint32_t before = AddressTable::kNoId;
-  if (row == SizeHistogram::kNoRow || !rows_of.put(p, row, before)) return end();
-  if (before != AddressTable::kNoId) histogram.remove_object(before);
-  histogram.add_object(row);
-  count_thread(row);
-  look_at_memory_that_grew();
+  uint64_t former = 0;  // nobody told its release
+  if (row == SizeHistogram::kNoRow || address >> machine::kAddressBits != 0 ||
+      !rows_of.put(address >> 3 << SizeHistogram::kRowBits | row, former)) {
+    return false;
+  }
+  if (former != 0) histogram.remove_object(row_in(former));
+  histogram.add_object(row, uses_first(row));
+  return true;
 }
 
 void allocated(void* p, size_t bytes, size_t alignment) {
@@ -100,13 +123,15 @@ void allocated(void* p, size_t bytes, size_t alignment) {
     return;
   }
   const KeepErrno keep_errno;
-  record(p, bytes, alignment);
+  if (!count_thread() || !record(p, bytes, alignment)) return end();
+  look_at_memory_that_grew();
 }
 
 void released(void* p) {
   if (ended.load(std::memory_order_relaxed)) return;
-  const uint32_t row = rows_of.take(p);
-  if (row != AddressTable::kNoId) histogram.remove_object(row);
+  const SizesLock lock;
+  const uint64_t word = rows_of.take(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{7});
+  if (word != 0) histogram.remove_object(row_in(word));
 }
 
 void asked() {
@@ -131,15 +156,11 @@ uint64_t now_us() {
 }
 
 void lock() AROUND_FORK {
-  if (!recording_sizes()) return;
-  rows_of.lock();
-  histogram.mutex().lock();
+  if (recording_sizes()) mutex.lock();
 }
 
 void unlock() AROUND_FORK {
-  if (!recording_sizes()) return;
-  histogram.mutex().unlock();
-  rows_of.unlock();
+  if (recording_sizes()) mutex.unlock();
 }
 
 void forked() {
@@ -165,7 +186,6 @@ constexpr Observer kObserver{.allocated = allocated, .released = released, .aske
 void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const KeepErrno keep_errno;
-  rows_of.start();
   started_us = now_us();
   if (histogram.start()) {
     if (recording::Header* const header = recording_here()) {
@@ -188,8 +208,23 @@ constinit const Part size_recording_part{
 
 bool recording_sizes() { return active.load(std::memory_order_acquire); }
 
+namespace {
+
+SizeCounts counts_of(uint32_t row) {
+  const SizesLock lock;
+  return histogram.at_pinned_peak(row);
+}
+
+}  // namespace
+
 void write_sizes(Writer& out) {
-  const uint64_t peak = histogram.pin_peak();
+  uint64_t peak;
+  uint32_t rows;
+  {
+    const SizesLock lock;
+    peak = histogram.pin_peak();
+    rows = histogram.rows();
+  }
   look_at_memory();
   uint64_t classes[kMaxClasses];
   const unsigned count = list_classes(classes);
@@ -204,13 +239,10 @@ void write_sizes(Writer& out) {
                            missing.load(std::memory_order_relaxed),
                            usable_sizes.load(std::memory_order_relaxed),
                            {classes, count}});
-  for (uint32_t i = 1; i <= histogram.rows(); ++i) {
-    const SizeHistogram::Row& row = histogram[i];
-    const uint64_t calls = row.calls.load(std::memory_order_relaxed);
-    const uint64_t live = histogram.live_at_pinned_peak(row);
-    if (calls == 0 && live == 0) continue;  // the parent's, before a fork
-    writer.add(
-        {row.bytes, row.alignment, calls, live, row.threads.load(std::memory_order_relaxed)});
+  for (uint32_t i = 1; i <= rows; ++i) {
+    const SizeCounts counts = counts_of(i);
+    // Else the parent's, before a fork.
+    if (counts.calls != 0 || counts.live_at_peak != 0) writer.add(counts);
   }
   writer.end();
 }

@@ -18,15 +18,15 @@
 
 #include <cstdint>
 
+#include "preload/base/peak.h"
 #include "preload/contract/heap_profile.h"
-#include "preload/profile/peak.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
 
 // Of the objects that one stack allocated. In the table `peak` is unused: `peaks` tells it.
 struct ProfileSums : PlaceSums {
-  PlacePeaks peaks;
+  PlacePeaks<Amount> peaks;
   StackId stack;
   uint32_t next;  // with the same bucket
 };

@@ -33,7 +33,8 @@ void record_place(uint32_t number, const uintptr_t* frames, unsigned count, bool
 
 // The process may be killed anywhere in it: whoever reads finds no change of a place before what it
 // held at the header's peak.
-void record_sums(uint32_t number, const PlaceSums& sums, const PlacePeaks& peaks, uint64_t latest) {
+void record_sums(uint32_t number, const PlaceSums& sums, const PlacePeaks<Amount>& peaks,
+                 uint64_t latest) {
   recording::Place* const place = recorded.find(number);
   if (place == nullptr) return;
   place->sums.peak = peaks.held.amount;

@@ -5,7 +5,8 @@
 
 #include <cstdint>
 
-#include "preload/profile/peak.h"
+#include "preload/base/peak.h"
+#include "preload/contract/heap_profile.h"
 
 namespace pktmalloc {
 
@@ -13,6 +14,7 @@ namespace pktmalloc {
 void record_place(uint32_t number, const uintptr_t* frames, unsigned count, bool is_cut);
 
 // After each change. `latest` is the number of the latest peak.
-void record_sums(uint32_t number, const PlaceSums& sums, const PlacePeaks& peaks, uint64_t latest);
+void record_sums(uint32_t number, const PlaceSums& sums, const PlacePeaks<Amount>& peaks,
+                 uint64_t latest);
 
 }  // namespace pktmalloc

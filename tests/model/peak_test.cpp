@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "preload/profile/peak.h"
+#include "preload/base/peak.h"
 
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "preload/contract/heap_profile.h"
 #include "tests/model/random.h"
 #include "tests/model/shrink.h"
 
@@ -13,7 +14,7 @@ using namespace pktmalloc::test;
 namespace {
 
 struct Place {
-  PlacePeaks peaks{};
+  PlacePeaks<Amount> peaks{};
   Amount live{};
 };
 

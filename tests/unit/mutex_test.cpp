@@ -116,7 +116,6 @@ TEST_CASE("magazine areas rank above every class") {
 TEST_CASE("the library's own locks are taken before the engine's") {
   CHECK(lock_rank(OuterRank::kTraceFile) < LockRank::kAgeing);
   CHECK(lock_rank(OuterRank::kReport) < lock_rank(OuterRank::kStart));
-  CHECK(lock_rank(OuterRank::kSizes) + (kSizesShards - 1) < lock_rank(OuterRank::kSizeRows));
   const auto ending = end_of_child([] {
     static Mutex start{lock_rank(OuterRank::kStart)}, ageing{LockRank::kAgeing};
     start.lock();

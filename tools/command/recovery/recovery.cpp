@@ -99,28 +99,28 @@ bool recover_sizes(const RecordingFile& recording) {
   const Header& header = recording.header();
   const std::string program = recording.program();
   const std::string version = recording.library();
-  const uint64_t peak = header.size_peak_bytes;
   const uint64_t* const classes = header.size_classes;
   const std::span used(classes, std::find(classes, classes + kMaxClasses, 0));
   struct stat file {};
   stat(recording.path().c_str(), &file);  // changed by the last call, more or less
+  std::vector<SizeCounts> rows;
+  uint64_t peak = 0;
+  for (uint32_t i = 1; i < header.sizes; ++i) {
+    const SizeRow* const row = recording.find<SizeRow>(ChunkKind::kSizes, i);
+    if (row == nullptr || row->counts.calls == 0) continue;
+    SizeCounts& counts = rows.emplace_back(row->counts);
+    if (row->held_at != header.size_peak) counts.live_at_peak = row->live;
+    if (counts.bytes <= kLargestAtPeak) peak += counts.bytes * counts.live_at_peak;
+  }
   const std::string path = recording.report_path(Content::kSizes);
-  write_file(
-      path, printed([&](Writer& out) {
-        SizesWriter writer(out,
-                           {program.c_str(), version.c_str(), header.pid, header.sizes_started_us,
-                            file.st_mtime, header.size_threads, peak, header.size_memory_bytes,
-                            header.size_missing, header.size_usable_sizes, used});
-        for (uint32_t i = 1; i < header.sizes; ++i) {
-          const SizeRow* const row = recording.find<SizeRow>(ChunkKind::kSizes, i);
-          if (row == nullptr || row->calls == 0) continue;
-          const uint64_t held = row->held;
-          const uint64_t live =
-              has_peak_tag(held, peak_tag(peak)) ? held : static_cast<uint64_t>(row->live.load());
-          writer.add({row->bytes, row->alignment, row->calls, live & kPeakObjects, row->threads});
-        }
-        writer.end();
-      }));
+  write_file(path, printed([&](Writer& out) {
+               SizesWriter writer(
+                   out, {program.c_str(), version.c_str(), header.pid, header.sizes_started_us,
+                         file.st_mtime, header.size_threads, peak, header.size_memory_bytes,
+                         header.size_missing, header.size_usable_sizes, used});
+               for (const SizeCounts& row : rows) writer.add(row);
+               writer.end();
+             }));
   return true;
 }
 

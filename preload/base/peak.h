@@ -15,11 +15,10 @@
 
 #include <cstdint>
 
-#include "preload/contract/heap_profile.h"
-
 namespace pktmalloc {
 
 // What a place held at the peak of that number.
+template <typename Amount>
 struct HeldAt {
   Amount amount;
   uint64_t peak;
@@ -27,14 +26,16 @@ struct HeldAt {
 
 // Of a place: for the latest peak before its latest change, and for the pinned one, if that was
 // earlier.
+template <typename Amount>
 struct PlacePeaks {
-  HeldAt held, kept;
+  HeldAt<Amount> held, kept;
 };
 
 class Peak {
  public:
   // Before each change of what the place holds.
-  void note(PlacePeaks& place, const Amount& live) {
+  template <typename Amount>
+  void note(PlacePeaks<Amount>& place, const Amount& live) {
     if (place.held.peak == number_) return;
     if (place.kept.peak != pinned_) place.kept = {at_pinned(place, live), pinned_};
     place.held = {live, number_};
@@ -42,20 +43,27 @@ class Peak {
 
   // After it.
   void add(double bytes) {
-    ++samples_;
+    ++objects_;
     bytes_ += bytes;
-    if (bytes_ <= highest_) return;
+    if (bytes_ > highest_) begin_anew();
+  }
+  void remove(double bytes) {
+    bytes_ = --objects_ == 0 ? 0 : bytes_ - bytes;  // no rounding errors stay
+  }
+  // This moment is the peak, whatever was before.
+  void begin_anew() {
     highest_ = bytes_;
     ++number_;
   }
-  void remove(double bytes) {
-    bytes_ = --samples_ == 0 ? 0 : bytes_ - bytes;  // no rounding errors stay
+
+  // The latest peak stays readable until the next pin. Returns its bytes.
+  double pin() {
+    pinned_ = number_;
+    return highest_;
   }
 
-  // The latest peak stays readable until the next pin.
-  void pin() { pinned_ = number_; }
-
-  Amount at_pinned(const PlacePeaks& place, const Amount& live) const {
+  template <typename Amount>
+  Amount at_pinned(const PlacePeaks<Amount>& place, const Amount& live) const {
     return place.kept.peak == pinned_   ? place.kept.amount
            : place.held.peak == pinned_ ? place.held.amount
                                         : live;  // unchanged since an earlier peak
@@ -66,7 +74,7 @@ class Peak {
 
  private:
   double bytes_ = 0, highest_ = 0;  // of all places
-  uint64_t samples_ = 0;
+  uint64_t objects_ = 0;
   uint64_t number_ = 0, pinned_ = 0;
 };
 
