@@ -19,7 +19,6 @@ enum class OuterRank : uint8_t {
   kSizes,          // the record of sizes
   kLargeObjects,   // checked: the table of objects outside the slabs
   kQuarantine,     // checked: the freed objects waiting
-  kGuard,          // checked: objects before guard pages
   kTraceShared,    // the trace's shared buffer
   kTraceFile,      // the trace's file, and which buffers are written to it
 };

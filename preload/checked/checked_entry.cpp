@@ -94,7 +94,7 @@ bool tell_unknown(const char* call, void* p, StackId now) {
     header->unseal();  // so that it is not reported again at exit
     return true;
   }
-  if (Heap::is_class(heap.owner(p)) || in_guarded(p) || heap.is_nobodys(p)) {
+  if (Heap::is_class(heap.owner(p)) || is_guarded(p) || heap.is_nobodys(p)) {
     tell(now, Facts{}, "%s of %p, a heap address that was never handed out", call, p);
     return true;
   }
@@ -206,7 +206,7 @@ void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
 // the object had an alignment: to whoever frees it, realloc allocated it.
 bool resize_in_place(Header& header, size_t bytes) {
   const size_t room = header.bytes + header.back() - kLeastBack;
-  if (in_guarded(&header) || bytes > room || bytes * 2 < room) return false;
+  if (is_guarded(&header) || bytes > room || bytes * 2 < room) return false;
   if (front_bytes(header.alignment()) != front_bytes(0)) return false;
   header.unseal();
   const size_t back = std::min(header.bytes + header.back() - bytes, kMostBack);

@@ -44,11 +44,9 @@ void at_exit() {
 void lock() AROUND_FORK {
   checked::large_objects_mutex().lock();
   checked::quarantine_mutex().lock();
-  checked::guard_mutex().lock();
 }
 
 void unlock() AROUND_FORK {
-  checked::guard_mutex().unlock();
   checked::quarantine_mutex().unlock();
   checked::large_objects_mutex().unlock();
 }

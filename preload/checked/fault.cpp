@@ -40,7 +40,7 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
     return false;
   }
   // Below, only in report mode: from now on the access is allowed.
-  if (in_guarded(p)) {
+  if (is_guarded(p)) {
     const Header* const guarded = find_before_guard(p);
     if (guarded == nullptr) return false;
     tell_at(*guarded, address, what, "past the end of", capture_interrupted(pc));

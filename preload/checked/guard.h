@@ -4,26 +4,21 @@
 // 16 bytes, because objects must be aligned; the canary watches those up to 15 bytes. Objects of no
 // bytes always lie so: where they begin nobody may read or write.
 //
-//     | header's address ... header, user bytes, up to 15 canary bytes | guard page |    a slot
+//     | ... header, user bytes, up to 15 canary bytes | guard page |    a slot (guard/slot.h)
 //
-// Slots lie in a reservation of their own. Their number fits the system's limit on mappings;
-// further objects of the class have no guard. Slots are reused in the order of release.
+// Their number fits the system's limit on mappings; further objects of the class have no guard. The
+// user of a slot is its header.
 #pragma once
 
 #include "preload/checked/object.h"
-#include "sizeclass/mutex.h"
+#include "preload/guard/slot.h"
 
 namespace pktmalloc::checked {
 
 // A size of 0: only for objects of no bytes.
 void start_guard(size_t size);
 
-inline constinit uintptr_t guarded_begin = 0;
-inline constinit uintptr_t guarded_bytes = 0;  // 0: no guards
 inline constinit bool guards_class = false;
-inline bool in_guarded(const void* p) {
-  return reinterpret_cast<uintptr_t>(p) - guarded_begin < guarded_bytes;
-}
 
 // Raw memory for a request, as for dress(); nullptr: not of the chosen class, or no slot is free.
 void* take_guarded(size_t bytes);
@@ -44,7 +39,5 @@ bool open_guard(const void* p);
 
 // For a sweep: the first object from slot n on; moves n past it. nullptr: no more.
 Header* next_guarded(size_t& n);
-
-Mutex& guard_mutex();
 
 }  // namespace pktmalloc::checked

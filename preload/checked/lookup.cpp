@@ -18,7 +18,7 @@ Header* find_pooled(uintptr_t raw, size_t object_bytes) {
   return nullptr;
 }
 
-Header* find_outside_pool(const void* p) { return in_guarded(p) ? find_guarded(p) : find_large(p); }
+Header* find_outside_pool(const void* p) { return is_guarded(p) ? find_guarded(p) : find_large(p); }
 
 }  // namespace
 
@@ -76,7 +76,7 @@ size_t bytes_by_canary(const Header& header) {
     const ClassId id = static_cast<ClassId>(owner);
     end = reinterpret_cast<const uint8_t*>(heap.object_at(id, &header)) +
           heap.classes()[id].object_bytes;
-  } else if (in_guarded(&header)) {
+  } else if (is_guarded(&header)) {
     end = user + guarded_room(user);
   } else {
     return kUntold;

@@ -47,7 +47,7 @@ void give_back(Header& header) {
   }
   if (Heap::is_class(heap.owner(raw))) [[likely]] {
     if (raw != &header || this_thread.forking) header.unseal();
-  } else if (in_guarded(raw)) {
+  } else if (is_guarded(raw)) {
     release_guarded(header);
     return;
   } else {

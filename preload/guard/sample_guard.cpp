@@ -23,6 +23,9 @@ namespace {
 
 using State = Slot::State;
 
+constexpr uint32_t kSampledSlots = 4096;
+constexpr size_t kSampledBytes = size_t{256} << 10;  // what the pool serves
+constexpr uint32_t kEmptySlots = 16384;              // if there are only objects of no bytes
 constexpr size_t kMostLiveBytes = size_t{16} << 20;
 constexpr size_t kAlignment = 16;
 constexpr uint8_t kPattern = 0xCE;
@@ -130,21 +133,33 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
 void taken(void* p, const Sample& sample, Site site) {
   if (!is_guarded(p)) return;
   const KeepErrno keep;
-  Slot& slot = slot_of(reinterpret_cast<uintptr_t>(p));
+  Slot& slot = slot_of(p);
   slot.allocated_at = capture(site);
   slot.id = sample.id;
-  heap.count_outside(slot.id, true);
+  if (slot.id != kNoClass) heap.count_outside(slot.id, true);
 }
 
 constexpr SampleHandlers kHandlers{taken, [](void*, Sample&) { return false; },
                                    [](void*, const Sample&, size_t) {}};
 
-}  // namespace
+bool make_accessible(const Pages& pages) {
+  if (pages.bytes() == 0) return true;
+  const size_t live = live_bytes.fetch_add(pages.bytes(), std::memory_order_relaxed);
+  if (live + pages.bytes() <= kMostLiveBytes && memory::commit(pages.start(), pages.bytes())) {
+    return true;
+  }
+  live_bytes.fetch_sub(pages.bytes(), std::memory_order_relaxed);
+  return false;
+}
+
+void make_inaccessible(const Pages& pages) {
+  if (pages.bytes() == 0) return;
+  // If the system refuses, the pages stay accessible until the slot is used again.
+  memory::decommit(pages.start(), pages.bytes());
+  live_bytes.fetch_sub(pages.bytes(), std::memory_order_relaxed);
+}
 
 void* allocate_guarded(size_t bytes, size_t alignment) {
-  if (guarded_bytes == 0 || bytes > kSlotDataBytes || alignment > memory::page_bytes())
-    return nullptr;
-  if (!may_take()) return nullptr;
   const KeepErrno keep;
   State was;
   Slot* const slot = take_slot(was);
@@ -153,19 +168,16 @@ void* allocate_guarded(size_t bytes, size_t alignment) {
   // Of all objects none, so that a program that is run again ends again in the same way.
   const uint64_t random = (data ^ slots_taken()) * 0x9E3779B97F4A7C15;
   const bool at_begin = options().sample_guard > 1 && bytes > 0 && random >> 63 != 0;
-  const Slot former{{}, slot->allocated_at, {}, slot->user, slot->bytes, slot->id};
-  slot->bytes = bytes;
-  slot->user =
-      at_begin ? data : data + kSlotDataBytes - round_up(bytes, std::max(alignment, kAlignment));
-  const Pages pages(*slot);
-  const size_t live = live_bytes.fetch_add(pages.bytes(), std::memory_order_relaxed);
-  if (live + pages.bytes() > kMostLiveBytes || !memory::commit(pages.start(), pages.bytes())) {
-    live_bytes.fetch_sub(pages.bytes(), std::memory_order_relaxed);
-    slot->user = former.user;
-    slot->bytes = former.bytes;
+  const uintptr_t user =
+      at_begin ? data : end_of(*slot) - round_up(bytes, std::max(alignment, kAlignment));
+  const Pages pages(user, bytes);
+  if (!make_accessible(pages)) {
     slot->state.store(was, std::memory_order_release);
     return nullptr;
   }
+  slot->user = user;
+  slot->bytes = bytes;
+  slot->id = kNoClass;
   fill_edges(*slot, pages);
   slot->allocated_at = 0;
   slot->freed_at.store(0, std::memory_order_relaxed);
@@ -173,9 +185,18 @@ void* allocate_guarded(size_t bytes, size_t alignment) {
   return reinterpret_cast<void*>(slot->user);
 }
 
+}  // namespace
+
+void* allocate_sampled(size_t bytes, size_t alignment) {
+  const bool fits = bytes <= kSampledBytes && alignment <= memory::page_bytes();
+  return fits && may_take() ? allocate_guarded(bytes, alignment) : nullptr;
+}
+
+void* allocate_nothing() { return allocate_guarded(0, 1); }
+
 void release_guarded(void* p, Site site) {
   const KeepErrno keep;
-  Slot& slot = slot_of(reinterpret_cast<uintptr_t>(p));
+  Slot& slot = slot_of(p);
   const StackId now = capture(site);
   State live = State::kLive;
   if (slot.user != reinterpret_cast<uintptr_t>(p) ||
@@ -184,17 +205,15 @@ void release_guarded(void* p, Site site) {
     return;
   }
   const Pages pages(slot);
-  heap.uncount_outside(slot.id);
+  if (slot.id != kNoClass) heap.uncount_outside(slot.id);
   check_edges(slot, pages, now);
   slot.freed_at.store(now, std::memory_order_relaxed);
-  // If the system refuses, the pages stay accessible until the slot is used again.
-  memory::decommit(pages.start(), pages.bytes());
-  live_bytes.fetch_sub(pages.bytes(), std::memory_order_relaxed);
+  make_inaccessible(pages);
   slot.state.store(State::kFreed, std::memory_order_release);
 }
 
 size_t guarded_size(void* p, Site site) {
-  const Slot& slot = slot_of(reinterpret_cast<uintptr_t>(p));
+  const Slot& slot = slot_of(p);
   if (slot.user == reinterpret_cast<uintptr_t>(p) &&
       slot.state.load(std::memory_order_acquire) == State::kLive) {
     return slot.bytes;
@@ -206,24 +225,30 @@ size_t guarded_size(void* p, Site site) {
 
 namespace {
 
-void load() {
-  if (PKTMALLOC_CHECKED) return;
-  if (options().sample_guard == 0) {
-    if (options().check_reports && kThisLibrary == LibraryKind::kNormal) {
-      message(
-          "PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so, "
-          "libpktmalloc-hardened.so and PKTMALLOC_SAMPLE_GUARD");
-    }
-  } else if (sampling) {
+bool start_sampling() {
+  if (sampling) {
     message("PKTMALLOC_SAMPLE_GUARD does nothing beside PKTMALLOC_PROFILE");
-  } else if (!heap.started() || !start_slots()) {
+  } else if (!heap.started() || !start_slots(kSampledSlots, kSampledBytes)) {
     message("PKTMALLOC_SAMPLE_GUARD does nothing here: the system refused the address space");
   } else {
+    guards_samples = true;
     start_stacks(kStackBytes);
     load_unwinder();
-    watch_faults(on_fault);
     sample(options().sample_guard, SampleUnit::kObject, kHandlers);
   }
+  return guards_samples;
+}
+
+void load() {
+  if (PKTMALLOC_CHECKED) return;
+  if (options().sample_guard == 0 && options().check_reports &&
+      kThisLibrary == LibraryKind::kNormal) {
+    message(
+        "PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so, "
+        "libpktmalloc-hardened.so and PKTMALLOC_SAMPLE_GUARD");
+  }
+  const bool samples = options().sample_guard != 0 && start_sampling();
+  if (samples || (PKTMALLOC_HARDENED && start_slots(kEmptySlots, 0))) watch_faults(on_fault);
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "preload/base/no_memory.h"
-#include "preload/hardened/nothing.h"
+#include "preload/guard/sample_guard.h"
+#include "preload/observers/observer.h"
 #include "preload/process/next_allocator.h"
 #include "preload/stacks/finding.h"
 #include "sizeclass/keep_errno.h"
@@ -69,12 +70,6 @@ void tell_mismatch(Site site, const void* p, const Told& told, size_t bytes) {
        name_of(told), p, told.bytes, most, bytes);
 }
 
-void tell_wrong_nothing(Site site, const char* call, const void* p) {
-  const KeepErrno keep;
-  tell(capture(site), facts_of(p, 0), "%s of %p, where an object of 0 bytes may have been", call,
-       p);
-}
-
 // Does an object in use, with a canary or without, begin at p, which lies in a slab of the class?
 bool is_in_use(ClassId id, const void* p) {
   return is_start(p) && (heap.state_of(id, p).is(ObjectStates::kLive) || has_canary(id, p));
@@ -133,16 +128,7 @@ void* reallocate_other(Site site, void* p, size_t bytes) {
     tell_wrong(site, "realloc", p);
     return no_memory();
   }
-  if (!is_nothing(p)) {
-    return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
-  }
-  if (!is_live_nothing(p)) {
-    tell_wrong_nothing(site, "realloc", p);
-    return no_memory();
-  }
-  void* const moved = allocate_slow_at(site, bytes);
-  if (moved != nullptr) give_nothing(p);
-  return moved;
+  return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
 }
 
 }  // namespace
@@ -173,7 +159,10 @@ void tell_written(Site site, void* p) {
 
 void* allocate_slow_at(Site site, size_t bytes) {
   if (bytes == 0) {
-    if (void* p = take_nothing()) return p;
+    if (void* p = allocate_nothing()) {
+      if (is_observed()) tell_allocated(p, 0, 0);
+      return p;
+    }
   }
   const size_t all = with_canary(bytes);
   // With canaries everything comes here, so first what the thread has itself.
@@ -192,7 +181,7 @@ void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t byte
 }
 
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes) {
-  if (bytes == 0 && alignment <= kNothingBytes) return allocate_slow_at(site, 0);
+  if (bytes == 0 && alignment <= ClassTable::kSmallStep) return allocate_slow_at(site, 0);
   return handed_out(site, pktmalloc::allocate_aligned(alignment, with_canary(bytes)), bytes, true);
 }
 
@@ -231,12 +220,8 @@ size_t usable_size_at(Site site, void* p) {
     tell_wrong(site, "malloc_usable_size", p);
     return 0;
   }
-  if (heap.is_nobodys(p)) {
-    tell_wrong(site, "malloc_usable_size", p);
-    return 0;
-  }
-  if (!is_nothing(p)) return pktmalloc::usable_size(p);
-  if (!is_live_nothing(p)) tell_wrong_nothing(site, "malloc_usable_size", p);
+  if (!heap.is_nobodys(p)) return pktmalloc::usable_size(p);
+  tell_wrong(site, "malloc_usable_size", p);
   return 0;
 }
 
@@ -251,8 +236,7 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) {
     if (heap.is_nobodys(p)) return tell_wrong(site, name_of(told), p);
-    if (!is_nothing(p)) return release_slow(p);
-    if (!give_nothing(p)) tell_wrong_nothing(site, name_of(told), p);
+    release_slow(p);
   } else if (const ClassId id = static_cast<ClassId>(owner); !is_in_use(id, p)) {
     tell_wrong(site, name_of(told), p);
   } else if (has_canary(id, p)) {

@@ -4,7 +4,6 @@
 #include "preload/hardened/blank.h"
 #include "preload/hardened/canary.h"
 #include "preload/hardened/hardened_entry.h"
-#include "preload/hardened/nothing.h"
 #include "preload/hardened/waiting.h"
 #include "preload/process/fault_signal.h"
 #include "preload/process/part.h"
@@ -20,7 +19,6 @@ constexpr size_t kStackBytes = size_t{1} << 20;  // of addresses; only reports n
 void start() {
   hardened::start_waiting();
   hardened::start_blank(options().clear_bytes);
-  hardened::start_nothing();
   if (options().canary) hardened::start_canaries();
 }
 

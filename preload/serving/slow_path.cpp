@@ -52,8 +52,8 @@ void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool aga
   cache_of_this_thread();  // the very first request starts the process: then there are classes
   id = find();
   if (sampling && sample_due(id, bytes) && !again) [[unlikely]] {
-    void* const p = allocate_guarded(bytes, alignment);
-    if (p != nullptr || guarded_bytes == 0) {
+    void* const p = guards_samples ? allocate_sampled(bytes, alignment) : nullptr;
+    if (p != nullptr || !guards_samples) {
       this_thread.sampled = true;
       sample_mark(id, true);
       if (p != nullptr || id != kNoClass) return p;
