@@ -25,14 +25,6 @@ const char* name_of(Family family) {
                                    : "operator new[]";
 }
 
-const char* name_of(const Told& told) {
-  if (told.family == Family::kNew) return "operator delete";
-  if (told.family == Family::kNewArray) return "operator delete[]";
-  return told.alignment != kUntold ? "free_aligned_sized"
-         : told.bytes != kUntold   ? "free_sized"
-                                   : "free";
-}
-
 // The C++ runtime's own operator new calls malloc when ours has failed and the new-handler found
 // memory, or when the runtime was linked statically. Then its name is in the stack.
 bool allocated_by_runtime(const Header& header) {
@@ -55,7 +47,7 @@ bool fits(const Header& header, const Told& told) {
 [[gnu::cold]] void tell_mismatch(const char* call, const Header& header, const Told& told,
                                  StackId now) {
   if (allocated_by_runtime(header)) return;
-  const Facts facts(header);
+  const Facts facts = facts_of(header);
   if (header.family() != told.family) {
     tell(now, facts, "%s of %p, which %s allocated: an object of %zu bytes", call, facts.user,
          name_of(header.family()), facts.bytes);
@@ -74,19 +66,6 @@ bool fits(const Header& header, const Told& told) {
   }
 }
 
-void tell_inside(const char* call, const void* p, const Header& header, StackId now) {
-  const Facts facts(header);
-  const ptrdiff_t at = static_cast<const char*>(p) - static_cast<const char*>(facts.user);
-  const ptrdiff_t end = static_cast<ptrdiff_t>(facts.bytes);
-  if (at < 0) {
-    tell(now, facts, "%s of %p: %td bytes before an object of %td bytes", call, p, -at, end);
-  } else if (at < end) {
-    tell(now, facts, "%s of %p: %td bytes inside an object of %td bytes", call, p, at, end);
-  } else {
-    tell(now, facts, "%s of %p: %td bytes behind an object of %td bytes", call, p, at - end, end);
-  }
-}
-
 // True if the pointer, which belongs to no object of ours, cannot come from another allocator.
 bool tell_unknown(const char* call, void* p, StackId now) {
   if (Header* header = find_overwritten(p)) {
@@ -95,7 +74,7 @@ bool tell_unknown(const char* call, void* p, StackId now) {
     return true;
   }
   if (Heap::is_class(heap.owner(p)) || is_guarded(p) || heap.is_nobodys(p)) {
-    tell(now, Facts{}, "%s of %p, a heap address that was never handed out", call, p);
+    tell_wrong_pointer(now, Facts{}, call, p);
     return true;
   }
   const KeepErrno keep_errno;
@@ -110,7 +89,7 @@ bool tell_unknown(const char* call, void* p, StackId now) {
                                                 StackId now) {
   const char* const call = name_of(told);
   if (around != nullptr) {
-    tell_inside(call, p, *around, now);
+    tell_wrong_pointer(now, facts_of(*around), call, p);
   } else if (!tell_unknown(call, p, now)) {
     release_slow(p);
   }
@@ -122,25 +101,18 @@ Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
   Header* header = find_object(p);
   unknown = header == nullptr;
   if (unknown) return nullptr;
-  if (header->user() != p) {
-    tell_inside(call, p, *header, now);
-    return nullptr;
-  }
-  if (header->freed_at.load(std::memory_order_relaxed) != 0) {
-    const Facts facts(*header);
-    tell(now, facts, "%s of %p after it was freed: an object of %zu bytes", call, p, facts.bytes);
-    return nullptr;
-  }
-  return header;
+  if (header->user() == p && header->freed_at.load(std::memory_order_relaxed) == 0) return header;
+  tell_wrong_pointer(now, facts_of(*header), call, p);
+  return nullptr;
 }
 
 [[gnu::cold, gnu::noinline]] void tell_double_free(Header& header, StackId now) {
-  const Facts facts(header);
+  const Facts facts = facts_of(header);
   if (!is_stack(facts.freed_at)) {
     header.freed_at = now;  // so that it is not told again at exit
     return tell_overwritten("free", header, now);
   }
-  tell(now, facts, "double free of %p, an object of %zu bytes", facts.user, facts.bytes);
+  tell_wrong_pointer(now, facts, "free", facts.user);
 }
 
 // Marks it as freed; reports it if somebody else already has.

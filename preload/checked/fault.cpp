@@ -12,11 +12,10 @@
 namespace pktmalloc::checked {
 namespace {
 
-void tell_at(const Header& header, uintptr_t address, const char* what, const char* where,
-             StackId now) {
-  const Facts facts(header);
-  tell(now, facts, "%s %s %p, an object of %zu bytes: byte %td", what, where, facts.user,
-       facts.bytes, static_cast<ptrdiff_t>(address - reinterpret_cast<uintptr_t>(facts.user)));
+void tell_at(const Header& header, uintptr_t address, const char* what, StackId now) {
+  const Facts facts = facts_of(header);
+  tell_access(now, facts, what,
+              static_cast<ptrdiff_t>(address - reinterpret_cast<uintptr_t>(facts.user)));
 }
 
 // Beyond a slab; `raw` is the memory of its first or last object.
@@ -24,7 +23,7 @@ void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now
   const auto id = static_cast<ClassId>(heap.owner(reinterpret_cast<void*>(raw)));
   const size_t object_bytes = heap.classes()[id].object_bytes;
   if (const Header* header = find_object(reinterpret_cast<void*>(raw))) {
-    tell_at(*header, address, what, address < raw ? "before the start of" : "past the end of", now);
+    tell_at(*header, address, what, now);
   } else {
     tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
          reinterpret_cast<void*>(address), object_bytes);
@@ -43,12 +42,12 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   if (is_guarded(p)) {
     const Header* const guarded = find_before_guard(p);
     if (guarded == nullptr) return false;
-    tell_at(*guarded, address, what, "past the end of", capture_interrupted(pc));
+    tell_at(*guarded, address, what, capture_interrupted(pc));
     return open_guard(p);
   }
   const Header* const freed = find_large(p);
   if (freed == nullptr || !freed->sealed() || freed->freed_at.load() == 0) return false;
-  tell_at(*freed, address, what, "after free to", capture_interrupted(pc));
+  tell_at(*freed, address, what, capture_interrupted(pc));
   return expose(*freed);
 }
 

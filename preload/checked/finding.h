@@ -7,14 +7,11 @@
 
 namespace pktmalloc::checked {
 
-struct Facts : pktmalloc::Facts {
-  Facts() = default;
-  explicit Facts(const Header& header)
-      : pktmalloc::Facts{header.user(),
-                         header.bytes,
-                         header.allocated_at,
-                         header.freed_at.load(std::memory_order_relaxed),
-                         {}} {}
-};
+inline Facts facts_of(const Header& header) {
+  return {.user = header.user(),
+          .bytes = header.bytes,
+          .allocated_at = header.allocated_at,
+          .freed_at = header.freed_at.load(std::memory_order_relaxed)};
+}
 
 }  // namespace pktmalloc::checked

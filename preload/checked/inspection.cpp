@@ -20,17 +20,22 @@ void note_in_front(const Header& header, Facts& facts) {
   facts.in_front = {front->user(), front->bytes, front->allocated_at};
 }
 
+// `at`: counted from the object's start.
+void tell_byte(const Header& header, size_t at, StackId now) {
+  char value[16];
+  snprintf(value, sizeof value, " is %#x", static_cast<const uint8_t*>(header.user())[at]);
+  tell_access(now, facts_of(header), "write", static_cast<ptrdiff_t>(at), value);
+}
+
 void tell_damage(const Header& header, StackId now) {
-  Facts facts(header);
   if (header.canary != header.expected_canary()) {
+    Facts facts = facts_of(header);
     note_in_front(header, facts);
     tell(now, facts, "write before the start of %p, an object of %zu bytes", facts.user,
          facts.bytes);
     return;
   }
-  const size_t at = first_other(back_of(header), kBackByte, header.back());
-  tell(now, facts, "write past the end of %p, an object of %zu bytes: byte %zu is %#x", facts.user,
-       facts.bytes, facts.bytes + at, back_of(header)[at]);
+  tell_byte(header, header.bytes + first_other(back_of(header), kBackByte, header.back()), now);
 }
 
 // Other threads may be at work: it reads what counts once, and an object only if it was the same
@@ -101,11 +106,7 @@ bool inspect_damaged(Header& header, size_t (*first)(const Header&)) {
     if (header.bytes >= kLeastLarge && !expose(header)) return false;
   }
   const size_t at = first(header);
-  if (at < header.bytes) {
-    const Facts facts(header);
-    tell(0, facts, "write after free to %p, an object of %zu bytes: byte %zu is %#x", facts.user,
-         facts.bytes, at, static_cast<const uint8_t*>(header.user())[at]);
-  }
+  if (at < header.bytes) tell_byte(header, at, 0);
   return true;
 }
 

@@ -47,16 +47,9 @@ void check_edges(const Slot& slot, const Pages& pages, StackId now) {
   while (before > pages.begin && intact(before - 1)) --before;
   while (behind < pages.end && intact(behind)) ++behind;
   const Facts facts = slot.facts();
-  if (before > pages.begin) {
-    tell(now, facts,
-         "write before the start of %p, an object of %zu bytes: byte -%zu, found when it is freed",
-         facts.user, facts.bytes, slot.user - before + 1);
-  }
-  if (behind < pages.end) {
-    tell(now, facts,
-         "write past the end of %p, an object of %zu bytes: byte %zu, found when it is freed",
-         facts.user, facts.bytes, behind - slot.user);
-  }
+  const char* const found = ", found when it is freed";
+  if (before > pages.begin) tell_access(now, facts, "write", slot.from_user(before - 1), found);
+  if (behind < pages.end) tell_access(now, facts, "write", slot.from_user(behind), found);
 }
 
 // To guard an object takes 5 us for two system calls and a page, 40 us in a process with several
@@ -79,41 +72,11 @@ bool may_take() {
   return true;
 }
 
-// Reports a pointer that is not the start of a live object, and is freed or used as one.
-void tell_wrong(bool frees, uintptr_t p, StackId now) {
-  const char* const what = frees ? "free" : "use";
+// Reports a pointer that is not the start of a live object.
+void tell_wrong(const char* call, const void* p, StackId now) {
   const Slot& slot = slot_of(p);
-  const State state = slot.state.load(std::memory_order_acquire);
-  const Facts facts = slot.facts();
-  const auto* const pointer = reinterpret_cast<const void*>(p);
-  if ((state == State::kFreed || state == State::kChanging) && p == slot.user) {
-    tell(now, facts, "%s of %p, an object of %zu bytes%s", frees ? "double free" : what, pointer,
-         facts.bytes, frees ? "" : " that is freed");
-  } else if (state == State::kUnused) {
-    tell(now, {}, "%s of %p, which malloc never returned", what, pointer);
-  } else {
-    const bool inside = p >= slot.user;
-    tell(now, facts, "%s of %p, %zu bytes %s %p, an object of %zu bytes%s", what, pointer,
-         inside ? p - slot.user : slot.user - p, inside ? "from the start of" : "before",
-         facts.user, facts.bytes, state == State::kFreed ? " that is freed" : "");
-  }
-}
-
-void tell_access(const Slot& slot, uintptr_t address, bool writes, StackId now) {
-  const bool freed = slot.state.load(std::memory_order_relaxed) == State::kFreed;
-  const Facts facts = slot.facts();
-  const char* const what = writes ? "write" : "read";
-  const char* const state = freed ? " that is freed" : "";
-  if (address < slot.user) {
-    tell_fault(now, facts, "%s before the start of %p, an object of %zu bytes%s: byte -%zu", what,
-               facts.user, facts.bytes, state, slot.user - address);
-  } else if (address < slot.user + slot.bytes) {
-    tell_fault(now, facts, "%s after free of byte %zu of %p, an object of %zu bytes", what,
-               address - slot.user, facts.user, facts.bytes);
-  } else {
-    tell_fault(now, facts, "%s past the end of %p, an object of %zu bytes%s: byte %zu", what,
-               facts.user, facts.bytes, state, address - slot.user);
-  }
+  const bool is_used = slot.state.load(std::memory_order_acquire) != State::kUnused;
+  tell_wrong_pointer(now, is_used ? slot.facts() : Facts{}, call, p);
 }
 
 bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
@@ -124,7 +87,9 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   const Pages pages(*slot);
   const bool live = slot->state.load(std::memory_order_relaxed) == State::kLive;
   if (live && address >= pages.begin && address < pages.end) return false;
-  tell_access(*slot, address, writes, capture_interrupted(pc));
+  Facts facts = slot->facts();
+  facts.ends_by_signal = true;
+  tell_access(capture_interrupted(pc), facts, writes ? "write" : "read", slot->from_user(address));
   if (!options().check_reports) return false;
   const size_t page = memory::page_bytes();
   return memory::commit(reinterpret_cast<void*>(address & ~(page - 1)), page);
@@ -201,8 +166,7 @@ void release_guarded(void* p, Site site) {
   State live = State::kLive;
   if (slot.user != reinterpret_cast<uintptr_t>(p) ||
       !slot.state.compare_exchange_strong(live, State::kChanging, std::memory_order_acquire)) {
-    tell_wrong(true, reinterpret_cast<uintptr_t>(p), now);
-    return;
+    return tell_wrong("free", p, now);
   }
   const Pages pages(slot);
   if (slot.id != kNoClass) heap.uncount_outside(slot.id);
@@ -219,7 +183,7 @@ size_t guarded_size(void* p, Site site) {
     return slot.bytes;
   }
   const KeepErrno keep;
-  tell_wrong(false, reinterpret_cast<uintptr_t>(p), capture(site));
+  tell_wrong("use", p, capture(site));
   return kNotLive;
 }
 

@@ -17,11 +17,11 @@ constinit std::atomic<uint32_t> turn = 0;
 }  // namespace
 
 Facts Slot::facts() const {
-  return {reinterpret_cast<void*>(user),
-          bytes,
-          allocated_at,
-          freed_at.load(std::memory_order_relaxed),
-          {}};
+  return {.user = reinterpret_cast<void*>(user),
+          .bytes = bytes,
+          .allocated_at = allocated_at,
+          .freed_at = freed_at.load(std::memory_order_relaxed),
+          .is_freed = state.load(std::memory_order_relaxed) == State::kFreed};
 }
 
 bool start_slots(uint32_t count, size_t data) {

@@ -38,6 +38,7 @@ struct Slot {
   ClassId id;  // that would have served it, or kNoClass
 
   Facts facts() const;
+  ptrdiff_t from_user(uintptr_t address) const { return static_cast<ptrdiff_t>(address - user); }
 };
 
 // The pages of an object; of no bytes: none.

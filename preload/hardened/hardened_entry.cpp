@@ -18,18 +18,8 @@ size_t class_bytes(uintptr_t owner) {
   return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
 }
 
-Facts facts_of(const void* p, size_t bytes) {
-  Facts facts;
-  facts.user = p;
-  facts.bytes = bytes;
-  return facts;
-}
-
-const char* name_of(const Told& told) {
-  return told.family == Family::kNew        ? "operator delete"
-         : told.family == Family::kNewArray ? "operator delete[]"
-                                            : "free";
-}
+// Of an object of which only the class is known.
+Facts facts_of(const void* p, size_t bytes) { return {.user = p, .bytes = bytes, .is_most = true}; }
 
 // Of a pointer among our units that is not the start of a live object, and goes into `call`.
 void tell_wrong(Site site, const char* call, const void* p) {
@@ -37,26 +27,15 @@ void tell_wrong(Site site, const char* call, const void* p) {
   // Of a unit that no class has any more, the states are still there.
   const ClassId former = heap.former_class(p);
   const uintptr_t owner = former != kNoClass ? index(former) : heap.owner(p);
-  const uintptr_t start = former != kNoClass && is_start(p)
-                              ? reinterpret_cast<uintptr_t>(p)
-                              : heap.object_at(static_cast<ClassId>(owner), p);
+  const ClassId id = static_cast<ClassId>(owner);
+  const uintptr_t start =
+      former != kNoClass && is_start(p) ? reinterpret_cast<uintptr_t>(p) : heap.object_at(id, p);
   const auto* const object = reinterpret_cast<const void*>(start);
   const ObjectStates::State state =
-      start == 0 ? ObjectStates::kNone : heap.state_of(static_cast<ClassId>(owner), object).state();
-  const size_t bytes = class_bytes(owner);
-  const uintptr_t inside = reinterpret_cast<uintptr_t>(p) - start;
-  const Facts facts = facts_of(object, bytes);
-  const StackId now = capture(site);
-  if (state == ObjectStates::kNone) {
-    tell(now, {}, "%s of %p, a heap address that was never handed out", call, p);
-  } else if (inside > 0) {
-    tell(now, facts, "%s of %p, %zu bytes inside an object of up to %zu bytes%s", call, p, inside,
-         bytes, state == ObjectStates::kFreed ? " that is freed" : "");
-  } else if (strcmp(call, "realloc") == 0 || strcmp(call, "malloc_usable_size") == 0) {
-    tell(now, facts, "%s of %p after it was freed: an object of up to %zu bytes", call, p, bytes);
-  } else {
-    tell(now, facts, "double free of %p, an object of up to %zu bytes", p, bytes);
-  }
+      start == 0 ? ObjectStates::kNone : heap.state_of(id, object).state();
+  Facts facts = facts_of(object, class_bytes(owner));
+  facts.is_freed = state == ObjectStates::kFreed;
+  tell_wrong_pointer(capture(site), state == ObjectStates::kNone ? Facts{} : facts, call, p);
 }
 
 bool has_canary(ClassId id, const void* p) {
@@ -83,16 +62,15 @@ size_t inspect_canary(Site site, const char* found, const void* p, size_t object
   const Canary canary = read_canary(p, object_bytes);
   if (canary.whole) return canary.bytes;
   const KeepErrno keep;
-  const Facts facts = facts_of(p, canary.bytes);
+  Facts facts = facts_of(p, canary.bytes);
   const auto* const behind = static_cast<const char*>(p) + object_bytes;
   if (canary.word_whole) {
-    tell(capture(site), facts,
-         "write past the end of %p, an object of %zu bytes: byte %zu, found %s", p, canary.bytes,
-         canary.first, found);
+    facts.is_most = false;
+    tell_access(capture(site), facts, "write", static_cast<ptrdiff_t>(canary.first), found);
   } else {
     tell(capture(site), facts,
-         "write past the end of %p, an object of up to %zu bytes, or before %p: found %s", p,
-         canary.bytes, behind, found);
+         "write past the end of %p, an object of up to %zu bytes, or before %p%s", p, canary.bytes,
+         behind, found);
   }
   return canary.bytes;
 }
@@ -152,9 +130,9 @@ void tell_written(Site site, void* p) {
   const auto* const begin = static_cast<const char*>(p);
   const char* const end = begin + std::min(bytes, kInspected);
   const char* const first = std::find_if(begin, end, [](char c) { return c != 0; });
-  tell(site.pc == 0 ? 0 : capture(site), facts_of(p, bytes),
-       "write after free to %p, an object of up to %zu bytes: byte %td, found %s", p, bytes,
-       first - begin, site.pc == 0 ? "at exit" : "when its memory was to be used again");
+  const bool at_exit = site.pc == 0;
+  tell_access(at_exit ? 0 : capture(site), facts_of(p, bytes), "write", first - begin,
+              at_exit ? ", found at exit" : ", found when its memory was to be used again");
 }
 
 void* allocate_slow_at(Site site, size_t bytes) {
@@ -197,12 +175,12 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
   const bool guarded = has_canary(id, p);
   if (resizes_in_place(owner, bytes + (guarded ? kCanaryBytes : 0))) {
     if (guarded) {
-      inspect_canary(site, "when it was resized", p, old_bytes);
+      inspect_canary(site, ", found when it was resized", p, old_bytes);
       set_canary(p, old_bytes, bytes);
     }
     return p;
   }
-  if (guarded) old_bytes = inspect_canary(site, "when it was resized", p, old_bytes);
+  if (guarded) old_bytes = inspect_canary(site, ", found when it was resized", p, old_bytes);
   void* const moved = allocate_slow_at(site, bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
@@ -240,7 +218,7 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
   } else if (const ClassId id = static_cast<ClassId>(owner); !is_in_use(id, p)) {
     tell_wrong(site, name_of(told), p);
   } else if (has_canary(id, p)) {
-    const size_t asked = inspect_canary(site, "when it was freed", p, class_bytes(owner));
+    const size_t asked = inspect_canary(site, ", found when it was freed", p, class_bytes(owner));
     if (!agrees(told, asked)) return tell_mismatch(site, p, told, asked);
     set_freed(site, id, p, heap.state_of(id, p));
   } else if (!fits(owner, told)) {

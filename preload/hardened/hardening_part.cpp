@@ -42,13 +42,10 @@ void inspect_waiting() {
 bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   const uintptr_t object = object_beside(address);
   if (object == 0) return false;
-  Facts facts;
-  facts.user = reinterpret_cast<const void*>(object);
-  facts.bytes = heap.classes()[static_cast<ClassId>(heap.owner(facts.user))].object_bytes;
-  const auto at = static_cast<ptrdiff_t>(address - object);
-  tell(capture_interrupted(pc), facts, "%s %s of %p, an object of up to %zu bytes: byte %td",
-       writes ? "write" : "read", at < 0 ? "before the start" : "past the end", facts.user,
-       facts.bytes, at);
+  const auto* const p = reinterpret_cast<const void*>(object);
+  const size_t bytes = heap.classes()[static_cast<ClassId>(heap.owner(p))].object_bytes;
+  tell_access(capture_interrupted(pc), {.user = p, .bytes = bytes, .is_most = true},
+              writes ? "write" : "read", static_cast<ptrdiff_t>(address - object));
   return false;
 }
 

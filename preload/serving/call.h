@@ -19,4 +19,13 @@ struct Told {
   size_t alignment = kUntold;
 };
 
+// Of that function.
+inline const char* name_of(const Told& told) {
+  if (told.family == Family::kNew) return "operator delete";
+  if (told.family == Family::kNewArray) return "operator delete[]";
+  return told.alignment != kUntold ? "free_aligned_sized"
+         : told.bytes != kUntold   ? "free_sized"
+                                   : "free";
+}
+
 }  // namespace pktmalloc

@@ -96,6 +96,15 @@ void write_finding(void* its) {
   telling = false;
 }
 
+// "an object of up to 16 bytes"
+struct Named {
+  explicit Named(const Facts& object) {
+    snprintf(text, sizeof text, "an object of %s%zu bytes", object.is_most ? "up to " : "",
+             object.bytes);
+  }
+  char text[64];
+};
+
 }  // namespace
 
 void tell(StackId now, const Facts& object, const char* format, ...) {
@@ -103,14 +112,37 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   va_start(finding.arguments, format);
   run_on_other_stack(write_finding, &finding);
   va_end(finding.arguments);
-  if (!telling && !options().check_reports) abort();
+  if (!telling && !object.ends_by_signal && !options().check_reports) abort();
 }
 
-void tell_fault(StackId now, const Facts& object, const char* format, ...) {
-  Finding finding{now, object, format, {}};
-  va_start(finding.arguments, format);
-  run_on_other_stack(write_finding, &finding);
-  va_end(finding.arguments);
+void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p) {
+  const Named named(object);
+  const ptrdiff_t at = static_cast<const char*>(p) - static_cast<const char*>(object.user);
+  const ptrdiff_t end = static_cast<ptrdiff_t>(object.bytes);
+  const bool frees = strncmp(call, "free", 4) == 0 || strncmp(call, "operator", 8) == 0;
+  if (object.user == nullptr) {
+    tell(now, object, "%s of %p, a heap address that was never handed out", call, p);
+  } else if (at == 0 && frees) {
+    tell(now, object, "double free of %p, %s", p, named.text);
+  } else if (at == 0) {
+    tell(now, object, "%s of %p after it was freed: %s", call, p, named.text);
+  } else {
+    const char* const side = at < 0 ? "before" : at < end ? "inside" : "behind";
+    const ptrdiff_t distance = at < 0 ? -at : at < end ? at : at - end;
+    tell(now, object, "%s of %p, %td bytes %s %s%s", call, p, distance, side, named.text,
+         object.is_freed ? " that is freed" : "");
+  }
+}
+
+void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t at,
+                 const char* found) {
+  const bool before = at < 0, past = at >= static_cast<ptrdiff_t>(object.bytes);
+  const char* const where = before ? "before the start of"
+                            : past ? "past the end of"
+                                   : "after free to";
+  const bool outside_freed = object.is_freed && (before || past);
+  tell(now, object, "%s %s %p, %s%s: byte %td%s", what, where, object.user, Named(object).text,
+       outside_freed ? " that is freed" : "", at, found);
 }
 
 }  // namespace pktmalloc

@@ -7,6 +7,8 @@
 // A finding that a report itself leads to is ignored.
 #pragma once
 
+#include <cstddef>
+
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
@@ -17,21 +19,29 @@ struct Facts {
   size_t bytes = 0;
   StackId allocated_at = 0;
   StackId freed_at = 0;
+  bool is_freed = false;        // by an earlier call
+  bool is_most = false;         // it may have fewer bytes
+  bool ends_by_signal = false;  // the access's own: nothing else ends the program
   // Of a broken beginning: the object in front, which is likely to have been overrun.
   struct {
     const void* user = nullptr;
     size_t bytes = 0;
     StackId allocated_at = 0;  // 0: there is none
-  } in_front;
+  } in_front = {};
 };
 
 // `now` is the faulty call's stack, 0 if that is long past. Aborts the program, or returns if
-// PKTMALLOC_CHECK=report.
+// PKTMALLOC_CHECK=report or an access's own signal follows.
 void tell(StackId now, const Facts& object, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// The same for an access whose own signal follows: always returns.
-void tell_fault(StackId now, const Facts& object, const char* format, ...)
-    __attribute__((format(printf, 3, 4)));
+// The same of a pointer that goes into `call`, and is not the start of a live object but of a freed
+// one, or lies nearest to this one; without `user` to none.
+void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p);
+
+// The same of an access, which `what` names, to the byte at that distance from the object's start.
+// `found` ends the line.
+void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t at,
+                 const char* found = "");
 
 }  // namespace pktmalloc
