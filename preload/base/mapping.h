@@ -14,6 +14,19 @@ inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
+// A flag, false. In the child of any fork it reads as false again, even before fork handlers run
+// there or if none do; not in that of vfork, which shares our memory. nullptr if the system
+// refuses.
+inline bool* map_until_fork() {
+  constexpr size_t kBytes = size_t{64} << 10;  // a page, whatever its size
+  void* const page = map_lazily(kBytes);
+  if (page == nullptr || madvise(page, kBytes, MADV_WIPEONFORK) == 0) {
+    return static_cast<bool*>(page);
+  }
+  munmap(page, kBytes);
+  return nullptr;
+}
+
 // A zeroed T, too large for the stack of a small thread, until the end of the scope. T needs no
 // constructor and no destructor. False if the system refuses.
 template <typename T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/base/own_thread.h"
-#include "preload/base/signals_wait.h"
+#include "preload/base/undisturbed.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 

@@ -4,7 +4,7 @@
 // Between our fork handlers this thread already holds the lock.
 #pragma once
 
-#include "preload/base/signals_wait.h"
+#include "preload/base/undisturbed.h"
 #include "preload/process/thread.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/mutex.h"

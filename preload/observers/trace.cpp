@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/observers/trace.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,16 +13,15 @@
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/base/undisturbed.h"
 #include "preload/contract/trace_format.h"
 #include "preload/observers/observer.h"
 #include "preload/observers/trace_buffer.h"
 #include "preload/observers/trace_file.h"
-#include "preload/observers/undisturbed.h"
 #include "preload/process/part.h"
 #include "preload/process/recording.h"
 #include "preload/process/thread.h"
 #include "sizeclass/clock.h"
-#include "sizeclass/memory.h"
 #include "sizeclass/raised.h"
 
 namespace pktmalloc {
@@ -44,10 +42,8 @@ const char* pattern = nullptr;  // of its name
 // Counts traces: records of an earlier one, which a thread did not write out, are none of this
 // one's. Changed under file_mutex.
 constinit std::atomic<uint32_t> session = 0;
-// Reads as false in the child of any fork, even before our fork handler has run there or if it
-// does not run: other libraries' handlers allocate. Not in that of vfork, which shares our memory.
-constinit bool* same_process = nullptr;
-constinit int process = 0;  // the process that this trace belongs to
+constinit bool* same_process = nullptr;  // map_until_fork(): other libraries' handlers allocate
+constinit int process = 0;               // the process that this trace belongs to
 constinit int forked_from = 0;
 
 struct Mine {
@@ -224,10 +220,7 @@ constexpr Observer kTracer = {on_allocated, on_released, on_zeroed, on_moving, o
 // False: no memory.
 bool make_room() {
   if (shared == nullptr) shared = take_buffer();
-  if (same_process == nullptr) {
-    same_process = static_cast<bool*>(map_lazily(memory::page_bytes()));
-    if (same_process != nullptr) madvise(same_process, memory::page_bytes(), MADV_WIPEONFORK);
-  }
+  if (same_process == nullptr) same_process = map_until_fork();
   return shared != nullptr && same_process != nullptr;
 }
 

@@ -89,10 +89,8 @@ bool wanted() {
 void load() {
   if (!wanted()) return;
   const KeepErrno keep;
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  bool* const alive = static_cast<bool*>(map_lazily(page));
-  if (alive == nullptr || madvise(alive, page, MADV_WIPEONFORK) != 0 ||
-      !file.name(options().recording_path, 1)) {
+  bool* const alive = map_until_fork();
+  if (alive == nullptr || !file.name(options().recording_path, 1)) {
     message("no recording: %s; what is not written at the end will be lost", error_text(errno));
     return;
   }

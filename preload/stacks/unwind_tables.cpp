@@ -2,13 +2,13 @@
 #include "preload/stacks/unwind_tables.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <unwind.h>
 
 #include <algorithm>
 #include <atomic>
 #include <type_traits>
 
+#include "preload/base/undisturbed.h"
 #include "preload/process/part.h"
 #include "sizeclass/clock.h"
 #include "sizeclass/keep_errno.h"
@@ -53,13 +53,11 @@ void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   const KeepErrno keep_errno;
   unwinding = true;
   // An unwinder may make calls that libc treats as cancellation points.
-  int cancellable = PTHREAD_CANCEL_ENABLE;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellable);
+  const CancellationWaits no_cancellation;
   unwinding_threads.fetch_add(1, std::memory_order_seq_cst);
   // Pairs with stop_unwinding(): one of the two sees the other.
   if (!forking.load(std::memory_order_seq_cst)) backtrace(visit_frame, argument);
   unwinding_threads.fetch_sub(1, std::memory_order_release);
-  pthread_setcancelstate(cancellable, nullptr);
   unwinding = false;
 }
 

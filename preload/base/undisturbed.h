@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Undisturbed: until the end of the scope nothing else happens in the calling thread.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <initializer_list>
+
+#include "sizeclass/keep_errno.h"
+
+namespace pktmalloc {
+
+// No signal handler runs, but for some signals' if need be; or all is as it was, if that is not
+// wanted.
+class SignalsWait {
+ public:
+  explicit SignalsWait(bool wanted = true, std::initializer_list<int> others = {})
+      : wanted_(wanted) {
+    if (!wanted_) return;
+    sigset_t all;
+    sigfillset(&all);
+    for (const int signal : others) sigdelset(&all, signal);
+    pthread_sigmask(SIG_SETMASK, &all, &former_);
+  }
+  ~SignalsWait() {
+    if (wanted_) pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+  }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+ private:
+  const bool wanted_;
+  sigset_t former_;
+};
+
+// The thread is not cancelled.
+class CancellationWaits {
+ public:
+  CancellationWaits() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former_); }
+  ~CancellationWaits() { pthread_setcancelstate(former_, nullptr); }
+  CancellationWaits(const CancellationWaits&) = delete;
+  CancellationWaits& operator=(const CancellationWaits&) = delete;
+
+ private:
+  int former_ = PTHREAD_CANCEL_ENABLE;
+};
+
+// Both, around writes of our own: quiet_write() handles the signals that these raise. Keeps errno.
+struct Undisturbed {
+  KeepErrno keep{};
+  CancellationWaits no_cancellation{};
+  SignalsWait no_signals{true, {SIGPIPE, SIGXFSZ}};
+};
+
+}  // namespace pktmalloc
