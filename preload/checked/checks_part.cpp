@@ -5,50 +5,96 @@
 #include <cstring>
 
 #include "preload/base/options.h"
-#include "preload/checked/fault.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
+#include "preload/checked/lookup.h"
+#include "preload/checked/poison.h"
 #include "preload/checked/quarantine.h"
+#include "preload/process/fault_signal.h"
 #include "preload/process/part.h"
 
 namespace pktmalloc {
 namespace {
 
+using namespace checked;
+
+// An access that the processor refused, where that tells of an object: in a guard page, in a large
+// object that waits after free, or beyond the end of a slab.
+
+void tell_at(const Header& header, uintptr_t address, const char* what, StackId now) {
+  const Facts facts = facts_of(header);
+  tell_access(now, facts, what,
+              static_cast<ptrdiff_t>(address - reinterpret_cast<uintptr_t>(facts.user)));
+}
+
+// Beyond a slab; `raw` is the memory of its first or last object.
+void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now) {
+  const auto id = static_cast<ClassId>(heap.owner(reinterpret_cast<void*>(raw)));
+  const size_t object_bytes = heap.classes()[id].object_bytes;
+  if (const Header* header = find_object(reinterpret_cast<void*>(raw))) {
+    tell_at(*header, address, what, now);
+  } else {
+    tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
+         reinterpret_cast<void*>(address), object_bytes);
+  }
+}
+
+bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+  if (address < 65536) return false;  // programs with a runtime of their own let these come often
+  void* const p = reinterpret_cast<void*>(address);
+  const char* const what = writes ? "write" : "read";
+  if (const uintptr_t raw = object_beside(address)) {
+    tell_beyond(raw, address, what, capture_interrupted(pc));
+    return false;
+  }
+  // Below, only in report mode: from now on the access is allowed.
+  if (is_guarded(p)) {
+    const Header* const guarded = find_before_guard(p);
+    if (guarded == nullptr) return false;
+    tell_at(*guarded, address, what, capture_interrupted(pc));
+    return open_guard(p);
+  }
+  const Header* const freed = find_large(p);
+  if (freed == nullptr || !freed->sealed() || freed->freed_at.load() == 0) return false;
+  tell_at(*freed, address, what, capture_interrupted(pc));
+  return expose(*freed);
+}
+
 void begin() {
   if (const unsigned long random = getauxval(AT_RANDOM); random != 0) {
-    memcpy(&checked::secret, reinterpret_cast<const void*>(random), sizeof checked::secret);
+    memcpy(&secret, reinterpret_cast<const void*>(random), sizeof secret);
   }
 }
 
 void load() {
-  checked::start_quarantine(options().quarantine_bytes, options().quarantine_rate);
-  checked::start_guard(options().guard_size);
-  checked::watch_faults();
+  start_quarantine(options().quarantine_bytes, options().quarantine_rate);
+  start_guard(options().guard_size);
+  watch_faults(on_fault);
   load_unwinder();
 }
 
-void thread_exit() { checked::leave_thread_of_quarantine(); }
+void thread_exit() { leave_thread_of_quarantine(); }
 
 bool refused(size_t bytes) {
   if (bytes > options().quarantine_bytes) return false;
-  checked::empty_quarantine();
+  empty_quarantine();
   return true;
 }
 
 void at_exit() {
-  checked::inspect_quarantine();
-  checked::inspect_all();
+  inspect_quarantine();
+  inspect_all();
 }
 
 void lock() AROUND_FORK {
-  checked::large_objects_mutex().lock();
-  checked::quarantine_mutex().lock();
+  large_objects_mutex().lock();
+  quarantine_mutex().lock();
 }
 
 void unlock() AROUND_FORK {
-  checked::quarantine_mutex().unlock();
-  checked::large_objects_mutex().unlock();
+  quarantine_mutex().unlock();
+  large_objects_mutex().unlock();
 }
 
 }  // namespace

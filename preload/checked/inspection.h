@@ -2,10 +2,18 @@
 // Inspection: checks whether an object is as it must be, and reports it if not.
 #pragma once
 
-#include "preload/checked/finding.h"
 #include "preload/checked/poison.h"
+#include "preload/stacks/finding.h"
 
 namespace pktmalloc::checked {
+
+// What a finding says of a dressed object.
+inline Facts facts_of(const Header& header) {
+  return {.user = header.user(),
+          .bytes = header.bytes,
+          .allocated_at = header.allocated_at,
+          .freed_at = header.freed_at.load(std::memory_order_relaxed)};
+}
 
 // Checks an object's canaries and mends broken ones, so that one fault is reported once. `now`: the
 // call that asks; 0 at exit.

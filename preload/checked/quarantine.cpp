@@ -106,12 +106,6 @@ inline bool chosen() {
   return recent.chooses;
 }
 
-inline void leave_recent() {
-  Header& header = recent.pop();
-  if (inspect_recent(header)) [[likely]]
-    give_back(header);
-}
-
 // A thread's latest chosen frees: it takes the lock once for many.
 constexpr unsigned kBatch = 32;
 constexpr size_t kAlone = 8 << 10;  // an object of this size goes to the ring at once
@@ -173,12 +167,18 @@ void exchange(size_t most_bytes, void (*let_go)(Header&)) {
   } while (leaving == kBatch);
 }
 
-// This thread's objects, and the oldest in the ring beyond so many bytes.
-void leave_quarantine(size_t most_bytes) {
+// This thread's objects, and the oldest in the ring beyond so many bytes, are inspected and, as a
+// rule, given back.
+void leave_quarantine(size_t most_bytes, bool gives_back = true) {
+  // At work: exit() out of a signal handler that interrupted us.
   if (most_entries == 0 || recent.at_work) return;
-  exchange(most_bytes, leave);
+  exchange(
+      most_bytes, gives_back ? leave : [](Header& header) { inspect_freed(header); });
   const Raised at_work(recent.at_work);
-  while (recent.count > 0) leave_recent();
+  while (recent.count > 0) {
+    Header& header = recent.pop();
+    if (inspect_recent(header) && gives_back) give_back(header);
+  }
 }
 
 void quarantine_slow(Header& header) {
@@ -206,7 +206,11 @@ void quarantine(Header& header) {
   poison_ends(header);
   const Raised at_work(recent.at_work);
   recent.push(header);
-  while (recent.full()) leave_recent();
+  while (recent.full()) {
+    Header& oldest = recent.pop();
+    if (inspect_recent(oldest)) [[likely]]
+      give_back(oldest);
+  }
 }
 
 void start_quarantine(size_t bytes, int rate) {
@@ -226,13 +230,7 @@ void leave_thread_of_quarantine() { leave_quarantine(limit_bytes); }
 
 void empty_quarantine() { leave_quarantine(0); }
 
-void inspect_quarantine() {
-  // At work: exit() out of a signal handler that interrupted us.
-  if (most_entries == 0 || recent.at_work) return;
-  exchange(0, [](Header& header) { inspect_freed(header); });
-  const Raised at_work(recent.at_work);
-  while (recent.count > 0) inspect_recent(recent.pop());
-}
+void inspect_quarantine() { leave_quarantine(0, false); }
 
 Mutex& quarantine_mutex() { return mutex; }
 

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/class_id.h"
+#include "sizeclass/class_table.h"
 #include "sizeclass/machine.h"
 
 namespace pktmalloc::hardened {
@@ -21,10 +21,17 @@ inline constexpr size_t kInspected = 64;
 
 // By class: bytes that are cleared (PKTMALLOC_CLEAR), at least those that are inspected. A multiple
 // of 16, as sizes of classes are.
-extern constinit uint32_t cleared_bytes[kMaxClasses] __attribute__((visibility("hidden")));
-void start_blank(size_t bytes);
+inline constinit uint32_t cleared_bytes[kMaxClasses]{};
 
 typedef long long Vector __attribute__((vector_size(16), may_alias));
+
+inline void start_blank(const ClassTable& classes, size_t bytes) {
+  const size_t most = std::max(kInspected, bytes / sizeof(Vector) * sizeof(Vector));
+  for (const ClassId id : classes.ids()) {
+    const size_t object_bytes = classes[id].object_bytes;
+    cleared_bytes[index(id)] = static_cast<uint32_t>(std::min(object_bytes, most));
+  }
+}
 
 inline void blank_head(void* p) { *static_cast<Vector*>(p) = Vector{}; }
 

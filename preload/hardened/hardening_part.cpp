@@ -18,7 +18,7 @@ constexpr size_t kStackBytes = size_t{1} << 20;  // of addresses; only reports n
 
 void start() {
   hardened::start_waiting();
-  hardened::start_blank(options().clear_bytes);
+  hardened::start_blank(heap.classes(), options().clear_bytes);
   if (options().canary) hardened::start_canaries();
 }
 

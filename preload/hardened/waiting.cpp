@@ -11,9 +11,6 @@
 
 namespace pktmalloc::hardened {
 
-constinit thread_local Waiting waiting{nullptr, 0};
-constinit uint8_t places_shift[kMaxClasses]{};
-
 namespace {
 constexpr size_t kMostBytes = size_t{64} << 10;
 }

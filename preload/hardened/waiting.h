@@ -25,10 +25,10 @@ struct Waiting {
   WaitingObjects* objects;  // nullptr: nothing waits in this thread
   uint64_t random;
 };
-extern constinit thread_local Waiting waiting __attribute__((visibility("hidden")));
+inline constinit thread_local Waiting waiting{nullptr, 0};
 
 // By class, so that at most 64 KiB of it wait: 60 plus the logarithm of unused places.
-extern constinit uint8_t places_shift[kMaxClasses] __attribute__((visibility("hidden")));
+inline constinit uint8_t places_shift[kMaxClasses]{};
 
 // The object that goes back to the cache now; nullptr: none does.
 inline void* wait(ClassId id, void* p) {

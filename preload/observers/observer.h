@@ -33,7 +33,7 @@ struct Observer {
 };
 
 // From now on `observer` sees all calls: at load, before the program has a second thread, or while
-// the program runs, if divert_next_calls() follows (threads.h). One thread at a time.
+// the program runs, if divert_next_calls() follows (thread.h). One thread at a time.
 void observe(const Observer& observer);
 // One of them does not need to see calls any more, and is told some all the same.
 void end_observation();

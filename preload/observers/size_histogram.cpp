@@ -60,7 +60,7 @@ void SizeHistogram::remove_object(uint32_t number) {
   record(number);
 }
 
-// As record_sums() for places.
+// As record_sums() of profile.cpp.
 void SizeHistogram::record(uint32_t number) {
   recording::SizeRow* const recorded = recorded_.find(number);
   if (recorded == nullptr) return;

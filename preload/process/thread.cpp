@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/thread.h"
 
+#include <unistd.h>
+
+#include <atomic>
+
+#include "preload/base/lock_rank.h"
+#include "preload/base/options.h"
+#include "preload/process/part.h"
+
 namespace pktmalloc {
 
 constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
@@ -13,5 +21,39 @@ constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
                                           false,
                                           nullptr};
 constinit std::atomic<bool> observing = false;
+
+namespace {
+
+constinit Mutex mutex{lock_rank(OuterRank::kThreads)};
+
+void divert(void* p) {
+  Thread& thread = *static_cast<Thread*>(p);
+  Cache* const none = const_cast<Cache*>(&kNullCache);
+  // Each is one word, which its thread reads once a call.
+  std::atomic_ref(thread.allocates_from).store(none, std::memory_order_relaxed);
+  std::atomic_ref(thread.releases_to).store(none, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+// Twice, because a slow call that was under way the first time sets its thread's pointers again.
+void divert_next_calls() {
+  heap.each_thread(divert);
+  usleep(1000);
+  heap.each_thread(divert);
+}
+
+Mutex& threads_mutex() { return mutex; }
+
+constinit const Part threads_part{
+    .lock =
+        []() AROUND_FORK {
+          if (options().control) mutex.lock();
+        },
+    .unlock =
+        []() AROUND_FORK {
+          if (options().control) mutex.unlock();
+        },
+};
 
 }  // namespace pktmalloc

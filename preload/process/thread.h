@@ -8,13 +8,14 @@
 // has started, after it has ended, and while every call must be seen (observer.h); allocates_from
 // also while the thread's allocations must be seen (Ageing). The slow path uses `cache` and sets
 // both again before it returns. With control others, too, may set both to the null cache
-// (threads.h).
+// (divert_next_calls).
 #pragma once
 
 #include <atomic>
 
 #include "preload/process/heap.h"
 #include "sizeclass/cache.h"
+#include "sizeclass/mutex.h"
 
 namespace pktmalloc {
 
@@ -67,5 +68,13 @@ inline void publish(Cache* cache) {
   this_thread.releases_to = cache == nullptr ? none : releasing != nullptr ? releasing : cache;
   this_thread.allocates_from = cache != nullptr && !cache->visits.watched ? cache : none;
 }
+
+// The next allocation and the next release of each thread take the slow path, which sets the
+// thread's pointers anew. Waits 1 ms; a thread that spends all of it inside of one slow call may do
+// without. Any thread.
+void divert_next_calls();
+
+// Who holds it knows that no fork is under way, with PKTMALLOC_CONTROL.
+Mutex& threads_mutex();
 
 }  // namespace pktmalloc

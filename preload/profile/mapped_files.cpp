@@ -2,7 +2,6 @@
 #include "preload/profile/mapped_files.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "preload/base/mapping.h"
 #include "preload/contract/format.h"
 #include "preload/process/recording.h"
+#include "preload/stacks/address_map.h"
 #include "sizeclass/rounding.h"
 
 namespace pktmalloc {
@@ -21,25 +21,16 @@ namespace {
 // The executable lines of /proc/self/maps.
 void write_mappings(Writer& out) {
   using Text = char[2 * 4096 + 256];  // a line holds a path
-  const Mapped<Text> mapped;
-  if (!mapped) return;
-  Text& text = *mapped;
-  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  size_t held = 0;
-  for (ssize_t got; (got = read(fd, text + held, sizeof text - held)) > 0;) {
-    held += static_cast<size_t>(got);
-    char* line = text;
-    for (char* end; (end = static_cast<char*>(memchr(line, '\n', held))) != nullptr;) {
-      const size_t length = static_cast<size_t>(end + 1 - line);
-      const char* const rights = static_cast<char*>(memchr(line, ' ', length));
-      if (rights != nullptr && rights[3] == 'x') out.put(line, length);
-      line += length;
-      held -= length;
+  const Mapped<Text> text;
+  if (!text) return;
+  each_mapping(*text, sizeof *text, [&](const char* line) {
+    const char* const rights = strchr(line, ' ');
+    if (rights != nullptr && rights[3] == 'x') {
+      out.put(line, strlen(line));
+      out.put("\n", 1);
     }
-    memmove(text, line, held);
-  }
-  close(fd);
+    return false;
+  });
 }
 
 // Writes to memory, because the loader holds a lock meanwhile.

@@ -17,7 +17,6 @@
 #include "preload/process/recording.h"
 #include "preload/process/thread.h"
 #include "preload/profile/mapped_files.h"
-#include "preload/profile/recorded_places.h"
 #include "preload/profile/sample_table.h"
 #include "preload/profile/sampler.h"
 #include "preload/stacks/frame_pointers.h"
@@ -38,6 +37,9 @@ constinit SampleTable live;
 constinit GrowingArray<ProfileSums> sums;  // element 0 is none
 constinit Peak peak;
 uint32_t* buckets = nullptr;
+constinit RecordedArray<recording::Place> recorded_places{recording::ChunkKind::kPlaces};
+constinit RecordedArray<uint64_t> recorded_frames{recording::ChunkKind::kFrames};
+uint32_t frames_recorded = 0;
 uint64_t lost = 0;
 constinit std::atomic<bool> active = false;  // stays
 bool has_tables = false;
@@ -55,10 +57,38 @@ StackId stack_at(Site site) {
   return intern(frames, walked.count, walked.is_cut);
 }
 
-void record_new_place(uint32_t number) {
+void record_place(uint32_t number) {
+  recording::Place* const place = recorded_places.add(number);
+  if (place == nullptr) return;
   const StackId stack = sums[number].stack;
   uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
-  record_place(number, frames, profile_frames(stack, frames, stack_depth), is_cut(stack));
+  const unsigned count = profile_frames(stack, frames, stack_depth);
+  const uint32_t room = recording::kFramesInChunk - frames_recorded % recording::kFramesInChunk;
+  if (count > room) frames_recorded += room;
+  uint64_t* const place_frames = recorded_frames.add(frames_recorded);
+  if (place_frames != nullptr) {
+    memcpy(place_frames, frames, count * sizeof *frames);
+    place->first_frame = frames_recorded;
+    place->frame_count = count;
+    frames_recorded += count;
+  }
+  place->is_cut = is_cut(stack);
+  recording_here()->places.store(number + 1, std::memory_order_release);
+}
+
+// After each change. The process may be killed anywhere in it: whoever reads finds no change of a
+// place before what it held at the header's peak.
+void record_sums(uint32_t number) {
+  recording::Place* const place = recorded_places.find(number);
+  if (place == nullptr) return;
+  const ProfileSums& s = sums[number];
+  place->sums.peak = s.peaks.held.amount;
+  place->held_at.store(s.peaks.held.peak, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);
+  place->sums.live = s.live;
+  place->sums.all = s.all;
+  place->sums.temporary = s.temporary;
+  recording_here()->profile_peak.store(peak.number(), std::memory_order_release);
 }
 
 // The number of the stack's sums; 0: no memory.
@@ -72,7 +102,7 @@ uint32_t sums_of(StackId stack) {
   sums[number].stack = stack;
   sums[number].next = first;
   first = number;
-  record_new_place(number);
+  record_place(number);
   return number;
 }
 
@@ -87,7 +117,7 @@ void add_live(const Sample& sample, const Amount& amount) {
   peak.note(s.peaks, s.live);
   s.live += amount;
   peak.add(amount.bytes);
-  record_sums(sample.owner, s, s.peaks, peak.number());
+  record_sums(sample.owner);
 }
 
 void remove_live(const Sample& sample) {
@@ -98,7 +128,7 @@ void remove_live(const Sample& sample) {
   s.live -= amount;
   peak.remove(amount.bytes);
   if (sample.is_temporary) s.temporary += amount;
-  record_sums(sample.owner, s, s.peaks, peak.number());
+  record_sums(sample.owner);
 }
 
 // Under the lock. True for the first sample that is lost.

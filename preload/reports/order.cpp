@@ -8,7 +8,7 @@
 #include "preload/observers/trace_order.h"
 #include "preload/process/heap.h"
 #include "preload/process/next_allocator.h"
-#include "preload/process/threads.h"
+#include "preload/process/thread.h"
 #include "preload/profile/profile.h"
 #include "preload/reports/report.h"
 
