@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "preload/base/growing_array.h"
+#include "preload/base/word_table.h"
 #include "preload/profile/sampler.h"
 
 namespace pktmalloc {
@@ -16,7 +17,7 @@ namespace pktmalloc {
 class SampleTable {
  public:
   // False when the system refuses the memory.
-  bool start(size_t most_bytes);
+  bool start(size_t most_bytes) { return entries_.start(most_bytes); }
 
   // False when the table is full. The address must not be in it.
   bool put(const void* p, const Sample& sample);
@@ -25,30 +26,30 @@ class SampleTable {
   bool take(const void* p, Sample& sample);
 
   // May it be in the table? Never wrong for the object's owner.
-  bool may_hold(const void* p) const;
+  bool may_hold(const void* p) const {
+    return counts_[bucket(p)].load(std::memory_order_relaxed) != 0;
+  }
 
  private:
-  // Element 0 is none.
   struct Entry {
-    const void* address;
+    uintptr_t address;
     Sample sample;
-    uint32_t next;  // with the same bucket, or in the list of free ones
+    Entry* next;  // in the list of free ones
   };
-  using Head = std::atomic<uint32_t>;
+  static uintptr_t address_in(Entry* entry) { return entry->address; }
+  using Entries = WordTable<Entry*, address_in>;
 
-  static uint64_t hash(const void* p);
-  Head& head(const void* p) const;
-  void widen();
+  static constexpr unsigned kBits = 18;
+  static size_t bucket(const void* p) {
+    return Entries::hash(reinterpret_cast<uintptr_t>(p)) >> (64 - kBits);
+  }
+
+  void count(const void* p, int change);
 
   GrowingArray<Entry> entries_;
-  uint32_t free_ = 0;
-  uint32_t live_ = 0;
-  // Replaced as a whole, with the mask. An outgrown one stays mapped: someone may be reading it.
-  struct Heads {
-    unsigned bits;
-    Head of[];
-  };
-  std::atomic<Heads*> heads_ = nullptr;
+  Entry* free_ = nullptr;
+  Entries live_;
+  std::atomic<uint32_t> counts_[size_t{1} << kBits]{};  // of live ones, by hash
 };
 
 }  // namespace pktmalloc
