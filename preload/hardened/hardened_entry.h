@@ -69,10 +69,8 @@ inline bool is_sized(const Told& told) {
 // Does what the caller says agree with the class?
 inline bool fits(uintptr_t owner, const Told& told) {
   if (!is_sized(told)) return true;
-  const ClassTable& classes = heap.classes();
-  return owner == index(told.alignment == kUntold
-                            ? classes.find(told.bytes)
-                            : classes.find_aligned(told.bytes, told.alignment));
+  return owner == index(told.alignment == kUntold ? heap.classes().find(told.bytes)
+                                                  : class_for(told.bytes, told.alignment));
 }
 
 // States do not tell addresses apart in the first 16 bytes of an object.

@@ -13,6 +13,7 @@
 #include "preload/contract/pktmalloc_path.hpp"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
+#include "preload/serving/slow_path.h"
 #include "sizeclass/machine.h"
 #include "sizeclass/rounding.h"
 
@@ -29,9 +30,7 @@ static_assert(offsetof(Thread, releases_to) - offsetof(Thread, allocates_from) =
               contract::kReleases);
 
 contract::Place place_of(size_t bytes, size_t alignment) {
-  const ClassTable& classes = heap.classes();
-  const ClassId id = alignment <= ClassTable::kSmallStep ? classes.find(bytes)
-                                                         : classes.find_aligned(bytes, alignment);
+  const ClassId id = class_for(bytes, alignment);
   return {index(id) * sizeof(void*), index(id)};
 }
 

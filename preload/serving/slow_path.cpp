@@ -20,6 +20,13 @@
 #include "sizeclass/memory.h"
 
 namespace pktmalloc {
+
+ClassId class_for(size_t bytes, size_t alignment) {
+  const ClassTable& classes = heap.classes();
+  return alignment <= ClassTable::kSmallStep ? classes.find(bytes)
+                                             : classes.find_aligned(bytes, alignment);
+}
+
 namespace {
 
 void* allocate_pooled(ClassId id, bool* zero) {
@@ -34,7 +41,7 @@ void* allocate_pooled(ClassId id, bool* zero) {
   return p;
 }
 
-// At the end of every allocating function; `site` is where that function was called.
+// If the allocation under way is one.
 void* sampled(Site site, void* p, size_t bytes) {
   if (this_thread.sampled) [[unlikely]] {
     this_thread.sampled = false;
@@ -43,14 +50,11 @@ void* sampled(Site site, void* p, size_t bytes) {
   return p;
 }
 
-// An object of the class that find() names; or nullptr, after counting why there is none, the first
-// time.
-template <typename Find>
-void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool again,
-                  const Find& find, ClassId& id, bool* zero) {
+// An object of the class `id`; or nullptr, after counting why there is none, the first time.
+void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool* zero) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
-  id = find();
+  id = class_for(bytes, alignment);
   if (sampling && sample_due(id, bytes) && !again) [[unlikely]] {
     void* const p = guards_samples ? allocate_sampled(bytes, alignment) : nullptr;
     if (p != nullptr || !guards_samples) {
@@ -61,9 +65,10 @@ void* try_classes(size_t bytes, size_t alignment, PassReason otherwise, bool aga
   }
   if (id == kNoClass) {
     if (again) return nullptr;
-    count_pass(!heap.started()                    ? PassReason::kNotReserved
-               : bytes > heap.classes().largest() ? PassReason::kTooLarge
-                                                  : otherwise,
+    count_pass(!heap.started()                      ? PassReason::kNotReserved
+               : bytes > heap.classes().largest()   ? PassReason::kTooLarge
+               : alignment > ClassTable::kSmallStep ? PassReason::kTooAligned
+                                                    : PassReason::kClassOff,
                bytes);
     return nullptr;
   }
@@ -103,42 +108,34 @@ void* retry_if_refused(size_t bytes, const Attempt& attempt) {
   return p;
 }
 
-// An object of the class that find() names, or else what next() gives. `zero`: see Heap. Functions
-// come by reference: a copy of their words as pairs would have to wait for the stores of each
-// (docs/decisions.md).
-template <typename Find, typename Next>
-void* serve(size_t bytes, size_t alignment, PassReason otherwise, const Find& find,
-            const Next& next, bool* zero = nullptr) {
+// An object of a class, or else what next() gives. `zero`: see Heap. Functions come by reference: a
+// copy of their words as pairs would have to wait for the stores of each (docs/decisions.md).
+template <typename Next>
+void* serve(size_t bytes, size_t alignment, const Next& next, bool* zero = nullptr) {
   return retry_if_refused(bytes, [&](bool again) {
     ClassId id = kNoClass;
-    void* p = try_classes(bytes, alignment, otherwise, again, find, id, zero);
+    void* p = try_classes(bytes, alignment, again, id, zero);
     // At the limit the next allocator would serve the last objects dearly.
     return p != nullptr || heap.is_at_limit(id) ? p : next();
   });
 }
 
-template <typename Next>
-void* serve(size_t bytes, const Next& next, bool* zero = nullptr) {
-  return serve(
-      bytes, 1, PassReason::kClassOff, [&] { return heap.classes().find(bytes); }, next, zero);
-}
-
 void* find_object(size_t bytes) {
-  return serve(bytes, [&] { return next_allocator().allocate(bytes); });
+  return serve(bytes, 1, [&] { return next_allocator().allocate(bytes); });
 }
 
-}  // namespace
-
-namespace {
+// At the end of every allocating function; `site` is where that function was called.
+void* handed_out(Site site, void* p, size_t bytes, size_t alignment) {
+  if (is_observed()) [[unlikely]]
+    tell_allocated(p, bytes, alignment);
+  return sampled(site, p, bytes);
+}
 
 // Both put the caller's frame pointer where a stack is walked from (machine.h).
 #define PUSHES_FRAME_POINTER gnu::noinline, gnu::optimize("no-omit-frame-pointer")
 
 [[PUSHES_FRAME_POINTER]] void* allocate_long(size_t bytes) {
-  void* p = find_object(bytes);
-  if (is_observed()) [[unlikely]]
-    tell_allocated(p, bytes, 0);
-  return sampled(this_site(), p, bytes);
+  return handed_out(this_site(), find_object(bytes), bytes, 0);
 }
 
 }  // namespace
@@ -155,7 +152,7 @@ namespace {
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
   bool zero = false;
   void* p = serve(
-      bytes,
+      bytes, 1,
       [=, &zero] {
         void* const zeroed = next_allocator().allocate_zeroed(count, bytes_each);
         zero = zeroed != nullptr;
@@ -171,24 +168,19 @@ void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
 void* allocate_aligned(size_t alignment, size_t bytes) {
   // As malloc does: the rest costs three times as much.
   Cache& cache = *this_thread.allocates_from;
-  const ClassId id = heap.classes().find_aligned(bytes, alignment);
-  if (void* p = cache.allocate(id)) return p;
-  void* p = serve(
-      bytes, alignment, PassReason::kTooAligned,
-      [=] { return heap.classes().find_aligned(bytes, alignment); },
-      [=] { return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes); });
-  if (is_observed()) [[unlikely]]
-    tell_allocated(p, bytes, alignment);
-  return sampled(this_site(), p, bytes);
+  if (void* p = cache.allocate(class_for(bytes, alignment))) return p;
+  void* p = serve(bytes, alignment, [=] {
+    return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
+  });
+  return handed_out(this_site(), p, bytes, alignment);
 }
 
 namespace {
 
-// May change errno. `site`: where the program frees it.
-void release_told(void* p, Site site) {
+// May change errno. `owner`: its own; `site`: where the program frees it.
+void release_told(void* p, uintptr_t owner, Site site) {
   if (is_guarded(p)) [[unlikely]]
     return release_guarded(p, site);
-  const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) {
     if (this_thread.forking) {
       *static_cast<void**>(p) = this_thread.set_aside;
@@ -214,16 +206,12 @@ void release_told(void* p, Site site) {
   }
 }
 
-}  // namespace
-
-namespace {
-
-[[PUSHES_FRAME_POINTER]] void release_long(void* p) {
+[[PUSHES_FRAME_POINTER]] void release_long(void* p, uintptr_t owner) {
   if (p == nullptr) return;
   const KeepErrno keep;
   if (is_observed()) [[unlikely]]
     tell_released(p);
-  release_told(p, this_site());
+  release_told(p, owner, this_site());
 }
 
 }  // namespace
@@ -234,7 +222,7 @@ namespace {
       heap.give_lean(*this_thread.releases_to, static_cast<ClassId>(owner), p)) [[likely]] {
     return;
   }
-  return release_long(p);
+  return release_long(p, owner);
 }
 
 size_t usable_size(void* p) {
@@ -259,7 +247,7 @@ void* move_observed(void* p, size_t old_bytes, size_t bytes) {
   memcpy(moved, p, std::min(old_bytes, bytes));
   tell_resized(p, moved, bytes, false);
   sampled(this_site(), moved, bytes);
-  release_told(p, this_site());
+  release_told(p, heap.owner(p), this_site());
   return moved;
 }
 
@@ -279,8 +267,10 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
   void* const moved =
       retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
   if (may_be_sample && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
-  if (is_observed() && moved != nullptr) tell_resized(p, moved, bytes, true);
-  if (is_observed() && moved == nullptr) tell_resized(p, p, old_bytes, true);
+  if (is_observed()) {
+    const bool refused = moved == nullptr;
+    tell_resized(p, refused ? p : moved, refused ? old_bytes : bytes, true);
+  }
   return sampled(site, moved, bytes);
 }
 

@@ -9,8 +9,12 @@
 #include <cstddef>
 
 #include "preload/process/part.h"
+#include "sizeclass/class_id.h"
 
 namespace pktmalloc {
+
+// kNoClass: none serves such requests.
+ClassId class_for(size_t bytes, size_t alignment);
 
 // All return nullptr with errno = ENOMEM when there is no memory.
 void* allocate_slow(size_t bytes);
