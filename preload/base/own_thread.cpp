@@ -64,22 +64,22 @@ bool OwnThread::start() {
   if (libc_create.load(std::memory_order_relaxed) == nullptr || walks_loader) return false;
   if (memory::in_strict_mode) return false;
   // pthread_create's own allocations come back here and find the lock taken.
-  if (!mutex_.try_lock()) return false;
+  if (!mutex.try_lock()) return false;
   bool started = false;
   if (!settled()) {
     const KeepErrno keep_errno;
     settled_.store(true, std::memory_order_relaxed);  // also when it fails: no second try
     started = running_ = create();
   }
-  mutex_.unlock();
+  mutex.unlock();
   return started;
 }
 
 void OwnThread::end(void (*wake)()) {
-  mutex_.lock();
+  mutex.lock();
   const bool running = running_;
   running_ = false;
-  mutex_.unlock();
+  mutex.unlock();
   if (!running) return;
   ending_.store(1, std::memory_order_seq_cst);
   futex_wake_one(ending_);

@@ -26,7 +26,7 @@ class OwnThread {
  public:
   // `run` returns when ending() is true.
   constexpr OwnThread(LockRank rank, const char* name, size_t stack_bytes, void (*run)())
-      : mutex_(rank), name_(name), stack_bytes_(stack_bytes), run_(run) {}
+      : mutex(rank), name_(name), stack_bytes_(stack_bytes), run_(run) {}
 
   // At load, before any start(): looks up libc's own pthread_create, because a wrapper's may be the
   // one allocating, and how the process is scheduled.
@@ -54,20 +54,19 @@ class OwnThread {
     settled_.store(false, std::memory_order_relaxed);
   }
 
-  // Held while the thread is being started; for the fork handlers.
-  Mutex& mutex() { return mutex_; }
+  // Held while the thread is being started, and around a fork.
+  Mutex mutex;
 
  private:
   bool create();
   static void* enter(void* self);
 
-  Mutex mutex_;
   const char* name_;
   size_t stack_bytes_;
   void (*run_)();
   std::atomic<bool> settled_ = false;
   std::atomic<uint32_t> ending_ = 0;  // futex word
-  bool running_ = false;              // guarded by mutex_, like the next one
+  bool running_ = false;              // guarded by `mutex`, like the next one
   pthread_t thread_{};
 };
 

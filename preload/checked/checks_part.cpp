@@ -87,16 +87,6 @@ void at_exit() {
   inspect_all();
 }
 
-void lock() AROUND_FORK {
-  large_objects_mutex().lock();
-  quarantine_mutex().lock();
-}
-
-void unlock() AROUND_FORK {
-  quarantine_mutex().unlock();
-  large_objects_mutex().unlock();
-}
-
 }  // namespace
 
 constinit const Part checks_part{
@@ -106,8 +96,7 @@ constinit const Part checks_part{
     .thread_exit = thread_exit,
     .refused = refused,
     .exit = at_exit,
-    .lock = lock,
-    .unlock = unlock,
+    .mutexes = {&large_objects_mutex, &quarantine_mutex},
 };
 
 }  // namespace pktmalloc

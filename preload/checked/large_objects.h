@@ -20,6 +20,6 @@ Header* find_large(const void* p);
 // more. It calls `wanted` under the lock, so that nobody gives the memory back meanwhile.
 const Header* next_large(size_t& n, bool (*wanted)(const Header&));
 
-Mutex& large_objects_mutex();
+extern Mutex large_objects_mutex;  // held around a fork
 
 }  // namespace pktmalloc::checked

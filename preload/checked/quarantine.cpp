@@ -17,9 +17,11 @@
 #include "sizeclass/rounding.h"
 
 namespace pktmalloc::checked {
+
+constinit Mutex quarantine_mutex{lock_rank(OuterRank::kQuarantine)};
+
 namespace {
 
-constinit Mutex mutex{lock_rank(OuterRank::kQuarantine)};
 struct Entry {
   Header* header;
   size_t bytes;
@@ -157,7 +159,7 @@ void exchange(size_t most_bytes, void (*let_go)(Header&)) {
     Header* headers[kBatch];
     leaving = 0;
     {
-      const Lock lock(mutex);
+      const Lock lock(quarantine_mutex);
       for (unsigned i = 0; i < batch.count; ++i) push(*batch.headers[i]);
       batch.count = 0;
       if (count + kBatch > ring_entries) grow();
@@ -231,7 +233,5 @@ void leave_thread_of_quarantine() { leave_quarantine(limit_bytes); }
 void empty_quarantine() { leave_quarantine(0); }
 
 void inspect_quarantine() { leave_quarantine(0, false); }
-
-Mutex& quarantine_mutex() { return mutex; }
 
 }  // namespace pktmalloc::checked

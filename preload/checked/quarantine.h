@@ -27,6 +27,6 @@ void empty_quarantine();
 // back to the heap: a signal handler that allocates would find its locks held.
 void inspect_quarantine();
 
-Mutex& quarantine_mutex();
+extern Mutex quarantine_mutex;  // held around a fork
 
 }  // namespace pktmalloc::checked

@@ -155,14 +155,6 @@ uint64_t now_us() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
 }
 
-void lock() AROUND_FORK {
-  if (recording_sizes()) mutex.lock();
-}
-
-void unlock() AROUND_FORK {
-  if (recording_sizes()) mutex.unlock();
-}
-
 void forked() {
   if (!recording_sizes()) return;
   histogram.begin_anew();
@@ -204,7 +196,7 @@ void load() {
 
 // report.h takes the last look.
 constinit const Part size_recording_part{
-    .load = load, .thread_exit = thread_exit, .lock = lock, .unlock = unlock, .forked = forked};
+    .load = load, .thread_exit = thread_exit, .mutexes = {&mutex}, .forked = forked};
 
 bool recording_sizes() { return active.load(std::memory_order_acquire); }
 

@@ -75,8 +75,7 @@ constinit const Part background_part{
           heap.ageing().use_background(nullptr);
           thread.end(wake);
         },
-    .lock = []() AROUND_FORK { thread.mutex().lock(); },
-    .unlock = []() AROUND_FORK { thread.mutex().unlock(); },
+    .mutexes = {&thread.mutex},
     .forked =
         [] {
           heap.ageing().use_background(nullptr);

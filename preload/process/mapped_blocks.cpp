@@ -84,48 +84,47 @@ class Kept {
 
   // False: there is no room until some of the oldest are gone.
   bool add(const Mapping& mapping) {
-    if (!mutex_.try_lock()) return false;
+    if (!mutex.try_lock()) return false;
     const bool fits = count_ < kMost && bytes_ + mapping.bytes <= kMostBytes;
     if (fits) {
       mappings_[count_++] = mapping;
       bytes_ += mapping.bytes;
     }
-    mutex_.unlock();
+    mutex.unlock();
     return fits;
   }
   // The latest with as many bytes and at most a quarter more; empty if there is none.
   Mapping take(size_t bytes) {
-    if (!mutex_.try_lock()) return {};
+    if (!mutex.try_lock()) return {};
     unsigned i = count_;
     while (i > 0 && !fits(mappings_[i - 1].bytes, bytes)) --i;
     const Mapping taken = i > 0 ? remove(i - 1) : Mapping{};
-    mutex_.unlock();
+    mutex.unlock();
     return taken;
   }
   Mapping take_oldest() {
-    if (!mutex_.try_lock()) return {};
+    if (!mutex.try_lock()) return {};
     const Mapping taken = count_ > 0 ? remove(0) : Mapping{};
-    mutex_.unlock();
+    mutex.unlock();
     return taken;
   }
-  void lock_for_fork() AROUND_FORK { mutex_.lock(); }
-  void unlock_after_fork() AROUND_FORK { mutex_.unlock(); }
+
+  Mutex mutex{lock_rank(OuterRank::kMappedBlocks)};
 
  private:
   static constexpr unsigned kMost = 8;
 
   static bool fits(size_t has, size_t bytes) { return has >= bytes && has - bytes <= bytes / 4; }
-  Mapping remove(unsigned i) UNDER(mutex_) {
+  Mapping remove(unsigned i) UNDER(mutex) {
     const Mapping mapping = mappings_[i];
     std::copy(mappings_ + i + 1, mappings_ + count_--, mappings_ + i);
     bytes_ -= mapping.bytes;
     return mapping;
   }
 
-  Mutex mutex_{lock_rank(OuterRank::kMappedBlocks)};
-  Mapping mappings_[kMost] GUARDED_BY(mutex_){};
-  unsigned count_ GUARDED_BY(mutex_) = 0;
-  size_t bytes_ GUARDED_BY(mutex_) = 0;
+  Mapping mappings_[kMost] GUARDED_BY(mutex){};
+  unsigned count_ GUARDED_BY(mutex) = 0;
+  size_t bytes_ GUARDED_BY(mutex) = 0;
 };
 
 constinit Kept kept;
@@ -250,6 +249,4 @@ struct mallinfo2 mallinfo2() {
 }  // namespace pktmalloc::mapped_blocks
 
 constinit const pktmalloc::Part pktmalloc::mapped_blocks_part{
-    .lock = [] { mapped_blocks::kept.lock_for_fork(); },
-    .unlock = [] { mapped_blocks::kept.unlock_after_fork(); },
-};
+    .mutexes = {&mapped_blocks::kept.mutex}};

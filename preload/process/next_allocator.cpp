@@ -230,8 +230,7 @@ void load() {
 constinit const Part next_allocator_part{
     .start = [] { heap.ageing().on_tick(tick); },
     .load = load,
-    .lock = []() AROUND_FORK { mutex.lock(); },
-    .unlock = []() AROUND_FORK { mutex.unlock(); },
+    .mutexes = {&mutex},
 };
 
 }  // namespace pktmalloc

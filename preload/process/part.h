@@ -8,6 +8,8 @@
 
 #include <cstddef>
 
+#include "sizeclass/mutex.h"
+
 namespace pktmalloc {
 
 struct Part {
@@ -24,10 +26,12 @@ struct Part {
   // Memory is refused. Of what waits in the library, as much as the calling thread can get at goes
   // back to the heap; false: not as many bytes may wait. Reverse order.
   bool (*refused)(size_t bytes) = nullptr;
-  void (*exit)() = nullptr;    // the last look; reverse order
-  void (*lock)() = nullptr;    // before a fork
-  void (*unlock)() = nullptr;  // after it, in parent and child; reverse order
-  void (*forked)() = nullptr;  // in the child, after unlock
+  void (*exit)() = nullptr;  // the last look; reverse order
+  // Held around a fork; reverse order for what follows it.
+  Mutex* mutexes[2] = {};
+  void (*lock)() = nullptr;    // before a fork, behind them
+  void (*unlock)() = nullptr;  // after it, in parent and child, before they go
+  void (*forked)() = nullptr;  // in the child, after all that; as they are listed
 };
 
 #define PART(name, library) extern const Part name##_part;

@@ -81,7 +81,12 @@ void before_fork() AROUND_FORK {
   // first.
   if (_IO_list_lock != nullptr) _IO_list_lock();
   start_mutex.lock();
-  each_part(&Part::lock);
+  for (const Part* const part : kParts) {
+    for (Mutex* const mutex : part->mutexes) {
+      if (mutex != nullptr) mutex->lock();
+    }
+    if (part->lock != nullptr) part->lock();
+  }
   heap.lock_all();
   this_thread.forking = true;
 }
@@ -91,7 +96,13 @@ bool unlock_after_fork() AROUND_FORK {
   if (!this_thread.forking) return false;
   this_thread.forking = false;
   heap.unlock_all();
-  each_part_back(&Part::unlock);
+  for (size_t i = std::size(kParts); i-- > 0;) {
+    const Part& part = *kParts[i];
+    if (part.unlock != nullptr) part.unlock();
+    for (size_t n = std::size(part.mutexes); n-- > 0;) {
+      if (part.mutexes[n] != nullptr) part.mutexes[n]->unlock();
+    }
+  }
   start_mutex.unlock();
   return true;
 }

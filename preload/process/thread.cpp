@@ -6,7 +6,6 @@
 #include <atomic>
 
 #include "preload/base/lock_rank.h"
-#include "preload/base/options.h"
 #include "preload/process/part.h"
 
 namespace pktmalloc {
@@ -21,10 +20,9 @@ constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
                                           false,
                                           nullptr};
 constinit std::atomic<bool> observing = false;
+constinit Mutex threads_mutex{lock_rank(OuterRank::kThreads)};
 
 namespace {
-
-constinit Mutex mutex{lock_rank(OuterRank::kThreads)};
 
 void divert(void* p) {
   Thread& thread = *static_cast<Thread*>(p);
@@ -43,17 +41,6 @@ void divert_next_calls() {
   heap.each_thread(divert);
 }
 
-Mutex& threads_mutex() { return mutex; }
-
-constinit const Part threads_part{
-    .lock =
-        []() AROUND_FORK {
-          if (options().control) mutex.lock();
-        },
-    .unlock =
-        []() AROUND_FORK {
-          if (options().control) mutex.unlock();
-        },
-};
+constinit const Part threads_part{.mutexes = {&threads_mutex}};
 
 }  // namespace pktmalloc

@@ -75,6 +75,6 @@ inline void publish(Cache* cache) {
 void divert_next_calls();
 
 // Who holds it knows that no fork is under way, with PKTMALLOC_CONTROL.
-Mutex& threads_mutex();
+extern Mutex threads_mutex;
 
 }  // namespace pktmalloc

@@ -299,20 +299,8 @@ void load() {
   }
 }
 
-void lock() AROUND_FORK {
-  if (profiling()) mutex.lock();
-}
-
-void unlock() AROUND_FORK {
-  if (profiling()) mutex.unlock();
-}
-
 }  // namespace
 
-constinit const Part profile_part{
-    .load = load,
-    .lock = lock,
-    .unlock = unlock,
-};
+constinit const Part profile_part{.load = load, .mutexes = {&mutex}};
 
 }  // namespace pktmalloc

@@ -33,7 +33,7 @@ struct ProfileSums : PlaceSums {
 
 bool profiling();
 
-// While the program runs, by one thread that holds threads_mutex(), so that no fork is under way.
+// While the program runs, by one thread that holds threads_mutex, so that no fork is under way.
 // From begin_profile() until end_profile() what is allocated goes into the profile; what of it is
 // freed goes out of it in any case.
 // Each returns nullptr, or why it does nothing.

@@ -31,7 +31,7 @@ bool trim(const char* /*file*/, Writer& out) {
 bool start_profile(const char* /*file*/, Writer& out) {
   const char* why = prepare_profile();
   if (why == nullptr) {
-    const Lock no_fork(threads_mutex());
+    const Lock no_fork(threads_mutex);
     why = begin_profile();
   }
   if (why == nullptr) divert_next_calls();
@@ -40,7 +40,7 @@ bool start_profile(const char* /*file*/, Writer& out) {
 }
 
 bool stop_profile(const char* /*file*/, Writer& out) {
-  const Lock no_fork(threads_mutex());
+  const Lock no_fork(threads_mutex);
   const char* const why = end_profile();
   out.print("the heap profile %s", why != nullptr ? why : "takes no more samples");
   return why == nullptr;
@@ -58,7 +58,7 @@ bool tell_of_trace(const char* why, const char* done, Writer& out) {
 bool order_trace(const char* file, Writer& out) {
   const char* why;
   {
-    const Lock no_fork(threads_mutex());
+    const Lock no_fork(threads_mutex);
     why = start_trace(file);
   }
   if (why == nullptr) divert_next_calls();
@@ -66,7 +66,7 @@ bool order_trace(const char* file, Writer& out) {
 }
 
 bool end_trace(const char* /*file*/, Writer& out) {
-  const Lock no_fork(threads_mutex());
+  const Lock no_fork(threads_mutex);
   return tell_of_trace(stop_trace(), "in", out);
 }
 

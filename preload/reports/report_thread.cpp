@@ -97,8 +97,7 @@ constinit const Part report_thread_part{
             if (options().control) knock_at_control();
           });
         },
-    .lock = []() AROUND_FORK { thread.mutex().lock(); },
-    .unlock = []() AROUND_FORK { thread.mutex().unlock(); },
+    .mutexes = {&thread.mutex},
     .forked =
         [] {
           thread.forget();
