@@ -17,11 +17,6 @@ bool begins_with(const char* text, const char* start) {
   return strncmp(text, start, strlen(start)) == 0;
 }
 
-const char* file_name(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash != nullptr ? slash + 1 : path;
-}
-
 // Removes the entries with that file name from a list. True if any entry is left.
 bool drop_entry(char* list, const char* name) {
   char* to = list;
@@ -49,7 +44,7 @@ void leave_environment() {
   Dl_info here;
   if (environ == nullptr) return;
   if (dladdr(reinterpret_cast<void*>(&leave_environment), &here) == 0) return;
-  const char* const name = file_name(here.dli_fname);
+  const char* const name = basename(here.dli_fname);
   char** to = environ;
   for (char** from = environ; *from != nullptr; ++from) {
     const bool stays = begins_with(*from, kPreload) ? drop_entry(*from + strlen(kPreload), name)

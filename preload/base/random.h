@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "sizeclass/congruence.h"
 #include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {
@@ -23,7 +24,7 @@ inline uint64_t random_number() {
   if (syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
   const auto* const given = reinterpret_cast<const void*>(getauxval(AT_RANDOM));
   if (given != nullptr) memcpy(&number, given, sizeof number);
-  return (number ^ reinterpret_cast<uintptr_t>(&errno)) * 0x9E3779B97F4A7C15;
+  return next_number(number ^ reinterpret_cast<uintptr_t>(&errno));
 }
 
 }  // namespace pktmalloc

@@ -14,6 +14,7 @@
 #include "preload/profile/sampler.h"
 #include "preload/stacks/finding.h"
 #include "sizeclass/clock.h"
+#include "sizeclass/congruence.h"
 #include "sizeclass/keep_errno.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
@@ -131,7 +132,7 @@ void* allocate_guarded(size_t bytes, size_t alignment) {
   if (slot == nullptr) return nullptr;
   const uintptr_t data = data_of(*slot);
   // Of all objects none, so that a program that is run again ends again in the same way.
-  const uint64_t random = (data ^ slots_taken()) * 0x9E3779B97F4A7C15;
+  const uint64_t random = next_number(data ^ slots_taken());
   const bool at_begin = options().sample_guard > 1 && bytes > 0 && random >> 63 != 0;
   const uintptr_t user =
       at_begin ? data : end_of(*slot) - round_up(bytes, std::max(alignment, kAlignment));

@@ -54,9 +54,6 @@ bool is_in_use(ClassId id, const void* p) {
   return is_start(p) && (heap.state_of(id, p).is(ObjectStates::kLive) || has_canary(id, p));
 }
 
-// Does the caller tell that size, or none? As in fits().
-bool agrees(const Told& told, size_t bytes) { return !is_sized(told) || told.bytes == bytes; }
-
 // Tells if it is not as it was. The bytes that were asked for.
 size_t inspect_canary(Site site, const char* found, const void* p, size_t object_bytes) {
   const Canary canary = read_canary(p, object_bytes);
@@ -171,16 +168,14 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
     tell_wrong(site, "realloc", p);
     return no_memory();
   }
-  size_t old_bytes = class_bytes(owner);
+  const size_t object_bytes = class_bytes(owner);
   const bool guarded = has_canary(id, p);
+  const size_t old_bytes =
+      guarded ? inspect_canary(site, ", found when it was resized", p, object_bytes) : object_bytes;
   if (resizes_in_place(owner, bytes + (guarded ? kCanaryBytes : 0))) {
-    if (guarded) {
-      inspect_canary(site, ", found when it was resized", p, old_bytes);
-      set_canary(p, old_bytes, bytes);
-    }
+    if (guarded) set_canary(p, object_bytes, bytes);
     return p;
   }
-  if (guarded) old_bytes = inspect_canary(site, ", found when it was resized", p, old_bytes);
   void* const moved = allocate_slow_at(site, bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
@@ -217,14 +212,14 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
     release_slow(p);
   } else if (const ClassId id = static_cast<ClassId>(owner); !is_in_use(id, p)) {
     tell_wrong(site, name_of(told), p);
-  } else if (has_canary(id, p)) {
-    const size_t asked = inspect_canary(site, ", found when it was freed", p, class_bytes(owner));
-    if (!agrees(told, asked)) return tell_mismatch(site, p, told, asked);
-    set_freed(site, id, p, heap.state_of(id, p));
-  } else if (!fits(owner, told)) {
-    tell_mismatch(site, p, told, class_bytes(owner));
   } else {
-    set_freed(site, id, p, heap.state_of(id, p));  // addresses were given back
+    const bool guarded = has_canary(id, p);
+    const size_t bytes_asked =
+        guarded ? inspect_canary(site, ", found when it was freed", p, class_bytes(owner))
+                : class_bytes(owner);
+    const bool right = guarded ? !is_sized(told) || told.bytes == bytes_asked : fits(owner, told);
+    if (!right) return tell_mismatch(site, p, told, bytes_asked);
+    set_freed(site, id, p, heap.state_of(id, p));  // without a canary: addresses were given back
   }
 }
 

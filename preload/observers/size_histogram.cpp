@@ -2,6 +2,7 @@
 #include "preload/observers/size_histogram.h"
 
 #include "preload/base/mapping.h"
+#include "sizeclass/congruence.h"
 
 namespace pktmalloc {
 namespace {
@@ -10,7 +11,7 @@ constexpr size_t kSlotBits = SizeHistogram::kRowBits + 1;  // at most half full
 constexpr size_t kSlotMask = (size_t{1} << kSlotBits) - 1;
 
 size_t home(size_t bytes, size_t alignment) {
-  return (bytes ^ alignment << 32) * 0x9E3779B97F4A7C15 >> (64 - kSlotBits);
+  return next_number(bytes ^ alignment << 32) >> (64 - kSlotBits);
 }
 
 double bytes_for_peak(const SizeCounts& counts) {

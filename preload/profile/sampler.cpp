@@ -11,6 +11,7 @@
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/clock.h"
+#include "sizeclass/congruence.h"
 
 namespace pktmalloc {
 
@@ -62,9 +63,9 @@ Sampler* new_sampler() {
   void* const memory = map_lazily(sizeof(Sampler));
   if (memory == nullptr) return nullptr;
   auto* const sampler = new (memory) Sampler;
-  sampler->random = ((reinterpret_cast<uint64_t>(sampler) ^ clock_us()) * 0x9E3779B97F4A7C15) | 1;
+  sampler->random = next_number(reinterpret_cast<uint64_t>(sampler) ^ clock_us());
   for (double& bytes : sampler->countdown) bytes = sampler->next_distance();
-  sampler->others = sampler->random * 0x2545f4914f6cdd1d;
+  sampler->others = next_number(sampler->random);
   return sampler;
 }
 
@@ -97,15 +98,12 @@ double sample_probability(size_t bytes) {
   return q;
 }
 
-// Exponentially distributed with mean `rate`; xorshift64* (Vigna 2016).
+// Exponentially distributed with mean `rate`.
 double Sampler::next_distance() {
   if (paused.load(std::memory_order_relaxed)) return kNever;
   if (rate <= 1) return 0;  // every allocation, for certain
-  random ^= random >> 12;
-  random ^= random << 25;
-  random ^= random >> 27;
-  const uint64_t bits = (random * 0x2545f4914f6cdd1d) >> 11;
-  return rate * minus_log((static_cast<double>(bits) + 1) * 0x1p-53);
+  random = next_number(random);
+  return rate * minus_log((static_cast<double>(random >> 11) + 1) * 0x1p-53);
 }
 
 namespace {

@@ -23,14 +23,9 @@ extern const char _end __attribute__((visibility("hidden")));
 namespace pktmalloc {
 namespace {
 
-const char* base_name(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash != nullptr ? slash + 1 : path;
-}
-
 // The loader's name for the program is empty.
 const char* module_name(const char* path) {
-  return path == nullptr || *path == '\0' ? program_name() : base_name(path);
+  return path == nullptr || *path == '\0' ? program_name() : basename(path);
 }
 
 struct Search {
