@@ -3,10 +3,19 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace pktmalloc {
+
+// So many bytes, but at most that part of what the process may have.
+inline size_t at_most(size_t bytes, __rlimit_resource resource, size_t part = 32) {
+  rlimit limit{};
+  const bool limited = getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return limited ? std::min<size_t>(bytes, limit.rlim_cur / part) : bytes;
+}
 
 // nullptr if the system refuses.
 inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {

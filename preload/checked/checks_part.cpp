@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the checked library does during the life of the process.
-#include <sys/auxv.h>
-
-#include <cstring>
-
 #include "preload/base/options.h"
+#include "preload/base/random.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
@@ -61,12 +58,6 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   return expose(*freed);
 }
 
-void begin() {
-  if (const unsigned long random = getauxval(AT_RANDOM); random != 0) {
-    memcpy(&secret, reinterpret_cast<const void*>(random), sizeof secret);
-  }
-}
-
 void load() {
   start_quarantine(options().quarantine_bytes, options().quarantine_rate);
   start_guard(options().guard_size);
@@ -90,7 +81,7 @@ void at_exit() {
 }  // namespace
 
 constinit const Part checks_part{
-    .begin = begin,
+    .begin = [] { secret = random_number(); },
     .start = [] { start_stacks(); },
     .load = load,
     .thread_exit = thread_exit,

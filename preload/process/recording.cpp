@@ -2,7 +2,6 @@
 #include "preload/process/recording.h"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,15 +46,9 @@ bool make_usable(void* start, size_t bytes) {
 
 // What the limits leave room for.
 uint32_t most_chunks() {
-  size_t bytes = kMostChunks * kChunkBytes;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    bytes = std::min<size_t>(bytes, limit.rlim_cur / 32);
-  }
+  const size_t addresses = at_most(kMostChunks * kChunkBytes, RLIMIT_AS);
   // Beyond that a signal would end the program.
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-    bytes = std::min<size_t>(bytes, limit.rlim_cur);
-  }
+  const size_t bytes = at_most(addresses, RLIMIT_FSIZE, 1);
   return bytes < 2 * kHeaderBytes ? 0 : static_cast<uint32_t>((bytes - kHeaderBytes) / kChunkBytes);
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "preload/profile/format_leaks.h"
-
 #include <algorithm>
 #include <cstring>
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "preload/profile/format_profile.h"
-
 #include <unistd.h>
 
 #include "preload/base/options.h"

@@ -2,7 +2,6 @@
 #include "preload/profile/profile.h"
 
 #include <alloca.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -196,21 +195,13 @@ void kept(void* p, const Sample& before, size_t bytes) {
 constexpr SampleHandlers kHandlers{taken, released, kept};
 
 // A program with little room keeps most of it.
-size_t at_most(size_t bytes) {
-  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit limit{};
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
-      bytes = std::min<size_t>(bytes, limit.rlim_cur / 32);
-    }
-  }
-  return bytes;
-}
+size_t room(size_t bytes) { return at_most(at_most(bytes, RLIMIT_AS), RLIMIT_DATA); }
 
 bool start_tables() {
   buckets = static_cast<uint32_t*>(map_lazily(sizeof *buckets << kBucketBits));
   start_stacks(kStackBytes);
-  return buckets != nullptr && live.start(at_most(kSampleBytes)) &&
-         sums.start(at_most(kSumBytes)) && sums.add();
+  return buckets != nullptr && live.start(room(kSampleBytes)) && sums.start(room(kSumBytes)) &&
+         sums.add();
 }
 
 }  // namespace

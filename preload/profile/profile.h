@@ -52,6 +52,11 @@ void pin_profile_peak();
 uint32_t profile_stacks();
 ProfileSums profile_sums(uint32_t number);
 
+// The heap profile of this process as text for pprof (contract/heap_profile.h), and for people the
+// places that hold memory at exit (PKTMALLOC_PROFILE_LEAKS). Both allocate nothing.
+void write_profile(Writer& out);
+void write_leaks(Writer& out);
+
 // The innermost frames that count, without this library's own.
 unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most);
 

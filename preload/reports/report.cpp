@@ -18,8 +18,6 @@
 #include "preload/observers/size_recording.h"
 #include "preload/process/part.h"
 #include "preload/process/recording.h"
-#include "preload/profile/format_leaks.h"
-#include "preload/profile/format_profile.h"
 #include "preload/profile/profile.h"
 #include "preload/reports/moment.h"
 #include "preload/reports/take_snapshot.h"
