@@ -54,6 +54,19 @@ def summarise(record):
         "targets": record.targets}
 
 
+def as_text(summary):
+    """JSON with a row, a loss and so on in each line, so that a change of one is a change of a line."""
+    def block(value):
+        if isinstance(value, list):
+            return "[\n  " + ",\n  ".join(json.dumps(item) for item in value) + "]"
+        if isinstance(value, dict):
+            return "{\n  " + ",\n  ".join(f"{json.dumps(key)}: {json.dumps(item)}"
+                                         for key, item in value.items()) + "}"
+        return json.dumps(value)
+    return "{\n " + ",\n ".join(f"{json.dumps(key)}: {block(value)}"
+                               for key, value in summary.items()) + "}\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -65,8 +78,7 @@ def main():
     except (OSError, ValueError) as error:
         sys.exit(str(error))
     with open(options.summary, "w", encoding="utf-8") as output:
-        json.dump(summarise(record), output, indent=1)
-        output.write("\n")
+        output.write(as_text(summarise(record)))
 
 
 if __name__ == "__main__":
