@@ -266,7 +266,7 @@ TEST_CASE("where memory for the record is refused, it ends in one line and the p
       incomplete += read(entry.path()).at("missing") > 0 ? 1 : 0;
     }
   }
-  CHECK(incomplete >= 3);
+  CHECK(incomplete >= 2);  // for want of a thread's bits, and of the table of live objects
 }
 
 TEST_CASE("a file that cannot be written is told in one line") {

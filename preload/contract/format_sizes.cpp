@@ -12,10 +12,11 @@ SizesWriter::SizesWriter(Writer& out, const SizesOrigin& origin) : out_(out) {
   out.print(",\n  \"pid\": %d,\n  \"started\": %llu.%06llu,\n  \"time\": %lld,\n", origin.pid,
             number(origin.started_us / 1'000'000), number(origin.started_us % 1'000'000),
             static_cast<long long>(origin.time));
-  out.print("  \"threads\": %u,\n  \"peak_bytes\": %llu,\n  \"memory_bytes\": %llu,\n",
-            origin.threads, number(origin.peak_bytes), number(origin.memory_bytes));
+  out.print("  \"threads\": %llu,\n  \"peak_bytes\": %llu,\n  \"memory_bytes\": %llu,\n",
+            number(origin.totals.threads), number(origin.peak_bytes),
+            number(origin.totals.memory_bytes));
   out.print("  \"missing\": %llu,\n  \"usable_sizes\": %llu,\n  \"classes\": [",
-            number(origin.missing), number(origin.usable_sizes));
+            number(origin.totals.missing), number(origin.totals.usable_sizes));
   for (const uint64_t& bytes : origin.classes) {
     out.print("%s%llu", &bytes == origin.classes.data() ? "" : ", ", number(bytes));
   }

@@ -113,10 +113,9 @@ struct Header {
 
   // The sizes.
   uint64_t sizes_started_us;
-  std::atomic<uint32_t> sizes;  // rows; 0 is none
-  std::atomic<uint32_t> size_threads;
+  std::atomic<uint32_t> sizes;      // rows; 0 is none
   std::atomic<uint64_t> size_peak;  // the number of the latest
-  std::atomic<uint64_t> size_memory_bytes, size_missing, size_usable_sizes;
+  SizeTotals size_totals;
   uint64_t size_classes[kMaxClasses];  // bytes of an object; 0 behind the last
 
   // The trace: whole blocks in its file, and that file's length then (by the parity of `blocks`).

@@ -15,17 +15,21 @@ namespace pktmalloc {
 // count for the peak.
 inline constexpr uint64_t kLargestAtPeak = uint64_t{256} << 10;
 
+struct SizeTotals {
+  uint64_t threads;
+  uint64_t memory_bytes;  // the most that the classes had in memory
+  uint64_t missing;       // allocations that are not among the rows
+  uint64_t usable_sizes;  // that the program asked for (malloc_usable_size)
+};
+
 struct SizesOrigin {
   const char* program;
   const char* version;  // of the library
   int pid;
   uint64_t started_us;  // since the epoch
   int64_t time;         // likewise, in seconds
-  uint32_t threads;
   uint64_t peak_bytes;
-  uint64_t memory_bytes;              // the most that the classes had in memory
-  uint64_t missing;                   // allocations that are not among the rows
-  uint64_t usable_sizes;              // that the program asked for (malloc_usable_size)
+  SizeTotals totals;
   std::span<const uint64_t> classes;  // bytes of an object
 };
 

@@ -76,6 +76,7 @@ void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
 }
 
 void tell_asked() {
+  if (this_thread.forking) return;
   each([](const Observer& o) {
     if (o.asked != nullptr) o.asked();
   });

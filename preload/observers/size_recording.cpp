@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
@@ -24,41 +26,34 @@
 namespace pktmalloc {
 namespace {
 
-// What is asked for, with the row of each live object. A process with one thread does without the
-// lock: locked instructions were half of the cost.
-constinit Mutex mutex{lock_rank(OuterRank::kSizes)};  // guards the next two
-constinit SizeHistogram histogram;
-
-// (address >> 3) << kRowBits | row
-uintptr_t address_in(uint64_t word) { return word >> SizeHistogram::kRowBits << 3; }
-static_assert(machine::kAddressBits - 3 + SizeHistogram::kRowBits <= 64);
-constinit WordTable<uint64_t, address_in> rows_of;
-
-uint32_t row_in(uint64_t word) { return static_cast<uint32_t>(word & SizeHistogram::kMostRows); }
-
+// A process with one thread does without: locked instructions were half of the cost.
+constinit Mutex mutex{lock_rank(OuterRank::kSizes)};  // guards what follows
 struct SizesLock : Lock {
   SizesLock() : Lock(mutex, !has_one_thread()) {}
 };
 
+constinit SizeHistogram histogram;
+
+// The row of each live object: (address >> 3) << kRowBits | row.
+uintptr_t address_in(uint64_t word) { return word >> SizeHistogram::kRowBits << 3; }
+static_assert(machine::kAddressBits - 3 + SizeHistogram::kRowBits <= 64);
+constinit WordTable<uint64_t, address_in> rows_of;
+uint32_t row_in(uint64_t word) { return static_cast<uint32_t>(word & SizeHistogram::kMostRows); }
+
 constinit std::atomic<bool> active = false;
 uint64_t started_us = 0;  // since the epoch: the load, or the fork
-constinit std::atomic<bool> ended = false;
-constinit std::atomic<uint64_t> missing = 0;  // allocations since it ended
-constinit std::atomic<uint32_t> threads = 0;
-constinit std::atomic<uint64_t> usable_sizes = 0;  // that the program asked for
-constinit std::atomic<uint64_t> memory_bytes = 0;  // the most that the classes had in memory
-constinit std::atomic<uint64_t> open_then = 0;     // bytes of open slabs at the latest look
+bool ended = false;
+SizeTotals totals{};
+uint64_t open_then = 0;  // bytes of open slabs at the latest look
+
+void record_totals() {
+  if (recording::Header* const header = recording_here()) header->size_totals = totals;
+}
 
 // A bit per row: this thread has used it. nullptr: not yet, or memory was refused.
 constinit thread_local uint64_t* rows_used = nullptr;
 constinit thread_local bool thread_ended = false;
 constexpr size_t kRowsUsedBytes = (size_t{1} << SizeHistogram::kRowBits) / 8;
-
-void end() {
-  if (!ended.exchange(true, std::memory_order_relaxed)) {
-    message("PKTMALLOC_SIZES: no memory for the record of sizes, which ends here");
-  }
-}
 
 // False: no memory. A thread that has made its last call to us but still allocates is not counted
 // any more.
@@ -66,8 +61,8 @@ bool count_thread() {
   if (rows_used != nullptr || thread_ended) return true;
   rows_used = static_cast<uint64_t*>(map_lazily(kRowsUsedBytes));
   if (rows_used == nullptr) return false;
-  const uint32_t now = threads.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (recording::Header* const header = recording_here()) header->size_threads = now;
+  ++totals.threads;
+  record_totals();
   return true;
 }
 
@@ -83,27 +78,22 @@ bool uses_first(uint32_t row) {
 void look_at_memory() {
   if (!heap.can_lock()) return;  // in a signal handler, perhaps
   const uint64_t now = heap.resident_bytes();
-  uint64_t most = memory_bytes.load(std::memory_order_relaxed);
-  while (now > most && !memory_bytes.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
-  }
-  if (recording::Header* const header = recording_here()) {
-    header->size_memory_bytes = memory_bytes.load(std::memory_order_relaxed);
-  }
+  const SizesLock lock;
+  totals.memory_bytes = std::max(totals.memory_bytes, now);
+  record_totals();
 }
 
 // A look walks over all pages; so only when as many slabs were opened as make a difference. What
 // was opened before is in use by now.
-void look_at_memory_that_grew() {
-  const uint64_t open = heap.open_bytes();
-  uint64_t then = open_then.load(std::memory_order_relaxed);
-  if (open < then) open_then.compare_exchange_strong(then, open, std::memory_order_relaxed);
-  if (open <= then + then / 128) return;
-  if (open_then.compare_exchange_strong(then, open, std::memory_order_relaxed)) look_at_memory();
+bool should_look(uint64_t open) {
+  open_then = std::min(open_then, open);
+  if (open <= open_then + open_then / 128) return false;
+  open_then = open;
+  return true;
 }
 
 // False: no memory.
 bool record(const void* p, size_t bytes, size_t alignment) {
-  const SizesLock lock;
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
   const uint32_t row = histogram.find(bytes, alignment);
   uint64_t former = 0;  // nobody told its release
@@ -116,27 +106,37 @@ bool record(const void* p, size_t bytes, size_t alignment) {
   return true;
 }
 
+void tell_end() { message("PKTMALLOC_SIZES: no memory for the record of sizes, which ends here"); }
+
 void allocated(void* p, size_t bytes, size_t alignment) {
-  if (ended.load(std::memory_order_relaxed)) {
-    const uint64_t now = missing.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (recording::Header* const header = recording_here()) header->size_missing = now;
-    return;
-  }
   const KeepErrno keep_errno;
-  if (!count_thread() || !record(p, bytes, alignment)) return end();
-  look_at_memory_that_grew();
+  const uint64_t open = heap.open_bytes();
+  bool ends = false, looks = false;
+  {
+    const SizesLock lock;
+    if (ended) {
+      ++totals.missing;
+      return record_totals();
+    }
+    ends = !count_thread() || !record(p, bytes, alignment);
+    ended = ends;
+    looks = !ends && should_look(open);
+  }
+  if (ends) tell_end();
+  if (looks) look_at_memory();
 }
 
 void released(void* p) {
-  if (ended.load(std::memory_order_relaxed)) return;
   const SizesLock lock;
+  if (ended) return;
   const uint64_t word = rows_of.take(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{7});
   if (word != 0) histogram.remove_object(row_in(word));
 }
 
 void asked() {
-  const uint64_t now = usable_sizes.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (recording::Header* const header = recording_here()) header->size_usable_sizes = now;
+  const SizesLock lock;
+  ++totals.usable_sizes;
+  record_totals();
 }
 
 void forget_rows_used() {
@@ -159,11 +159,8 @@ void forked() {
   if (!recording_sizes()) return;
   histogram.begin_anew();
   started_us = now_us();
-  threads.store(0, std::memory_order_relaxed);
-  missing.store(0, std::memory_order_relaxed);
-  usable_sizes.store(0, std::memory_order_relaxed);
-  memory_bytes.store(0, std::memory_order_relaxed);
-  open_then.store(0, std::memory_order_relaxed);
+  totals = {};
+  open_then = 0;
   forget_rows_used();
 }
 
@@ -188,7 +185,7 @@ void load() {
     observe(kObserver);
     active.store(true, std::memory_order_release);  // partner: recording_sizes()
   } else {
-    end();
+    tell_end();
   }
 }
 
@@ -210,27 +207,19 @@ SizeCounts counts_of(uint32_t row) {
 }  // namespace
 
 void write_sizes(Writer& out) {
-  uint64_t peak;
-  uint32_t rows;
-  {
-    const SizesLock lock;
-    peak = histogram.pin_peak();
-    rows = histogram.rows();
-  }
   look_at_memory();
   uint64_t classes[kMaxClasses];
   const unsigned count = list_classes(classes);
-  SizesWriter writer(out, {program_name(),
-                           PKTMALLOC_VERSION,
-                           getpid(),
-                           started_us,
-                           time(nullptr),
-                           threads.load(std::memory_order_relaxed),
-                           peak,
-                           memory_bytes.load(std::memory_order_relaxed),
-                           missing.load(std::memory_order_relaxed),
-                           usable_sizes.load(std::memory_order_relaxed),
-                           {classes, count}});
+  SizesOrigin origin{program_name(),  PKTMALLOC_VERSION, getpid(), started_us, time(nullptr), 0, {},
+                     {classes, count}};
+  uint32_t rows;
+  {
+    const SizesLock lock;
+    origin.peak_bytes = histogram.pin_peak();
+    origin.totals = totals;
+    rows = histogram.rows();
+  }
+  SizesWriter writer(out, origin);
   for (uint32_t i = 1; i <= rows; ++i) {
     const SizeCounts counts = counts_of(i);
     // Else the parent's, before a fork.

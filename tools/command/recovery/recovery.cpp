@@ -116,8 +116,7 @@ bool recover_sizes(const RecordingFile& recording) {
   write_file(path, printed([&](Writer& out) {
                SizesWriter writer(
                    out, {program.c_str(), version.c_str(), header.pid, header.sizes_started_us,
-                         file.st_mtime, header.size_threads, peak, header.size_memory_bytes,
-                         header.size_missing, header.size_usable_sizes, used});
+                         file.st_mtime, peak, header.size_totals, used});
                for (const SizeCounts& row : rows) writer.add(row);
                writer.end();
              }));
