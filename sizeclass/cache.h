@@ -104,7 +104,7 @@ class alignas(64) Cache {
   // the slow path.
   bool turn(const Supply& supply, ClassId id, uintptr_t object);
 
-  // Lets the sampler see some allocations (preload/profile/sampler.h): after a given number of
+  // Lets the sampler see some allocations (preload/recording/sampler.h): after a given number of
   // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
   // before the next allocate_slow(); the cache calls it itself where it needs the magazine.
   struct Marks {

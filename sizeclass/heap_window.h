@@ -6,7 +6,7 @@
 // Addresses are those of the heap's process; sizes are in bytes. The reader sums over areas and
 // caches as Heap::statistics() does and uses the same class_statistics(). Nobody waits for it and
 // it holds no lock, so it may read in the middle of a change: each number is right by itself.
-// Changing any of these structs needs a new kWindowSchema (preload/contract/live_window.h).
+// Changing any of these structs needs a new kWindowSchema (preload/formats/live_window.h).
 #pragma once
 
 #include <cstdint>

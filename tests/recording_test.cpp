@@ -20,7 +20,7 @@
 #include <sstream>
 #include <thread>
 
-#include "preload/contract/recording_format.h"
+#include "preload/formats/recording_format.h"
 #include "tests/count.h"
 #include "tests/heap_profile.h"
 #include "tests/memory_group.h"

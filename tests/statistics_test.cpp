@@ -19,7 +19,7 @@ namespace {
 const char* const kKeys[] = {
 #define PROCESS_STATISTIC(key, kind, help) #key,
 #define CLASS_STATISTIC(key, kind, help) #key,
-#include "preload/contract/statistics.def"
+#include "preload/formats/statistics.def"
 };
 
 Outcome exact_to(const std::string& path, const std::string& way = "plain") {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/contract/live_window.h"
+#include "preload/formats/live_window.h"
 #include "tests/program.h"
 #include "tests/refused.h"
 #include "tests/running.h"

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "preload/base/mapping.h"
-#include "preload/contract/quiet_write.h"
+#include "preload/formats/quiet_write.h"
 #include "sizeclass/keep_errno.h"
 
 namespace pktmalloc {

@@ -16,8 +16,8 @@
 #include "preload/base/message.h"
 #include "preload/base/quantity.h"
 #include "preload/base/this_library.h"
-#include "preload/contract/heap_profile.h"
 #include "preload/contract/pktmalloc.h"
+#include "preload/formats/heap_profile.h"
 
 namespace pktmalloc {
 namespace {
@@ -148,13 +148,13 @@ constinit Option table[] = {
 #define OPTION(NAME, library, run, reads, default_value, accepted, help)       \
   {#NAME,      default_value, accepted, [](const char* value, Options& o) { return reads; }, \
    k##library, nullptr},
-#include "preload/contract/options.def"
+#include "preload/formats/options.def"
 #undef OPTION
 };
 
 constexpr char kNames[] =
 #define OPTION(NAME, ...) " PKTMALLOC_" #NAME
-#include "preload/contract/options.def"
+#include "preload/formats/options.def"
 #undef OPTION
     ;
 

@@ -13,7 +13,7 @@
 
 #include <climits>
 
-#include "preload/contract/writer.h"
+#include "preload/formats/writer.h"
 
 namespace pktmalloc {
 

@@ -2,7 +2,7 @@
 // This library: which of its kinds is being compiled.
 #pragma once
 
-#include "preload/contract/library_kind.h"
+#include "preload/formats/library_kind.h"
 
 namespace pktmalloc {
 

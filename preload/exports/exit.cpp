@@ -9,7 +9,7 @@
 
 #include "preload/base/export.h"
 #include "preload/process/process.h"
-#include "preload/process/recording.h"
+#include "preload/recording/recording.h"
 #include "preload/reports/moment.h"
 
 extern "C" {

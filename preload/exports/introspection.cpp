@@ -11,11 +11,11 @@
 
 #include "preload/base/export.h"
 #include "preload/base/mapping.h"
-#include "preload/contract/format.h"
 #include "preload/contract/pktmalloc.h"
+#include "preload/formats/format.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
-#include "preload/profile/profile.h"
+#include "preload/recording/profile.h"
 #include "preload/reports/report.h"
 #include "preload/reports/take_snapshot.h"
 
@@ -52,7 +52,7 @@ template <typename Public>
 void fill(Public& to, const ProcessStatistics& from) {
 #define PROCESS_STATISTIC(key, kind, help) \
   if constexpr (requires { to.key; }) to.key = from.key;
-#include "preload/contract/statistics.def"
+#include "preload/formats/statistics.def"
 }
 
 uint64_t trim() {

@@ -13,8 +13,8 @@
 #include "preload/base/export.h"
 #include "preload/base/no_memory.h"
 #include "preload/exports/front.h"
-#include "preload/observers/observer.h"
 #include "preload/process/thread.h"
+#include "preload/recording/observer.h"
 #include "sizeclass/memory.h"
 #include "sizeclass/rounding.h"
 

@@ -11,7 +11,7 @@
 #include "preload/process/fault_signal.h"
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
-#include "preload/profile/sampler.h"
+#include "preload/recording/sampler.h"
 #include "preload/stacks/finding.h"
 #include "sizeclass/clock.h"
 #include "sizeclass/congruence.h"

@@ -6,8 +6,8 @@
 
 #include "preload/base/no_memory.h"
 #include "preload/guard/sample_guard.h"
-#include "preload/observers/observer.h"
 #include "preload/process/next_allocator.h"
+#include "preload/recording/observer.h"
 #include "preload/stacks/finding.h"
 #include "sizeclass/keep_errno.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/contract/statistics.h"
+#include "preload/formats/statistics.h"
 
 namespace pktmalloc {
 

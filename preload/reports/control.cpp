@@ -14,7 +14,7 @@
 
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
-#include "preload/contract/control.h"
+#include "preload/formats/control.h"
 #include "preload/reports/order.h"
 
 namespace pktmalloc {

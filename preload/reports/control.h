@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Control: obeys orders from outside (PKTMALLOC_CONTROL, contract/control.h), of the same user and
+// Control: obeys orders from outside (PKTMALLOC_CONTROL, formats/control.h), of the same user and
 // of root only. The reporter's thread does that: no thread of the program is stopped, interrupted
 // or asked.
 //

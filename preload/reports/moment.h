@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Moments: the statistics, noted in the recording (process/recording.h) while the process lives,
+// Moments: the statistics, noted in the recording (recording/recording.h) while the process lives,
 // because it may end without a word.
 #pragma once
 
-#include "preload/process/recording.h"
+#include "preload/recording/recording.h"
 
 namespace pktmalloc {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Opens the window (contract/live_window.h) at load, and keeps the counts that only it has.
+// Opens the window (formats/live_window.h) at load, and keeps the counts that only it has.
 #pragma once
 
 #include <cstdint>

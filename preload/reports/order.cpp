@@ -4,12 +4,12 @@
 #include <cstring>
 
 #include "preload/base/message.h"
-#include "preload/observers/trace.h"
-#include "preload/observers/trace_order.h"
 #include "preload/process/heap.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
-#include "preload/profile/profile.h"
+#include "preload/recording/profile.h"
+#include "preload/recording/trace.h"
+#include "preload/recording/trace_order.h"
 #include "preload/reports/report.h"
 
 namespace pktmalloc {

@@ -2,7 +2,7 @@
 // Order: what `pktmalloc tell` may ask for, and how it is done.
 #pragma once
 
-#include "preload/contract/writer.h"
+#include "preload/formats/writer.h"
 
 namespace pktmalloc {
 

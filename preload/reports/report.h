@@ -5,8 +5,8 @@
 // written, one line says so, and nothing changes for the program.
 #pragma once
 
-#include "preload/contract/recording_format.h"
-#include "preload/contract/writer.h"
+#include "preload/formats/recording_format.h"
+#include "preload/formats/writer.h"
 
 namespace pktmalloc {
 

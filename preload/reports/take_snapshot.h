@@ -3,8 +3,8 @@
 // stack of a small thread. Takes the engine's locks, allocates nothing.
 #pragma once
 
-#include "preload/contract/format.h"
-#include "preload/contract/statistics.h"
+#include "preload/formats/format.h"
+#include "preload/formats/statistics.h"
 
 namespace pktmalloc {
 

@@ -6,13 +6,13 @@
 #include <cstring>
 
 #include "preload/guard/sample_guard.h"
-#include "preload/observers/observer.h"
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
-#include "preload/profile/sampler.h"
+#include "preload/recording/observer.h"
+#include "preload/recording/sampler.h"
 #include "preload/reports/moment.h"
 #include "preload/reports/report_thread.h"
 #include "preload/stacks/stacks.h"

@@ -12,7 +12,7 @@
 #include "preload/base/kept_stderr.h"
 #include "preload/base/options.h"
 #include "preload/base/other_stack.h"
-#include "preload/contract/writer.h"
+#include "preload/formats/writer.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/keep_errno.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "preload/base/peak.h"
+#include "preload/recording/peak.h"
 
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "preload/contract/heap_profile.h"
+#include "preload/formats/heap_profile.h"
 #include "tests/model/random.h"
 #include "tests/model/shrink.h"
 

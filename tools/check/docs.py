@@ -3,7 +3,7 @@
 """Keeps documents and .def files together.
 
 Without an option writes the generated parts of the documents anew, each between a pair of marks such
-as "options begin" and "options end": options and statistics from the .def files of preload/contract, the
+as "options begin" and "options end": options and statistics from the .def files of preload/formats, the
 figures from tools/bench/published.json (written by `make bench-publish`), verdicts from
 tests/golden/heap_errors.txt (by `make heap-errors`). With --check changes nothing
 and fails where a part is out of date, docs/conformance.md names a program that is not in tests/programs, or
@@ -37,7 +37,7 @@ def joined(literals):
 
 
 def options():
-    for name, run, *texts in OPTION.findall((ROOT / "preload/contract/options.def").read_text()):
+    for name, run, *texts in OPTION.findall((ROOT / "preload/formats/options.def").read_text()):
         yield name, run, *map(joined, texts)
 
 
@@ -64,7 +64,7 @@ def option_list():
 
 def statistic_table(scope):
     rows = "".join(f"| `{key}` | {kind} | {text} |\n"
-                   for of, key, kind, text in STATISTIC.findall((ROOT / "preload/contract/statistics.def").read_text())
+                   for of, key, kind, text in STATISTIC.findall((ROOT / "preload/formats/statistics.def").read_text())
                    if of == scope)
     return "| key | kind | what |\n|---|---|---|\n" + rows
 

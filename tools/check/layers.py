@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Checks that includes point down, from folder to folder, and that no two files include each other.
 
-Top to bottom: tests, tools (the contract, the class table), preload, sizeclass. Inside preload and
-tools/command the folders have an order, a line a level: a file includes what lies in its own folder
-or in one of a lower line. Inside a folder the files form no circle; a header counts as one with the
-.cpp of its name. A folder that is in no list fails the check: give it a place. A library that takes
-seconds to compile is included by one file only.
+Top to bottom: tests, tools (the contract, the formats, the class table), preload, sizeclass. Inside
+preload and tools/command the folders have an order, a line a level: a file includes what lies in
+its own folder or in one of a lower line. Inside a folder the files form no circle; a header counts
+as one with the .cpp of its name. A folder that is in no list fails the check: give it a place. A
+library that takes seconds to compile is included by one file only.
 """
 import pathlib
 import re
@@ -20,8 +20,9 @@ SUFFIXES = (".h", ".hpp", ".cpp", ".c", ".def")
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
-    "tools": ("tools/", "preload/contract/", "sizeclass/class_table.h", "sizeclass/magazine.h",
-              "sizeclass/heap.h", "sizeclass/machine.h", "preload/checked/object.h"),
+    "tools": ("tools/", "preload/contract/", "preload/formats/", "sizeclass/class_table.h",
+              "sizeclass/magazine.h", "sizeclass/heap.h", "sizeclass/machine.h",
+              "preload/checked/object.h"),
 }
 # Folders, top to bottom; those of one line do not include each other. "." are the files beside
 # them.
@@ -32,10 +33,11 @@ ROOMS = {
         "serving",
         "reports",
         "guard",
-        "observers profile",
+        "recording",
         "stacks",
         "process",
         "base",
+        "formats",
         "contract",
     ],
     "tools/command": [

@@ -28,8 +28,8 @@ $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp $(COMMAND_HEADERS).gch
 
 # The formats of the statistics are the library's.
 COMMAND_FORMATS := $(patsubst %,$(BUILD)/obj/preload/%.o, \
-  contract/format_text contract/format_json contract/format_prometheus contract/format_profile \
-  contract/format_sizes contract/writer)
+  formats/format_text formats/format_json formats/format_prometheus formats/format_profile \
+  formats/format_sizes formats/writer)
 
 $(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS) $(ENGINE)
 	$(call say,LINK)

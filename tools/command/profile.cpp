@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "preload/contract/heap_profile.h"
+#include "preload/formats/heap_profile.h"
 #include "tools/command/failure.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/profile/pprof.h"

@@ -23,13 +23,13 @@ void read_classes(const Json& classes, HeapStatistics& heap) {
     ClassStatistics& c = heap.of[heap.classes++];
     c.object_bytes = from.at("bytes");
 #define CLASS_STATISTIC(key, kind, help) c.key = from.value(#key, uint64_t{0});
-#include "preload/contract/statistics.def"
+#include "preload/formats/statistics.def"
   }
 }
 
 void read_process(const Json& from, ProcessStatistics& p) {
 #define PROCESS_STATISTIC(key, kind, help) p.key = from.value(#key, uint64_t{0});
-#include "preload/contract/statistics.def"
+#include "preload/formats/statistics.def"
 }
 
 void read_passed(const Json& from, Snapshot& snapshot) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "preload/contract/statistics.h"
+#include "preload/formats/statistics.h"
 
 namespace pktmalloc {
 

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-#include "preload/contract/quiet_write.h"
+#include "preload/formats/quiet_write.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
@@ -70,7 +70,7 @@ struct Variable {
 constexpr Variable kVariables[] = {
 #define OPTION(NAME, library, run, reads, default_value, accepted, help) \
   {"PKTMALLOC_" #NAME, In::library, As::run, accepted, help},
-#include "preload/contract/options.def"
+#include "preload/formats/options.def"
 #undef OPTION
 };
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "preload/contract/format.h"
+#include "preload/formats/format.h"
 #include "tools/command/failure.h"
 #include "tools/command/live/live.h"
 #include "tools/command/live/process_table.h"

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "preload/contract/statistics.h"
+#include "preload/formats/statistics.h"
 #include "tools/command/failure.h"
 #include "tools/command/live/live_counters.h"
 #include "tools/command/live/live_window.h"

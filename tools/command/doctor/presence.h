@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "preload/contract/live_window.h"
+#include "preload/formats/live_window.h"
 #include "tools/command/system/process.h"
 
 namespace pktmalloc {

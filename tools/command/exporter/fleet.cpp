@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "preload/contract/pktmalloc.h"
-#include "preload/contract/statistics.h"
+#include "preload/formats/statistics.h"
 #include "tools/command/exporter/unit.h"
 #include "tools/command/failure.h"
 #include "tools/command/live/live.h"
@@ -153,7 +153,7 @@ void tell_members(Text& text, const Fleet& fleet) {
 #define CLASS_STATISTIC(key, kind, help)                              \
   tell_classes(text, fleet, metric_name("class_", #key, #kind), help, \
                [](const ClassStatistics& c) { return c.key; });
-#include "preload/contract/statistics.def"
+#include "preload/formats/statistics.def"
   tell_classes(text, fleet, "pktmalloc_class_slack_bytes",
                "bytes that are free in slabs which hold a live or cached object", slack_bytes);
   tell_process(text, fleet, "pktmalloc_trips_total",

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "preload/contract/library_kind.h"
+#include "preload/formats/library_kind.h"
 #include "tools/command/heap/object_heads.h"
 
 namespace pktmalloc {

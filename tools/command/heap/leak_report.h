@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/contract/library_kind.h"
+#include "preload/formats/library_kind.h"
 #include "tools/command/heap/lost_objects.h"
 #include "tools/command/heap/type_names.h"
 

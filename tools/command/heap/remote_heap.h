@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "preload/contract/live_window.h"
+#include "preload/formats/live_window.h"
 #include "sizeclass/heap.h"
 #include "tools/command/system/remote_memory.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LiveProcess: the statistics of a running process, read from outside through its Window
-// (preload/contract/live_window.h).
+// (preload/formats/live_window.h).
 //
 // The process is not stopped and executes nothing for it. It works meanwhile, so each number is
 // right by itself and sums may be off by what is under way; they are exact while it is idle. What

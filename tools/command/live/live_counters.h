@@ -2,8 +2,8 @@
 // The counters behind a Window: copies them out of their process and sums them up.
 #pragma once
 
-#include "preload/contract/live_window.h"
-#include "preload/contract/statistics.h"
+#include "preload/formats/live_window.h"
+#include "preload/formats/statistics.h"
 #include "tools/command/system/remote_memory.h"
 
 namespace pktmalloc {

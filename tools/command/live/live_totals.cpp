@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "preload/contract/bytes.h"
+#include "preload/formats/bytes.h"
 #include "tools/command/system/library.h"
 #include "tools/command/text/printable.h"
 #include "tools/command/text/quantity.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "preload/contract/live_window.h"
+#include "preload/formats/live_window.h"
 #include "tools/command/system/image.h"
 
 namespace pktmalloc {

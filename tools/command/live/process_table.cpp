@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "preload/contract/bytes.h"
+#include "preload/formats/bytes.h"
 #include "tools/command/live/live.h"
 #include "tools/command/text/printable.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <functional>
 
-#include "preload/contract/live_window.h"
+#include "preload/formats/live_window.h"
 #include "tools/command/system/remote_memory.h"
 
 namespace pktmalloc {

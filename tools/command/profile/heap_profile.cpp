@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "preload/contract/heap_profile.h"
+#include "preload/formats/heap_profile.h"
 #include "tools/command/failure.h"
 #include "tools/command/file_kind.h"
 #include "tools/command/text/quantity.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// RecordingFile: a recording (preload/contract/recording_format.h) of this user's, mapped. What it
+// RecordingFile: a recording (preload/formats/recording_format.h) of this user's, mapped. What it
 // says is checked before it is followed: it may be damaged.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "preload/contract/recording_format.h"
+#include "preload/formats/recording_format.h"
 
 namespace pktmalloc {
 

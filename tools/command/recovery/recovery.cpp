@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "preload/contract/format.h"
-#include "preload/contract/sizes.h"
+#include "preload/formats/format.h"
+#include "preload/formats/sizes.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/text/printable.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The end of a trace whose process did not write it: the threads' buffers become blocks, as the
-// library would have written them (preload/observers/trace_file.cpp), and a block of kind kEnd.
+// library would have written them (preload/recording/trace_file.cpp), and a block of kind kEnd.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "preload/contract/trace_format.h"
+#include "preload/formats/trace_format.h"
 #include "tools/command/failure.h"
 #include "tools/command/recovery/recovery.h"
 
@@ -20,7 +20,7 @@ using namespace recording;
 
 namespace {
 
-constexpr size_t kFrameHeadBytes = 12;  // of the header's frame (preload/observers/compressor.h)
+constexpr size_t kFrameHeadBytes = 12;  // of the header's frame (preload/recording/compressor.h)
 
 class TraceEnd {
  public:

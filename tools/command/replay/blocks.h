@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks: those of a trace (preload/contract/trace_format.h), up to its end or to the damage, and
+// Blocks: those of a trace (preload/formats/trace_format.h), up to its end or to the damage, and
 // the records in them.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/contract/trace_format.h"
+#include "preload/formats/trace_format.h"
 #include "tools/command/replay/plain_file.h"
 
 namespace pktmalloc {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "preload/contract/trace_format.h"
+#include "preload/formats/trace_format.h"
 
 namespace pktmalloc {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <numeric>
 
-#include "preload/contract/statistics.h"
+#include "preload/formats/statistics.h"
 
 namespace pktmalloc {
 

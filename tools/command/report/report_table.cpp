@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "preload/contract/bytes.h"
+#include "preload/formats/bytes.h"
 #include "tools/command/report/places.h"
 #include "tools/command/text/quantity.h"
 

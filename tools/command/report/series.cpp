@@ -30,12 +30,12 @@ ClassStatistics& entry(HeapStatistics& heap, uint64_t object_bytes) {
 
 void add(Snapshot& sum, const Snapshot& more) {
 #define PROCESS_STATISTIC(key, kind, help) sum.process.key += more.process.key;
-#include "preload/contract/statistics.def"
+#include "preload/formats/statistics.def"
   for (unsigned i = 0; i < more.heap.classes; ++i) {
     const ClassStatistics& from = more.heap.of[i];
     ClassStatistics& to = entry(sum.heap, from.object_bytes);
 #define CLASS_STATISTIC(key, kind, help) to.key += from.key;
-#include "preload/contract/statistics.def"
+#include "preload/formats/statistics.def"
   }
   for (unsigned reason = 0; reason < kPassReasons; ++reason) {
     for (unsigned band = 0; band < kSizeBands; ++band) {

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <thread>
 
-#include "preload/contract/control.h"
+#include "preload/formats/control.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/environment.h"
 #include "tools/command/text/printable.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // ControlSocket: a connection to a process that obeys `pktmalloc tell`
-// (preload/contract/control.h), for one order. Failures name the process and say what to do.
+// (preload/formats/control.h), for one order. Failures name the process and say what to do.
 #pragma once
 
 #include <string>

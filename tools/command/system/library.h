@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "preload/contract/library_kind.h"
+#include "preload/formats/library_kind.h"
 #include "tools/command/system/environment.h"
 
 namespace pktmalloc {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The heap profile in the text format of gperftools ("heapprofile"), which Google's pprof and
+// Debian's google-pprof read. The numbers already estimate the whole, so neither scales them: a
+// reader that knows only a stack's sums could not do it without bias.
+//
+// Comments, which both skip, hold the rest: behind each stack the number of samples and the
+// standard errors of its bytes, whether it was deeper than that, what it held at the peak and its
+// temporary objects; behind the
+// mappings the build ids of the files, by the address where the executable mapping begins.
+// tools/command/profile/heap_profile.cpp reads all of it.
+#include <algorithm>
+
+#include "preload/formats/format.h"
+#include "preload/formats/heap_profile.h"
+
+namespace pktmalloc {
+namespace {
+
+// Anything there is at least one object: readers refuse bytes without any.
+uint64_t objects(const Amount& amount) {
+  return amount.samples == 0 ? 0 : std::max<uint64_t>(rounded(amount.objects), 1);
+}
+
+uint64_t error(const Amount& amount) { return rounded(square_root(amount.variance)); }
+
+void write_sums(Writer& out, const PlaceSums& s) {
+  out.print("%llu: %llu [%llu: %llu] @", number(objects(s.live)), number(rounded(s.live.bytes)),
+            number(objects(s.all)), number(rounded(s.all.bytes)));
+}
+
+void write_amount(Writer& out, const char* name, const Amount& amount) {
+  out.print("# %s %llu: %llu samples %llu error %llu\n", name, number(objects(amount)),
+            number(rounded(amount.bytes)), number(amount.samples), number(error(amount)));
+}
+
+}  // namespace
+
+uint64_t rounded(double x) {
+  if (x < 0.5) return 0;
+  const auto whole = static_cast<uint64_t>(x);
+  return x - static_cast<double>(whole) < 0.5 ? whole : whole + 1;
+}
+
+double square_root(double x) {
+  if (x < 1) return 0;
+  double root = x;
+  for (double next = (root + 1) / 2; next < root; next = (root + x / root) / 2) root = next;
+  return root;
+}
+
+void write_profile_head(Writer& out, const ProfileOrigin& origin, const PlaceSums& all) {
+  out.print("heap profile: ");
+  write_sums(out, all);
+  out.print(" heapprofile\n# pktmalloc %s: %s, process %d\n", origin.version, origin.program,
+            origin.pid);
+  out.print("# rate %llu lost %llu\n", number(origin.rate), number(origin.lost));
+  out.print("# schema %d\n", kProfileSchema);
+}
+
+void write_profile_place(Writer& out, const PlaceSums& s, const PlaceFrames& stack) {
+  if (s.all.samples == 0) return;
+  write_sums(out, s);
+  for (unsigned i = 0; i < stack.count; ++i) out.print(" %#llx", number(stack.frames[i]));
+  if (stack.count == 0) out.print(" 0x1");  // unknown
+  out.print("\n# samples %llu %llu errors %llu %llu\n", number(s.live.samples),
+            number(s.all.samples), number(error(s.live)), number(error(s.all)));
+  if (stack.is_cut) out.print("# cut\n");
+  if (s.peak.samples > 0) write_amount(out, "peak", s.peak);
+  if (s.temporary.samples > 0) write_amount(out, "temporary", s.temporary);
+}
+
+void write_profile_mappings_head(Writer& out) { out.print("\nMAPPED_LIBRARIES:\n"); }
+
+void write_profile_end(Writer& out) {
+  out.print("# end\n");  // a file without it was cut off
+}
+
+}  // namespace pktmalloc

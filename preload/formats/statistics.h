@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Snapshot: everything in the statistics, as plain structs; statistics.def names the keys.
+// take_snapshot.h takes it in the process; the pktmalloc command reads it from outside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/statistics.h"
+
+namespace pktmalloc {
+
+// Raised when a key of the JSON file changes its meaning.
+inline constexpr int kStatisticsSchema = 1;
+
+// Why a request went to the next allocator, and how large it was.
+enum class PassReason : uint8_t { kTooLarge, kTooAligned, kClassOff, kExhausted, kNotReserved };
+inline constexpr unsigned kPassReasons = 5;
+inline constexpr const char* kPassReasonNames[kPassReasons] = {
+    "too_large", "too_aligned", "class_off", "exhausted", "not_reserved"};
+inline constexpr unsigned kSizeBands = 4;
+inline constexpr const char* kSizeBandNames[kSizeBands] = {"to_32KiB", "to_1MiB", "to_32MiB",
+                                                           "above"};
+// Upper ends, in bytes; the last band has none.
+inline constexpr size_t kSizeBandEnd[kSizeBands - 1] = {32 << 10, 1 << 20, 32 << 20};
+
+struct ProcessStatistics {
+#define PROCESS_STATISTIC(key, kind, help) uint64_t key;
+#include "preload/formats/statistics.def"
+};
+
+struct Snapshot {
+  HeapStatistics heap;
+  ProcessStatistics process;
+  uint64_t passed[kPassReasons][kSizeBands];
+};
+
+// Each cache counts what its thread passed on.
+static_assert(kTallies == kPassReasons * kSizeBands);
+inline constexpr unsigned pass_tally(unsigned reason, unsigned band) {
+  return reason * kSizeBands + band;
+}
+inline void add_tallies(Snapshot& s) {
+  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
+    for (unsigned band = 0; band < kSizeBands; ++band) {
+      s.passed[reason][band] += s.heap.tallies[pass_tally(reason, band)];
+    }
+  }
+}
+
+// Fills `process` from the rest, except resident_bytes and forks.
+inline void sum_up(Snapshot& s) {
+  ProcessStatistics& p = s.process;
+  for (unsigned i = 0; i < s.heap.classes; ++i) {
+    const ClassStatistics& c = s.heap.of[i];
+    p.allocated_bytes += c.live * c.object_bytes;
+    p.cached_threads_bytes += c.cached_threads * c.object_bytes;
+    p.cached_depot_bytes += c.cached_depot * c.object_bytes;
+    p.cached_slabs_bytes += c.cached_slabs * c.object_bytes;
+    p.active_bytes += c.active_bytes;
+    p.free_bytes += c.free_bytes;
+    p.committed_bytes += c.committed_bytes;
+    p.purged_bytes += c.purged_bytes;
+    p.populated_bytes += c.populated_bytes;
+    p.allocs += c.allocs;
+    p.frees += c.frees;
+  }
+  p.metadata_bytes = s.heap.metadata_bytes;
+  p.reserved_bytes = s.heap.reserved_bytes;
+  p.waiting_bytes = s.heap.waiting_bytes;
+  p.threads_seen = s.heap.threads_seen;
+  p.threads_alive = s.heap.threads_alive;
+  p.limit_bytes = s.heap.limit_bytes;
+  p.soft_limit_bytes = s.heap.soft_limit_bytes;
+  p.limited_bytes = s.heap.limited_bytes;
+  for (const auto& bands : s.passed) {
+    for (const uint64_t n : bands) p.passed += n;
+  }
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "preload/recording/mapped_files.h"
+
+#include <elf.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "preload/base/mapping.h"
+#include "preload/formats/format.h"
+#include "preload/recording/recording.h"
+#include "preload/stacks/address_map.h"
+#include "sizeclass/rounding.h"
+
+namespace pktmalloc {
+namespace {
+
+// The executable lines of /proc/self/maps.
+void write_mappings(Writer& out) {
+  using Text = char[2 * 4096 + 256];  // a line holds a path
+  const Mapped<Text> text;
+  if (!text) return;
+  each_mapping(*text, sizeof *text, [&](const char* line) {
+    const char* const rights = strchr(line, ' ');
+    if (rights != nullptr && rights[3] == 'x') {
+      out.put(line, strlen(line));
+      out.put("\n", 1);
+    }
+    return false;
+  });
+}
+
+// Writes to memory, because the loader holds a lock meanwhile.
+int write_build_id(dl_phdr_info* info, size_t, void* argument) {
+  Writer& out = *static_cast<Writer*>(argument);
+  uintptr_t code = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && code == 0) {
+      code = (info->dlpi_addr + segment.p_vaddr) & ~uintptr_t{4095};
+    }
+  }
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    const char* const end = at + segment.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      const auto& note = *reinterpret_cast<const ElfW(Nhdr)*>(at);
+      const char* const name = at + sizeof note;
+      const char* const id = name + round_up(note.n_namesz, 4);
+      at = id + round_up(note.n_descsz, 4);
+      if (at > end) break;
+      if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(name, "GNU", 4) != 0) {
+        continue;
+      }
+      out.print("# build-id %zx ", size_t{code});
+      for (unsigned n = 0; n < note.n_descsz; ++n) {
+        out.print("%02x", static_cast<unsigned char>(id[n]));
+      }
+      out.print("\n");
+    }
+  }
+  return 0;
+}
+
+void write_build_ids(Writer& out) {
+  using Text = char[1 << 20];
+  const Mapped<Text> text;
+  if (!text) return;
+  Writer in_memory(*text, sizeof *text);
+  dl_iterate_phdr(write_build_id, &in_memory);
+  in_memory.finish();
+  out.put(*text, strlen(*text));
+}
+
+// As a line of /proc/PID/maps.
+int write_code(dl_phdr_info* info, size_t, void* argument) {
+  Writer& out = *static_cast<Writer*>(argument);
+  char program[PATH_MAX] = "";
+  const char* path = info->dlpi_name;
+  if (*path == '\0' && readlink("/proc/self/exe", program, sizeof program - 1) > 0) path = program;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+    const uint64_t page = begin & ~uint64_t{4095};
+    out.print("%llx-%llx r-xp %08llx 00:00 0 ", number(page),
+              number(round_up(begin + segment.p_memsz, 4096)),
+              number(segment.p_offset - (begin - page)));
+    out.put(path, strlen(path));
+    out.put("\n", 1);
+  }
+  return 0;
+}
+
+int look_at_changes(dl_phdr_info* info, size_t, void* changes) {
+  *static_cast<uint64_t*>(changes) = info->dlpi_adds + info->dlpi_subs;
+  return 1;
+}
+
+constinit std::atomic<uint64_t> changes_recorded = 0;
+constinit std::atomic<bool> busy = false;  // one thread notes them; the next sample may again
+
+}  // namespace
+
+void write_mapped_files(Writer& out) {
+  write_mappings(out);
+  write_build_ids(out);
+}
+
+void record_mapped_files() {
+  recording::Header* const header = recording_here();
+  if (header == nullptr) return;
+  uint64_t changes = 0;
+  dl_iterate_phdr(look_at_changes, &changes);
+  if (changes == changes_recorded.load(std::memory_order_relaxed)) return;
+  if (busy.exchange(true, std::memory_order_acquire)) return;
+  static void* places[2];
+  const uint32_t place = header->mappings.load(std::memory_order_relaxed) == 1 ? 1 : 0;
+  if (places[place] == nullptr) places[place] = add_chunk(recording::ChunkKind::kMappings, place);
+  if (places[place] != nullptr) {
+    Writer out(static_cast<char*>(places[place]), recording::kChunkBytes);
+    dl_iterate_phdr(write_code, &out);
+    dl_iterate_phdr(write_build_id, &out);
+    out.finish();
+    header->mappings_bytes[place] =
+        static_cast<uint32_t>(std::min(out.length(), recording::kChunkBytes - 1));
+    header->mappings.store(place + 1, std::memory_order_release);
+  }
+  changes_recorded.store(changes, std::memory_order_relaxed);
+  busy.store(false, std::memory_order_release);
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+#include "preload/recording/profile.h"
+
+#include <alloca.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "preload/base/growing_array.h"
+#include "preload/base/lock_rank.h"
+#include "preload/base/mapping.h"
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/process/part.h"
+#include "preload/process/thread.h"
+#include "preload/recording/mapped_files.h"
+#include "preload/recording/recording.h"
+#include "preload/recording/sample_table.h"
+#include "preload/recording/sampler.h"
+#include "preload/stacks/frame_pointers.h"
+#include "preload/stacks/symbols.h"
+#include "sizeclass/keep_errno.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr unsigned kBucketBits = 16;
+// Address space for 5000 stacks a MiB, 25000 live samples a MiB, 10000 sums a MiB.
+constexpr size_t kStackBytes = size_t{128} << 20;
+constexpr size_t kSampleBytes = size_t{8} << 30;
+constexpr size_t kSumBytes = size_t{128} << 20;
+
+constinit Mutex mutex{lock_rank(OuterRank::kProfile)};  // guards what follows
+constinit SampleTable live;
+constinit GrowingArray<ProfileSums> sums;  // element 0 is none
+constinit Peak peak;
+uint32_t* buckets = nullptr;
+constinit RecordedArray<recording::Place> recorded_places{recording::ChunkKind::kPlaces};
+constinit RecordedArray<uint64_t> recorded_frames{recording::ChunkKind::kFrames};
+uint32_t frames_recorded = 0;
+uint64_t lost = 0;
+constinit std::atomic<bool> active = false;  // stays
+bool has_tables = false;
+bool ended = false;  // no samples are taken for now
+
+// Between the fork handlers the thread already holds the lock.
+struct ProfileLock : Lock {
+  ProfileLock() : Lock(mutex, !this_thread.forking) {}
+};
+
+StackId stack_at(Site site) {
+  if (options().profile_stacks == StackWalk::kUnwind) return capture(site);
+  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
+  const WalkedFrames walked = walk_frame_pointers(site, frames, stack_depth);
+  return intern(frames, walked.count, walked.is_cut);
+}
+
+void record_place(uint32_t number) {
+  recording::Place* const place = recorded_places.add(number);
+  if (place == nullptr) return;
+  const StackId stack = sums[number].stack;
+  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
+  const unsigned count = profile_frames(stack, frames, stack_depth);
+  const uint32_t room = recording::kFramesInChunk - frames_recorded % recording::kFramesInChunk;
+  if (count > room) frames_recorded += room;
+  uint64_t* const place_frames = recorded_frames.add(frames_recorded);
+  if (place_frames != nullptr) {
+    memcpy(place_frames, frames, count * sizeof *frames);
+    place->first_frame = frames_recorded;
+    place->frame_count = count;
+    frames_recorded += count;
+  }
+  place->is_cut = is_cut(stack);
+  recording_here()->places.store(number + 1, std::memory_order_release);
+}
+
+// After each change. The process may be killed anywhere in it: whoever reads finds no change of a
+// place before what it held at the header's peak.
+void record_sums(uint32_t number) {
+  recording::Place* const place = recorded_places.find(number);
+  if (place == nullptr) return;
+  const ProfileSums& s = sums[number];
+  place->sums.peak = s.peaks.held.amount;
+  place->held_at.store(s.peaks.held.peak, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);
+  place->sums.live = s.live;
+  place->sums.all = s.all;
+  place->sums.temporary = s.temporary;
+  recording_here()->profile_peak.store(peak.number(), std::memory_order_release);
+}
+
+// The number of the stack's sums; 0: no memory.
+uint32_t sums_of(StackId stack) {
+  uint32_t& first = buckets[(stack * 0x9E3779B1U) >> (32 - kBucketBits)];
+  for (uint32_t i = first; i != 0; i = sums[i].next) {
+    if (sums[i].stack == stack) return i;
+  }
+  if (!sums.add()) return 0;
+  const uint32_t number = sums.size() - 1;
+  sums[number].stack = stack;
+  sums[number].next = first;
+  first = number;
+  record_place(number);
+  return number;
+}
+
+Amount amount_of(const Sample& sample) {
+  const double p = sample_probability(sample.sampled_bytes);
+  const double bytes = static_cast<double>(sample.bytes);
+  return {1 / p, bytes / p, bytes * bytes * (1 - p) / (p * p), 1};
+}
+
+void add_live(const Sample& sample, const Amount& amount) {
+  ProfileSums& s = sums[sample.owner];
+  peak.note(s.peaks, s.live);
+  s.live += amount;
+  peak.add(amount.bytes);
+  record_sums(sample.owner);
+}
+
+void remove_live(const Sample& sample) {
+  heap.uncount_outside(sample.id);
+  ProfileSums& s = sums[sample.owner];
+  const Amount amount = amount_of(sample);
+  peak.note(s.peaks, s.live);
+  s.live -= amount;
+  peak.remove(amount.bytes);
+  if (sample.is_temporary) s.temporary += amount;
+  record_sums(sample.owner);
+}
+
+// Under the lock. True for the first sample that is lost.
+bool lose() {
+  if (recording::Header* const header = recording_here()) header->profile_lost = lost + 1;
+  return lost++ == 0;
+}
+
+bool keep(void* p, const Sample& sample, const Amount& amount, bool is_new) {
+  if (!live.put(p, sample)) return lose();
+  heap.count_outside(sample.id, is_new);
+  add_live(sample, amount);
+  return false;
+}
+
+void tell_full() {
+  message("no memory for the heap profile: samples are lost from here on; the program goes on");
+}
+
+void taken(void* p, const Sample& from_sampler, Site site) {
+  const KeepErrno keep_errno;
+  Sample sample = from_sampler;
+  const StackId stack = stack_at(site);
+  sample.born = thread_allocations();  // the unwinder's own lie behind it
+  bool first_lost = false;
+  bool new_place = false;
+  {
+    const ProfileLock lock;
+    const uint32_t before = sums.size();
+    // A child of vfork or a libc destructor freed it behind our back.
+    if (Sample stale; live.take(p, stale)) remove_live(stale);
+    sample.owner = sums_of(stack);
+    if (sample.owner == 0) {
+      first_lost = lose();
+    } else {
+      const Amount amount = amount_of(sample);
+      sums[sample.owner].all += amount;
+      first_lost = keep(p, sample, amount, true);
+    }
+    new_place = sums.size() > before;
+  }
+  if (first_lost) tell_full();
+  if (new_place) record_mapped_files();
+}
+
+bool released(void* p, Sample& sample) {
+  if (!live.may_hold(p)) return false;
+  const uint64_t now = thread_allocations();
+  const ProfileLock lock;
+  if (!live.take(p, sample)) return false;
+  sample.is_temporary = now != 0 && now - sample.born <= kFewAllocations;
+  remove_live(sample);
+  return true;
+}
+
+void kept(void* p, const Sample& before, size_t bytes) {
+  Sample sample = before;
+  sample.bytes = bytes;
+  sample.is_temporary = false;
+  const ProfileLock lock;
+  if (before.is_temporary) sums[before.owner].temporary -= amount_of(before);
+  keep(p, sample, amount_of(sample), false);
+}
+
+constexpr SampleHandlers kHandlers{taken, released, kept};
+
+// A program with little room keeps most of it.
+size_t room(size_t bytes) { return at_most(at_most(bytes, RLIMIT_AS), RLIMIT_DATA); }
+
+bool start_tables() {
+  buckets = static_cast<uint32_t*>(map_lazily(sizeof *buckets << kBucketBits));
+  start_stacks(kStackBytes);
+  return buckets != nullptr && live.start(room(kSampleBytes)) && sums.start(room(kSumBytes)) &&
+         sums.add();
+}
+
+}  // namespace
+
+bool profiling() { return active.load(std::memory_order_acquire); }
+
+uint64_t profile_lost() {
+  const ProfileLock lock;
+  return lost;
+}
+
+uint32_t profile_stacks() {
+  const ProfileLock lock;
+  return sums.size();
+}
+
+void pin_profile_peak() {
+  const ProfileLock lock;
+  peak.pin();
+}
+
+ProfileSums profile_sums(uint32_t number) {
+  const ProfileLock lock;
+  ProfileSums s = sums[number];
+  s.peak = peak.at_pinned(s.peaks, s.live);
+  return s;
+}
+
+unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most) {
+  const unsigned count = frames_of(stack, frames, most);
+  unsigned own = 0;
+  while (own + 1 < count && in_this_library(frames[own])) ++own;
+  memmove(frames, frames + own, (count - own) * sizeof *frames);
+  return count - own;
+}
+
+const char* prepare_profile() {
+  if (PKTMALLOC_CHECKED) return "does nothing in libpktmalloc-checked.so";
+  if (!heap.started()) return "does nothing here: the system refused the heap's address space";
+  if (!profiling() && sampling) return "does nothing beside PKTMALLOC_SAMPLE_GUARD";
+  if (!has_tables && !start_tables()) {
+    return "does nothing here: the system refused the memory for it";
+  }
+  has_tables = true;
+  if (profiling()) return nullptr;
+  stack_depth = static_cast<uint32_t>(options().profile_depth);
+  load_unwinder();
+  return nullptr;
+}
+
+const char* begin_profile() {
+  if (profiling() && !ended) return "is under way already";
+  ended = false;
+  if (profiling()) {
+    pause_sampling(false);
+  } else {
+    active.store(true, std::memory_order_release);
+    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
+  }
+  return nullptr;
+}
+
+const char* end_profile() {
+  if (!profiling() || ended) return "is not under way";
+  ended = true;
+  pause_sampling(true);
+  return nullptr;
+}
+
+namespace {
+
+void load() {
+  if (options().profile_path == nullptr && !options().profile_leaks) return;
+  if (const char* const why = prepare_profile()) {
+    message("PKTMALLOC_PROFILE %s", why);
+  } else {
+    active = true;
+    if (recording::Header* const header = recording_here()) {
+      header->profile_rate = options().profile_rate();
+      record_mapped_files();
+      if (options().profile_path != nullptr) {
+        record_report(recording::Content::kProfile, options().profile_path, 1);
+      }
+    }
+    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
+  }
+}
+
+}  // namespace
+
+constinit const Part profile_part{.load = load, .mutexes = {&mutex}};
+
+}  // namespace pktmalloc

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Profile: which places of the program hold the memory (PKTMALLOC_PROFILE). It keeps the sampler's
+// samples by address while they live, and sums them up by the stack that allocated them.
+//
+// For each stack it knows what is live, what was live when the process held most (peak.h), what was
+// allocated in all, and what was temporary: freed by its thread before that made many other
+// allocations.
+//
+// Unbiased: a sample taken with probability p stands for 1/p objects like it. It also sums the
+// variance, so each estimate shows how sure it is.
+//
+// The child of a fork keeps its parent's live samples and sums.
+//
+// It has memory of its own. One lock guards the tables only; it is not held while a stack is
+// unwound or anything is written. If memory is refused, further samples are counted as lost and not
+// kept, and one line on stderr says so.
+#pragma once
+
+#include <cstdint>
+
+#include "preload/formats/heap_profile.h"
+#include "preload/recording/peak.h"
+#include "preload/stacks/stacks.h"
+
+namespace pktmalloc {
+
+// Of the objects that one stack allocated. In the table `peak` is unused: `peaks` tells it.
+struct ProfileSums : PlaceSums {
+  PlacePeaks<Amount> peaks;
+  StackId stack;
+  uint32_t next;  // with the same bucket
+};
+
+bool profiling();
+
+// While the program runs, by one thread that holds threads_mutex, so that no fork is under way.
+// From begin_profile() until end_profile() what is allocated goes into the profile; what of it is
+// freed goes out of it in any case.
+// Each returns nullptr, or why it does nothing.
+const char* prepare_profile();  // before, without that lock
+const char* begin_profile();
+const char* end_profile();
+
+// Samples that could not be kept.
+uint64_t profile_lost();
+
+// For a report, one at a time: what stacks held at the latest peak stays as it is until the next
+// call.
+void pin_profile_peak();
+
+// Stacks so far: 1 to profile_stacks() - 1. Any thread; copies each as a whole.
+uint32_t profile_stacks();
+ProfileSums profile_sums(uint32_t number);
+
+// The heap profile of this process as text for pprof (formats/heap_profile.h), and for people the
+// places that hold memory at exit (PKTMALLOC_PROFILE_LEAKS). Both allocate nothing.
+void write_profile(Writer& out);
+void write_leaks(Writer& out);
+
+// The innermost frames that count, without this library's own.
+unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most);
+
+}  // namespace pktmalloc

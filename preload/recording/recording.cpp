@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "preload/recording/recording.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "preload/base/kept_stderr.h"
+#include "preload/base/mapping.h"
+#include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
+#include "preload/base/options.h"
+#include "preload/base/report_file.h"
+#include "preload/contract/pktmalloc.h"
+#include "preload/process/heap.h"
+#include "preload/process/part.h"
+#include "sizeclass/keep_errno.h"
+
+namespace pktmalloc {
+
+const bool* recording_alive = nullptr;
+recording::Header* recording_header = nullptr;
+
+namespace {
+
+using namespace recording;
+
+constinit std::atomic<uint32_t> taken = 0;  // chunks
+ReportPath file;
+
+char* first_chunk() { return reinterpret_cast<char*>(recording_header) + kHeaderBytes; }
+
+// Makes pages of the mapping usable. A file system may refuse them only when they are touched, and
+// that would end the program: so they are touched by a call that reports it.
+bool make_usable(void* start, size_t bytes) {
+  if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno == EFAULT) errno = ENOSPC;  // what the file system has told the kernel
+  const KeepErrno keep;
+  mprotect(start, bytes, PROT_NONE);
+  return false;
+}
+
+// What the limits leave room for.
+uint32_t most_chunks() {
+  const size_t addresses = at_most(kMostChunks * kChunkBytes, RLIMIT_AS);
+  // Beyond that a signal would end the program.
+  const size_t bytes = at_most(addresses, RLIMIT_FSIZE, 1);
+  return bytes < 2 * kHeaderBytes ? 0 : static_cast<uint32_t>((bytes - kHeaderBytes) / kChunkBytes);
+}
+
+// The header in the mapped file; nullptr with errno. Most of it is only addresses until it is used:
+// a program may lock all its memory.
+Header* map_file(uint32_t chunks) {
+  errno = EFBIG;
+  if (chunks == 0) return nullptr;
+  const int fd = file.open_shared();
+  if (fd < 0) return nullptr;
+  const size_t bytes = kHeaderBytes + chunks * kChunkBytes;
+  void* start = MAP_FAILED;
+  if (ftruncate(fd, static_cast<off_t>(bytes)) == 0) {
+    start = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, fd, 0);
+  }
+  const bool usable = start != MAP_FAILED && make_usable(start, kHeaderBytes);
+  const KeepErrno keep;
+  close(fd);
+  if (usable) return static_cast<Header*>(start);
+  unlink(file.path);
+  if (start != MAP_FAILED) munmap(start, bytes);
+  return nullptr;
+}
+
+bool wanted() {
+  return options().recording_path != nullptr &&
+         (options().stats_path != nullptr || options().sizes_path != nullptr ||
+          options().profile_path != nullptr || options().trace_path != nullptr);
+}
+
+void load() {
+  if (!wanted()) return;
+  const KeepErrno keep;
+  bool* const alive = map_until_fork();
+  if (alive == nullptr || !file.name(options().recording_path, 1)) {
+    message("no recording: %s; what is not written at the end will be lost", error_text(errno));
+    return;
+  }
+  const uint32_t chunks = most_chunks();
+  Header* const header = map_file(chunks);
+  if (header == nullptr) {
+    message("cannot record in %s: %s; what is not written at the end will be lost", file.path,
+            errno == EINVAL ? "it needs Linux 5.14" : file.why(errno));
+    return;
+  }
+  header->version = kVersion;
+  header->bytes = sizeof *header;
+  header->chunks = chunks;
+  header->pid = getpid();
+  strncpy(header->library, PKTMALLOC_VERSION, sizeof header->library - 1);
+  strncpy(header->program, program_name(), sizeof header->program - 1);
+  memcpy(header->magic, kMagic, sizeof header->magic);
+  recording_header = header;
+  recording_alive = alive;
+  *alive = true;
+  heap.see_trips();  // and with them the moments
+}
+
+// Behind all parts that report: all is written. `pktmalloc run` removes the file itself, so that it
+// sees that there was one.
+void at_exit() {
+  if (recording_here() == nullptr || tells_files()) return;
+  const KeepErrno keep;
+  unlink(file.path);
+}
+
+}  // namespace
+
+void leave_recording() {
+  if (recording_header == nullptr || *recording_alive) return;
+  const KeepErrno keep;
+  const uint32_t chunks = std::min(taken.load(std::memory_order_relaxed), recording_header->chunks);
+  static_cast<void>(mmap(recording_header, kHeaderBytes + chunks * kChunkBytes,
+                         PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  recording_header = nullptr;
+  recording_alive = nullptr;
+}
+
+void record_report(Content content, const char* pattern, unsigned number) {
+  Header* const header = recording_here();
+  if (header == nullptr) return;
+  Report& report = header->reports[static_cast<unsigned>(content)];
+  static ReportPath path;  // one thread: at load, then the one that reports
+  if (*pattern == '\0') {
+    *report.path = '\0';
+  } else if (path.name(pattern, number)) {
+    strcpy(report.path, path.path);
+  } else {
+    return;  // the report itself says so
+  }
+  report.wanted.store(Wanted::kYes, std::memory_order_release);
+}
+
+void settle_report(Content content) {
+  if (Header* const header = recording_here()) {
+    header->reports[static_cast<unsigned>(content)].wanted.store(Wanted::kDone,
+                                                                 std::memory_order_release);
+  }
+}
+
+void* add_chunk(ChunkKind kind, uint32_t number) {
+  Header* const header = recording_here();
+  if (header == nullptr) return nullptr;
+  const KeepErrno keep;
+  // Of those beyond the end nothing is taken.
+  const uint32_t n = taken.load(std::memory_order_relaxed) < header->chunks
+                         ? taken.fetch_add(1, std::memory_order_relaxed)
+                         : header->chunks;
+  void* const chunk = first_chunk() + n * kChunkBytes;
+  if (n >= header->chunks || !make_usable(chunk, kChunkBytes)) {
+    header->refused.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  header->directory[n].number = number;
+  header->directory[n].kind.store(kind, std::memory_order_release);
+  return chunk;
+}
+
+constinit const Part recording_part{.load = load, .exit = at_exit, .forked = leave_recording};
+
+}  // namespace pktmalloc

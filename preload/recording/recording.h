@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Recording: what reports are made of, kept in a file that is mapped shared (PKTMALLOC_RECORDING,
+// formats/recording_format.h). Whatever ends the process, the kernel keeps the file, and
+// `pktmalloc run` or `pktmalloc recover` writes from it what the process no longer could.
+//
+// The library works on tables of its own, private memory as ever, and copies each change: a child
+// of fork shares this mapping with its parent and must never write to it. The first word of a page
+// that is wiped in such a child tells them apart, whatever made the child. A child has no
+// recording. If the file takes no more, what does not fit is missing and counted; nothing else
+// happens.
+//
+// Any thread. Allocates nothing through malloc; keeps errno.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "preload/formats/recording_format.h"
+
+namespace pktmalloc {
+
+extern const bool* recording_alive __attribute__((visibility("hidden")));
+extern recording::Header* recording_header __attribute__((visibility("hidden")));
+
+// nullptr: there is none, or it is the parent's.
+inline recording::Header* recording_here() {
+  return recording_alive != nullptr && *recording_alive ? recording_header : nullptr;
+}
+
+// In the child of a fork, before it goes on in the middle of something: whoever still has an
+// address in the parent's recording writes to memory of his own from here on.
+void leave_recording();
+
+// The report of this process that a recording is to replace if need be: its place, with this number
+// in it, from an option's pattern. "": text on stderr.
+void record_report(recording::Content content, const char* pattern, unsigned number);
+// It is written, or cannot be.
+void settle_report(recording::Content content);
+
+// A chunk, zeroed; nullptr when it cannot be had. The reader sees it as the number-th of its kind.
+void* add_chunk(recording::ChunkKind kind, uint32_t number);
+
+// An array of recorded elements, by number. An element is added by one thread at a time.
+template <typename T>
+class RecordedArray {
+ public:
+  constexpr explicit RecordedArray(recording::ChunkKind kind) : kind_(kind) {}
+
+  // nullptr: it is not recorded.
+  T* find(uint32_t i) {
+    if (recording_here() == nullptr || i / kInChunk >= recording::kMostChunks) return nullptr;
+    // Partner: the store in add().
+    T* const chunk = chunks_[i / kInChunk].load(std::memory_order_acquire);
+    return chunk != nullptr ? chunk + i % kInChunk : nullptr;
+  }
+
+  T* add(uint32_t i) {
+    if (T* const there = find(i)) return there;
+    if (recording_here() == nullptr || i / kInChunk >= recording::kMostChunks) return nullptr;
+    T* const chunk = static_cast<T*>(add_chunk(kind_, i / kInChunk));
+    if (chunk == nullptr) return nullptr;
+    chunks_[i / kInChunk].store(chunk, std::memory_order_release);
+    return chunk + i % kInChunk;
+  }
+
+ private:
+  static constexpr uint32_t kInChunk = recording::kChunkBytes / sizeof(T);
+
+  recording::ChunkKind kind_;
+  std::atomic<T*> chunks_[recording::kMostChunks]{};
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// SampleTable: the live sampled objects, by address. Memory of its own.
+//
+// The caller's lock guards all but may_hold(), which needs none: every free of the next allocator's
+// objects asks it, and few of them are samples.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "preload/base/growing_array.h"
+#include "preload/base/word_table.h"
+#include "preload/recording/sampler.h"
+
+namespace pktmalloc {
+
+class SampleTable {
+ public:
+  // False when the system refuses the memory.
+  bool start(size_t most_bytes) { return entries_.start(most_bytes); }
+
+  // False when the table is full. The address must not be in it.
+  bool put(const void* p, const Sample& sample);
+
+  // False when that address is not there.
+  bool take(const void* p, Sample& sample);
+
+  // May it be in the table? Never wrong for the object's owner.
+  bool may_hold(const void* p) const {
+    return counts_[bucket(p)].load(std::memory_order_relaxed) != 0;
+  }
+
+ private:
+  struct Entry {
+    uintptr_t address;
+    Sample sample;
+    Entry* next;  // in the list of free ones
+  };
+  static uintptr_t address_in(Entry* entry) { return entry->address; }
+  using Entries = WordTable<Entry*, address_in>;
+
+  static constexpr unsigned kBits = 18;
+  static size_t bucket(const void* p) {
+    return Entries::hash(reinterpret_cast<uintptr_t>(p)) >> (64 - kBits);
+  }
+
+  void count(const void* p, int change);
+
+  GrowingArray<Entry> entries_;
+  Entry* free_ = nullptr;
+  Entries live_;
+  std::atomic<uint32_t> counts_[size_t{1} << kBits]{};  // of live ones, by hash
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "preload/recording/sampler.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "preload/base/mapping.h"
+#include "preload/process/part.h"
+#include "preload/process/thread.h"
+#include "sizeclass/clock.h"
+#include "sizeclass/congruence.h"
+
+namespace pktmalloc {
+
+std::atomic<bool> sampling = false;
+
+// One thread's sample points. It has a mapping of its own: about a page.
+struct Sampler {
+  Cache::Marks marks{};
+  uint64_t seen[kMaxClasses]{};     // allocations of the class already accounted for
+  double countdown[kMaxClasses]{};  // units to the next sample point; the first for what no class
+                                    // serves
+  uint64_t others = 0;  // allocations that the cache does not count, and where the count begins
+  uint64_t random = 0;
+  ClassId due = kNoClass;  // of the sample under way
+  bool busy = false;       // taking a sample: its own allocations are none
+
+  double next_distance();
+};
+
+namespace {
+
+// Changes when sampling begins while the program runs, pauses or goes on.
+constinit std::atomic<uint32_t> stage = 0;
+constinit std::atomic<bool> paused = false;
+constinit thread_local uint32_t stage_here = 0;  // to which this thread's countdowns belong
+
+constexpr double kNever = 1e18;  // units
+
+double rate = 0;
+bool by_bytes = true;
+SampleHandlers handlers;
+
+// -ln(x) for 0 < x <= 1 without libm: the exponent, and for the rest twice the series of artanh,
+// whose argument is at most 1/3: good to 1e-7.
+double minus_log(double x) {
+  constexpr double kLn2 = 0.693147180559945309;
+  const uint64_t bits = std::bit_cast<uint64_t>(x);
+  const int exponent = static_cast<int>(bits >> 52) - 1023;
+  const double m =
+      std::bit_cast<double>((bits & ((uint64_t{1} << 52) - 1)) | (uint64_t{1023} << 52));
+  const double z = (m - 1) / (m + 1);
+  const double zz = z * z;
+  double sum = 0;
+  for (int n = 13; n > 0; n -= 2) sum = sum * zz + 1.0 / n;
+  return -(exponent * kLn2 + 2 * z * sum);
+}
+
+Sampler* new_sampler() {
+  void* const memory = map_lazily(sizeof(Sampler));
+  if (memory == nullptr) return nullptr;
+  auto* const sampler = new (memory) Sampler;
+  sampler->random = next_number(reinterpret_cast<uint64_t>(sampler) ^ clock_us());
+  for (double& bytes : sampler->countdown) bytes = sampler->next_distance();
+  sampler->others = next_number(sampler->random);
+  return sampler;
+}
+
+void free_sampler(Sampler* sampler) { munmap(sampler, sizeof *sampler); }
+
+size_t object_bytes(ClassId id) { return heap.classes()[id].object_bytes; }
+
+size_t units(size_t bytes) { return by_bytes ? bytes : 1; }
+size_t units(ClassId id) { return units(object_bytes(id)); }
+
+// Brings the class's countdown up to date with what the cache has handed out.
+void account(Sampler& sampler, ClassId id) {
+  const uint64_t allocated = this_thread.cache->allocated(id);
+  uint64_t& seen = sampler.seen[index(id)];
+  sampler.countdown[index(id)] -= static_cast<double>((allocated - seen) * units(id));
+  seen = allocated;
+}
+
+}  // namespace
+
+// q(x) = 1 - exp(-x) without libm: its series for small x, and q(2x) = q(x) (2 - q(x)).
+double sample_probability(size_t bytes) {
+  double x = static_cast<double>(std::max<size_t>(bytes, 1)) / rate;
+  if (rate <= 1 || x > 40) return 1;
+  int halvings = 0;
+  for (; x > 0.5; x /= 2) ++halvings;
+  double q = 0;
+  for (int n = 14; n > 0; --n) q = (1 - q) * x / n;
+  for (; halvings > 0; --halvings) q *= 2 - q;
+  return q;
+}
+
+// Exponentially distributed with mean `rate`.
+double Sampler::next_distance() {
+  if (paused.load(std::memory_order_relaxed)) return kNever;
+  if (rate <= 1) return 0;  // every allocation, for certain
+  random = next_number(random);
+  return rate * minus_log((static_cast<double>(random >> 11) + 1) * 0x1p-53);
+}
+
+namespace {
+
+void attach() {
+  if (!sampling) return;
+  stage_here = stage.load(std::memory_order_relaxed);
+  Sampler* const sampler = new_sampler();
+  if (sampler == nullptr) return;
+  if (by_bytes) {
+    this_thread.release_cache = heap.attach_second(&this_thread);
+    if (this_thread.release_cache == nullptr) return free_sampler(sampler);
+  }
+  Cache& cache = *this_thread.cache;
+  cache.marks = &sampler->marks;
+  for (unsigned i = 0; i < kMaxClasses; ++i) {
+    sampler->seen[i] = cache.allocated(static_cast<ClassId>(i));
+  }
+  this_thread.sampler = sampler;
+  // What it already holds is the main thread's from before.
+  for (const ClassId id : heap.classes().ids()) sample_mark(id, true);
+}
+
+void detach() {
+  if (!sampling) return;
+  if (Cache* const second = this_thread.release_cache) heap.detach_second(second);
+  this_thread.release_cache = nullptr;
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return;
+  this_thread.sampler = nullptr;
+  Cache& cache = *this_thread.cache;
+  for (const ClassId id : heap.classes().ids()) cache.unmark(id);
+  cache.marks = nullptr;
+  free_sampler(sampler);
+}
+
+}  // namespace
+
+void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
+  rate = static_cast<double>(mean);
+  by_bytes = unit == SampleUnit::kByte;
+  handlers = what;
+  stage.fetch_add(1, std::memory_order_relaxed);
+  heap.see_trips();
+  sampling.store(true, std::memory_order_release);
+  if (this_thread.cache == nullptr) return;
+  attach();
+  publish(this_thread.cache);
+}
+
+void pause_sampling(bool pause) {
+  paused.store(pause, std::memory_order_relaxed);
+  stage.fetch_add(1, std::memory_order_release);
+}
+
+namespace {
+
+// Countdowns have no memory, so new ones are as good.
+void enter_stage(uint32_t now) {
+  if (this_thread.cache == nullptr) return;
+  stage_here = now;
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return attach();  // once a stage, should memory be refused
+  for (double& units_left : sampler->countdown) units_left = sampler->next_distance();
+  for (const ClassId id : heap.classes().ids()) {
+    this_thread.cache->unmark(id);
+    sampler->seen[index(id)] = this_thread.cache->allocated(id);
+    sample_mark(id, true);
+  }
+}
+
+}  // namespace
+
+bool sample_due(ClassId id, size_t bytes) {
+  const uint32_t now = stage.load(std::memory_order_acquire);
+  if (stage_here != now) [[unlikely]]
+    enter_stage(now);
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return false;
+  double& countdown = sampler->countdown[index(id)];
+  if (id != kNoClass) {
+    this_thread.cache->unmark(id);
+    bytes = object_bytes(id);
+    account(*sampler, id);
+  }
+  const auto weight = static_cast<double>(units(bytes));
+  if (countdown > weight) {
+    if (id == kNoClass) {
+      countdown -= weight;  // the cache counts the others
+      ++sampler->others;
+    } else if (by_bytes) {
+      heap.trade(*this_thread.cache, id, *this_thread.release_cache);
+    }
+    return false;
+  }
+  // Where the point lies in the object does not affect the next one: the process has no memory.
+  countdown = sampler->next_distance();
+  sampler->due = id;
+  if (sampler->busy) return false;
+  ++sampler->others;
+  return true;
+}
+
+void sample_mark(ClassId id, bool served) {
+  Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr || id == kNoClass) return;
+  if (!served) sampler->countdown[index(id)] -= static_cast<double>(units(id));
+  account(*sampler, id);
+  const double objects = sampler->countdown[index(id)] / static_cast<double>(units(id));
+  this_thread.cache->mark_after(id, static_cast<uint64_t>(std::max(objects, 0.0)));
+}
+
+void sample_taken(void* p, size_t bytes, Site site) {
+  Sampler& sampler = *this_thread.sampler;
+  const ClassId id = sampler.due;
+  sampler.busy = true;
+  handlers.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, 0, id, false}, site);
+  sampler.busy = false;
+}
+
+bool sample_released(void* p, Sample& sample) { return handlers.released(p, sample); }
+
+void sample_kept(void* p, const Sample& sample, size_t bytes) { handlers.kept(p, sample, bytes); }
+
+uint64_t thread_allocations() {
+  const Sampler* const sampler = this_thread.sampler;
+  if (sampler == nullptr) return 0;
+  uint64_t count = sampler->others;
+  if (rate <= 1) return count;  // the cache serves none
+  for (const ClassId id : heap.classes().ids()) count += this_thread.cache->allocated(id);
+  return count;
+}
+
+constinit const Part sampler_part{.thread_start = attach, .thread_exit = detach};
+
+}  // namespace pktmalloc

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+#include "preload/recording/trace.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <climits>
+#include <cstring>
+
+#include "preload/base/kept_stderr.h"
+#include "preload/base/lock_rank.h"
+#include "preload/base/mapping.h"
+#include "preload/base/message.h"
+#include "preload/base/options.h"
+#include "preload/base/undisturbed.h"
+#include "preload/formats/trace_format.h"
+#include "preload/process/part.h"
+#include "preload/process/thread.h"
+#include "preload/recording/observer.h"
+#include "preload/recording/recording.h"
+#include "preload/recording/trace_buffer.h"
+#include "preload/recording/trace_file.h"
+#include "sizeclass/clock.h"
+#include "sizeclass/raised.h"
+
+namespace pktmalloc {
+namespace {
+
+// No thread begins a record while false. Store: release; load: acquire.
+constinit std::atomic<bool> active = false;
+
+constinit std::atomic<uint32_t> threads = 0;  // threads that got a buffer
+constinit Mutex shared_mutex{lock_rank(OuterRank::kTraceShared)};
+constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
+
+constinit Mutex file_mutex{lock_rank(OuterRank::kTraceFile)};
+constinit TraceFile file;       // guarded by file_mutex
+constinit trace::State end{};   // how the trace will have ended; guarded by file_mutex
+constinit bool ended = false;   // nothing more is written; guarded by file_mutex
+const char* pattern = nullptr;  // of its name
+// Counts traces: records of an earlier one, which a thread did not write out, are none of this
+// one's. Changed under file_mutex.
+constinit std::atomic<uint32_t> session = 0;
+constinit bool* same_process = nullptr;  // map_until_fork(): other libraries' handlers allocate
+constinit int process = 0;               // the process that this trace belongs to
+constinit int forked_from = 0;
+
+struct Mine {
+  TraceBuffer* buffer;
+  bool ended;
+  bool busy;  // between begin and end of a record; a signal handler may come
+};
+constinit thread_local Mine mine{nullptr, false, false};
+
+// Under file_mutex.
+void stop(trace::State state) {
+  active.store(false, std::memory_order_relaxed);
+  end = state;
+}
+
+bool is_of_session(const TraceBuffer& buffer) {
+  return buffer.session.load(std::memory_order_relaxed) == session.load(std::memory_order_relaxed);
+}
+
+// Under file_mutex. Its thread may go on recording meanwhile: new records go behind `used`.
+void write_out(TraceBuffer& buffer) {
+  const uint32_t used = buffer.used.load(std::memory_order_acquire);
+  if (used == 0 || ended || !is_of_session(buffer)) return;
+  trace::Block& block = buffer.block;
+  block.kind = trace::BlockKind::kRecords;
+  block.bytes = used;
+  if ((!file.is_open() && !file.open(forked_from)) || !file.append(block)) {
+    stop(trace::State::kStopped);
+    file.close(end);
+    ended = true;
+  }
+}
+
+void join_session(TraceBuffer& buffer) {
+  buffer.restart();
+  buffer.session.store(session.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+void number_thread() {
+  mine.buffer->block.thread = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+// The child's buffers: those that the parent had, but for those in its recording.
+void begin_buffers_anew() {
+  threads.store(0, std::memory_order_relaxed);
+  if (forget_recorded_buffers()) {
+    mine.buffer = nullptr;
+    shared = take_buffer();
+    if (shared == nullptr) return active.store(false, std::memory_order_relaxed);
+    return join_session(*shared);
+  }
+  for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) {
+    b->restart();
+    b->taken.store(b == shared || b == mine.buffer, std::memory_order_relaxed);
+  }
+  if (mine.buffer != nullptr) number_thread();
+}
+
+// In the child. Other threads' buffers now belong to nobody, and this thread's earlier records are
+// the parent's. Threads that are gone may have held our locks.
+void begin_anew(bool interrupts_a_record) {
+  const Undisturbed undisturbed;
+  *same_process = true;
+  shared_mutex.forget_holder();
+  file_mutex.forget_holder();
+  forked_from = process;
+  process = getpid();
+  file.forget();
+  leave_recording();
+  begin_buffers_anew();
+  if (!active.load(std::memory_order_relaxed)) return;
+  static char name_of_parent[PATH_MAX];  // static, because small threads fork too
+  strcpy(name_of_parent, file.path());
+  // A handler that forked in the middle of a record returns into it.
+  if (interrupts_a_record || !file.name(pattern) || strcmp(name_of_parent, file.path()) == 0) {
+    active.store(false, std::memory_order_relaxed);
+  }
+}
+
+// The calling thread's own buffer, or the shared one under shared_mutex.
+void flush(TraceBuffer& buffer) {
+  const Undisturbed undisturbed;
+  const Lock lock(file_mutex);
+  write_out(buffer);
+  buffer.restart();
+}
+
+// False: no buffer for this thread now. Only a thread with a cache gets one, because we learn of
+// its end.
+bool attach() {
+  if (mine.ended || this_thread.cache == nullptr) return false;
+  const Undisturbed undisturbed;
+  mine.buffer = take_buffer();
+  if (mine.buffer == nullptr) {
+    const Lock lock(file_mutex);
+    if (end == trace::State::kEnded)
+      message("the trace %s ends early: no memory for a thread's buffer", file.path());
+    stop(trace::State::kStopped);
+    return false;
+  }
+  join_session(*mine.buffer);
+  number_thread();
+  return true;
+}
+
+// The thread's buffer is from an earlier trace.
+void begin_session() {
+  const Undisturbed undisturbed;
+  const Lock lock(file_mutex);
+  join_session(*mine.buffer);
+  number_thread();
+}
+
+void record(const TraceRecord& call) {
+  if (!active.load(std::memory_order_acquire)) return;
+  if (!*same_process) [[unlikely]]
+    begin_anew(mine.busy);
+  if (mine.busy || (mine.buffer == nullptr && !attach())) {
+    if (!active.load(std::memory_order_relaxed)) return;
+    const Undisturbed undisturbed;
+    const Lock lock(shared_mutex);
+    if (shared->full()) flush(*shared);
+    shared->add(call);
+    return;
+  }
+  const Raised busy(mine.busy);
+  if (!is_of_session(*mine.buffer)) [[unlikely]]
+    begin_session();
+  if (mine.buffer->full()) flush(*mine.buffer);
+  mine.buffer->add(call);
+}
+
+void on_allocated(void* p, size_t bytes, size_t alignment) {
+  if (alignment == 0) return record({trace::kAllocation, p, bytes});
+  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
+  record({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
+}
+
+void on_zeroed(void* p, size_t bytes) {
+  record({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
+}
+
+void on_released(void* p) { record({trace::kRelease, p}); }
+
+void on_moving(void* p) { record({trace::kMove, p}); }
+
+void on_resized(void* from, void* p, size_t bytes, bool was_moving) {
+  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
+  record({trace::kSpecialAllocation, p, bytes, special, from});
+}
+
+void on_thread_exit() {
+  mine.ended = true;
+  if (same_process != nullptr && !*same_process) begin_anew(false);
+  TraceBuffer* const buffer = mine.buffer;
+  if (buffer == nullptr) return;
+  mine.buffer = nullptr;
+  flush(*buffer);
+  buffer->taken.store(false, std::memory_order_release);
+}
+
+void on_process_exit() {
+  if (same_process == nullptr) return;  // no trace was wanted
+  if (!*same_process) begin_anew(false);
+  if (finish_trace() != nullptr) tell_file("calls", file.path(), "replay");
+}
+
+void look_for_fork() {
+  if (same_process != nullptr && process != getpid()) begin_anew(mine.busy);
+}
+
+constexpr Observer kTracer = {on_allocated, on_released, on_zeroed, on_moving, on_resized};
+
+// False: no memory.
+bool make_room() {
+  if (shared == nullptr) shared = take_buffer();
+  if (same_process == nullptr) same_process = map_until_fork();
+  return shared != nullptr && same_process != nullptr;
+}
+
+void load() {
+  if (options().trace_path == nullptr) return;
+  if (PKTMALLOC_CHECKED) {
+    message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
+    return;
+  }
+  begin_trace(options().trace_path, false);
+}
+
+}  // namespace
+
+bool begin_trace(const char* its_pattern, bool by_order) {
+  if (!make_room()) {
+    message("no trace: there is no memory for its buffers");
+    return false;
+  }
+  pattern = its_pattern;
+  if (!file.name(pattern)) return false;
+  file.load();  // may allocate
+  const Lock shared_lock(shared_mutex);
+  const Lock lock(file_mutex);
+  process = getpid();
+  forked_from = 0;
+  end = trace::State::kEnded;
+  if (!file.open(0)) {
+    file.forget();
+    return false;
+  }
+  if (by_order) file.share();
+  ended = false;
+  session.fetch_add(1, std::memory_order_relaxed);
+  threads.store(0, std::memory_order_relaxed);
+  join_session(*shared);
+  *same_process = true;
+  active.store(true, std::memory_order_release);
+  observe(kTracer);
+  return true;
+}
+
+const trace::State* finish_trace() {
+  const Undisturbed undisturbed;
+  const Lock shared_lock(shared_mutex);
+  const Lock lock(file_mutex);
+  active.store(false, std::memory_order_relaxed);
+  if (ended) return nullptr;
+  for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) write_out(*b);
+  // A forked child that recorded nothing leaves no file.
+  if (ended || !file.is_open()) return nullptr;
+  trace::Block last{};
+  last.kind = trace::BlockKind::kEnd;
+  last.start_ns = clock_ns();
+  if (!file.append(last)) end = trace::State::kStopped;
+  file.close(end);
+  ended = true;
+  return &end;
+}
+
+const char* trace_path() { return file.path(); }
+
+constinit const Part trace_part{
+    .load = load,
+    .thread_exit = on_thread_exit,
+    .exit = on_process_exit,
+    .unlock = look_for_fork,
+    .forked = look_for_fork,
+};
+
+}  // namespace pktmalloc
