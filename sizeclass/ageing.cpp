@@ -26,7 +26,7 @@ constexpr Budget::Income kWork{.per_ms = 25, .most = 300};
 // In one call; a two-thousandth of the time since the thread's previous visit, if that was long
 // ago.
 constexpr uint64_t work_us(uint64_t elapsed_ms) {
-  return std::clamp<uint64_t>(elapsed_ms / 2, 75, 4000);
+  return std::clamp<uint64_t>(elapsed_ms / 2, 60, 4000);
 }
 // After a tick by growth; its page faults took about as long.
 constexpr uint64_t kGrowthWorkUs = 200;
@@ -69,13 +69,15 @@ SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
 // How much waits, as far as a thread can tell that just made a trip for the class: it has this
 // number at hand, while those of other homes lie with other processors.
 uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
-  return supply.depot.objects(id, home) * supply.classes[id].object_bytes +
+  const bool stays = supply.areas[index(id)].is_reserved();
+  return (stays ? 0 : supply.depot.objects(id, home) * supply.classes[id].object_bytes) +
          supply.pool.waiting_bytes();
 }
 
 uint64_t Ageing::waiting_in_depots(const Supply& supply) {
   uint64_t waiting = 0;
   for (const ClassId id : supply.classes.ids()) {
+    if (!supply.areas[index(id)].may_shrink()) continue;
     waiting += supply.depot.objects(id) * supply.classes[id].object_bytes;
   }
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
@@ -84,19 +86,20 @@ uint64_t Ageing::waiting_in_depots(const Supply& supply) {
   return waiting;
 }
 
-uint64_t Ageing::waiting_in_all(const Supply& supply) {
-  return waiting_in_depots(supply) + supply.pool.waiting_bytes() +
-         supply.store.pool().waiting_bytes();
+uint64_t Ageing::waiting_in_pools(const Supply& supply) {
+  return supply.pool.waiting_bytes() + supply.store.pool().waiting_bytes();
 }
 
 // Marks what nobody needed lately to go.
 void Ageing::collect(const Supply& supply, Tick why) {
   uint64_t in_slabs = 0;  // bytes that are not needed there
   for (const ClassId id : supply.classes.ids()) {
-    const uint32_t objects = supply.areas[index(id)].tick();
+    SlabArea& area = supply.areas[index(id)];
+    const bool ages = area.may_shrink();
+    const uint32_t objects = ages ? area.tick() : 0;
     in_slabs += uint64_t{objects} * supply.classes[id].object_bytes;
     to_do_[kFirstArea + index(id)] = objects;
-    to_do_[index(id)] = supply.depot.tick(id);
+    to_do_[index(id)] = ages ? supply.depot.tick(id) : 0;
   }
   // By growth slabs go over as they are. Only where the pool takes ever more memory, while an
   // eighth of what it has lies in slabs that few objects hold, these are thinned as well.
@@ -111,8 +114,9 @@ void Ageing::collect(const Supply& supply, Tick why) {
     to_do_[line] = pool(supply, line).tick();
   }
   const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
-  stacked_.store(waiting_in_depots(supply), std::memory_order_relaxed);
-  waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
+  const uint64_t stacked = waiting_in_depots(supply);
+  stacked_.store(stacked, std::memory_order_relaxed);
+  waiting_.store(stacked + waiting_in_pools(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
   due_.end_tick();
 }
@@ -125,6 +129,11 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
 
 bool Ageing::growth_due(const Supply& supply) const {
   return growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
+}
+
+// A reserved class pays for nobody's growth.
+bool Ageing::grows(const Supply& supply, ClassId id) const {
+  return !supply.areas[index(id)].is_reserved() && growth_due(supply);
 }
 
 void Ageing::end_growth_tick(const Supply& supply) {
@@ -180,7 +189,7 @@ bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) c
     cache.visits.watched = should_watch(cache, why);
     return false;
   }
-  if (why == Visit::kTake) return growth_due(supply);
+  if (why == Visit::kTake) return grows(supply, id);
   return waiting_.load(std::memory_order_relaxed) < kWatchedBytes &&
          waiting_at(supply, id, cache.home) >= kWatchedBytes;
 }
@@ -219,7 +228,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
       wake();
     }
   }
-  const bool grown = why == Visit::kTake && growth_due(supply);
+  const bool grown = why == Visit::kTake && grows(supply, id);
   const auto works = [&] {
     return wake == nullptr && visits.work.any() && pending_.load(std::memory_order_relaxed);
   };

@@ -70,8 +70,10 @@ class Ageing {
     if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
   }
 
-  // Bytes in depots and in empty units.
-  static uint64_t waiting_in_all(const Supply& supply);
+  // Bytes in depots, but for what would stay in its slabs, and in empty units.
+  static uint64_t waiting_in_all(const Supply& supply) {
+    return waiting_in_depots(supply) + waiting_in_pools(supply);
+  }
 
   // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
   // each trip while more than kWatchedBytes wait. It must be cheap and must not allocate or lock.
@@ -111,6 +113,7 @@ class Ageing {
   uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
   void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
   bool growth_due(const Supply& supply) const;
+  bool grows(const Supply& supply, ClassId id) const;
   void end_growth_tick(const Supply& supply) UNDER(mutex_);
   void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
   void work(const Supply& supply, uint64_t until_us) UNDER(mutex_);
@@ -118,6 +121,7 @@ class Ageing {
   bool drain_one(const Supply& supply, unsigned line) UNDER(mutex_);
   static SlabPool& pool(const Supply& supply, unsigned line);
   static uint64_t waiting_in_depots(const Supply& supply);
+  static uint64_t waiting_in_pools(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
   bool should_watch(Cache& cache, Visit why) const;
 

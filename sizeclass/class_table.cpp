@@ -75,19 +75,19 @@ void ClassTable::add_class(size_t bytes, unsigned unit_shift) {
 
 void ClassTable::fill_lookup(bool half_full_only) {
   half_full_only_ = half_full_only;
-  unsigned id = 1;
-  const auto serve = [&](size_t bytes) {
-    while (id <= count_ && classes_[id].object_bytes < bytes) ++id;
-    if (id > count_) return kNoClass;
-    if (half_full_only && bytes * 2 < classes_[id].object_bytes) return kNoClass;
-    return static_cast<ClassId>(id);
-  };
-  for (size_t i = 0; i <= kSmallLimit / kSmallStep; ++i) {
-    small_[i] = serve(std::max<size_t>(i, 1) * kSmallStep);
+  size_t least = 1;  // of what the class serves
+  for (const ClassId id : ids()) {
+    const size_t most = classes_[index(id)].object_bytes;
+    if (half_full_only) least = std::max(least, most / 2);
+    const auto fill = [=](ClassId* lookup, size_t step, size_t limit) {
+      const size_t first = (least + step - 1) / step, end = std::min(most, limit) / step + 1;
+      if (first < end) std::fill(lookup + first, lookup + end, id);
+    };
+    fill(small_, kSmallStep, kSmallLimit);
+    fill(medium_, kMediumStep, kMediumLimit);
+    least = most + 1;
   }
-  for (size_t i = kSmallLimit / kMediumStep + 1; i <= kMediumLimit / kMediumStep; ++i) {
-    medium_[i] = serve(i * kMediumStep);
-  }
+  small_[0] = small_[1];
 }
 
 void ClassTable::use_default(unsigned unit_shift) {

@@ -111,8 +111,10 @@ class Heap {
   void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
 
   // See Cache.
-  void* take_lean(Cache& cache, ClassId id) { return cache.take_lean(id, depot_, due_); }
-  bool give_lean(Cache& cache, ClassId id, void* object) {
+  [[gnu::hot]] void* take_lean(Cache& cache, ClassId id) {
+    return cache.take_lean(id, depot_, due_);
+  }
+  [[gnu::hot]] bool give_lean(Cache& cache, ClassId id, void* object) {
     return cache.give_lean(id, object, depot_, due_);
   }
 

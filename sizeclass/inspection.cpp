@@ -9,7 +9,8 @@
 
 namespace pktmalloc {
 
-// A hash table finds those that are there twice; neighbours in a slab have entries of their own.
+// A hash table finds those that are there twice. The hash scatters: objects of several slabs at the
+// same places would have a run of entries for one, and each would be looked for through all of it.
 void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uintptr_t* more,
                        uint32_t more_count) const {
   const uint32_t count = first_count + more_count;
@@ -17,6 +18,7 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
   const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
   uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
   const uint32_t last = std::bit_ceil(8 * count) - 1;
+  const int shift = 64 - std::bit_width(last);
   memset(table, 0, last + size_t{1});
   const SizeClass c = class_;  // a copy: a byte of the table might be anything, to the compiler
   for (uint32_t i = 0; i < count; ++i) {
@@ -27,7 +29,7 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
         [[unlikely]] {
       refuse(object);
     }
-    uintptr_t entry = object >> c.granule_shift;
+    uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
     while (const uint8_t other = table[entry & last]) {
       if (at(other - 1U) == object) {
         report_misuse(Misuse::kDoubleFree, object, c.object_bytes);

@@ -53,9 +53,9 @@ void SlabArea::let_go(uint32_t slabs) {
 }
 
 bool SlabArea::populate(uint64_t objects) {
-  if (objects > ~promised_) return false;
+  if (objects > ~promised()) return false;
   const auto before = static_cast<uint32_t>(statistics().populated_slabs);
-  const uint32_t last = slabs_for(promised_ + objects);
+  const uint32_t last = slabs_for(promised() + objects);
   for (uint32_t slabs = before; slabs < last; ++slabs) {
     if (populate_slab()) continue;
     let_go(before);
@@ -66,10 +66,10 @@ bool SlabArea::populate(uint64_t objects) {
 }
 
 uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {
-  if (objects > ~promised_) return 0;
+  if (objects > ~promised()) return 0;
   const Lock lock(mutex_);
   const auto before = static_cast<uint32_t>(counts_.populated_slabs);
-  const uint32_t last = slabs_for(promised_ + objects);
+  const uint32_t last = slabs_for(promised() + objects);
   uint32_t got = last - before;
   const uint32_t first =
       got > 0 ? pool_->take_on_huge_pages(id_, class_.units, got) : SlabPool::kNone;
@@ -81,18 +81,18 @@ uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {
     if (adopt(slab, true)) keep(slab, kOnHugePages);
   }
   const uint64_t room = counts_.populated_slabs * class_.objects_per_slab;
-  const uint64_t provided = std::min(objects, room - std::min(room, promised_));
+  const uint64_t provided = std::min(objects, room - std::min(room, promised()));
   promised_ += provided;
   return provided;
 }
 
 void SlabArea::unpopulate(uint64_t objects) {
   promised_ -= objects;
-  let_go(slabs_for(promised_));
+  let_go(slabs_for(promised()));
 }
 
-// The magazines that hold so many objects are populated as well: who frees a million objects needs
-// 8 MiB of them.
+// The magazines that hold so many objects are populated as well, and what 64 threads have besides:
+// who frees a million objects needs 8 MiB of them.
 bool Heap::populate(ClassId id, uint64_t objects) {
   if (!started_) return false;
   const Lock lock(ageing_.mutex());  // one at a time
@@ -100,9 +100,8 @@ bool Heap::populate(ClassId id, uint64_t objects) {
   const uint32_t rounds = classes_[id].largest_rounds;
   SlabArea& magazines = store_.area(size_for_rounds(rounds));
   const uint64_t before = area.promised();
-  // The first one is never full.
   const uint64_t full =
-      (before + objects) / rounds - before / rounds + (before == 0 && objects > 0);
+      (before + objects) / rounds - before / rounds + (before == 0 && objects > 0 ? 128 : 0);
   if (!magazines.populate(full)) return false;
   if (area.populate(objects)) return true;
   magazines.unpopulate(full);

@@ -18,6 +18,7 @@
 // also serves the magazines themselves (magazine_store.h), as objects like any other.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -51,6 +52,11 @@ class SlabArea {
   // For ageing. Ends a tick: so many objects of slabs that are not thinned were not needed in a
   // whole window. Those of one slab, which serves next, are left out.
   uint32_t tick();
+  // Has it any slab that would go when its objects came back?
+  bool may_shrink() {
+    const Lock lock(mutex_);
+    return counts_.slabs > counts_.populated_slabs;
+  }
   // All that are free now.
   uint32_t make_idle();
   // Thins a slab; for how many objects. 0: there is none to thin, or the system refuses.
@@ -101,7 +107,8 @@ class SlabArea {
   // objects.
   uint64_t populate_on_huge_pages(uint64_t objects);
   // For how many objects all these were. Calls for few objects each share slabs.
-  uint64_t promised() const { return promised_; }
+  uint64_t promised() const { return promised_.load(std::memory_order_relaxed); }
+  bool is_reserved() const { return promised() != 0; }
 
   size_t slab_bytes() const { return size_t{class_.units} << pool_->unit_shift(); }
   const SizeClass& size_class() const { return class_; }
@@ -160,7 +167,7 @@ class SlabArea {
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others
   AreaStatistics counts_ GUARDED_BY(mutex_){};
-  uint64_t promised_ = 0;
+  std::atomic<uint64_t> promised_ = 0;
 };
 
 }  // namespace pktmalloc

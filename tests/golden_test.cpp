@@ -28,6 +28,10 @@ TEST_CASE("the libraries for older systems need no newer libc than before") {
   if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("older"));
 }
 
+TEST_CASE("a trip to the mail takes as many instructions, and touches as many lines, as before") {
+  if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("trips"));
+}
+
 TEST_CASE("malloc, free, new and delete take as many instructions, and as many locked, as before") {
   // The debug variant is not optimised for speed.
   if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("instructions"));

@@ -67,7 +67,7 @@ LINK_exporter := -lfmt
 $(addprefix $(TESTS)/,bench measurements page): | \
   $(addprefix $(BUILD)/bench/,measure w5_ring libempty.so)
 $(TESTS)/bench_programs: | \
-  $(addprefix $(BUILD)/bench/,drift passing w1_packets w2_pipeline w6_larson w6_pages w6_sizes)
+  $(addprefix $(BUILD)/bench/,after drift passing w1_packets w2_pipeline w6_larson w6_pages w6_sizes)
 # So do those of the simulated core.
 $(TESTS)/simulated: | $(addprefix $(BUILD)/bench/,crossings simulator)
 

@@ -36,9 +36,9 @@ void* aligned(size_t alignment, size_t bytes) {
 
 extern "C" {
 
-PKTMALLOC_EXPORT void* malloc(size_t bytes) { return front::allocate<front::allocate_slow>(bytes); }
+PKTMALLOC_HOT void* malloc(size_t bytes) { return front::allocate<front::allocate_slow>(bytes); }
 
-PKTMALLOC_EXPORT void free(void* p) { front::release(p); }
+PKTMALLOC_HOT void free(void* p) { front::release(p); }
 
 PKTMALLOC_EXPORT void free_sized(void* p, size_t bytes) {
   front::release(p, {Family::kMalloc, bytes});

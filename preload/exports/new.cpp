@@ -73,7 +73,7 @@ void* new_aligned(size_t bytes, std::align_val_t alignment) {
 }  // namespace
 
 // clang-format off
-PKTMALLOC_EXPORT void* operator new(size_t n) { return front::allocate<new_slow<Plain>>(n); }
+PKTMALLOC_HOT void* operator new(size_t n) { return front::allocate<new_slow<Plain>>(n); }
 PKTMALLOC_EXPORT void* operator new[](size_t n) { return front::allocate<new_slow<Array>>(n); }
 PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<Plain, std::nothrow_t>>(n); }
 PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<Array, std::nothrow_t>>(n); }
@@ -82,9 +82,9 @@ PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a) { return new
 PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<Plain, std::nothrow_t>(n, a); }
 PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<Array, std::nothrow_t>(n, a); }
 
-PKTMALLOC_EXPORT void operator delete(void* p) noexcept { front::release(p, {Family::kNew}); }
+PKTMALLOC_HOT void operator delete(void* p) noexcept { front::release(p, {Family::kNew}); }
 PKTMALLOC_EXPORT void operator delete[](void* p) noexcept { front::release(p, {Family::kNewArray}); }
-PKTMALLOC_EXPORT void operator delete(void* p, size_t n) noexcept { front::release(p, {Family::kNew, n}); }
+PKTMALLOC_HOT void operator delete(void* p, size_t n) noexcept { front::release(p, {Family::kNew, n}); }
 PKTMALLOC_EXPORT void operator delete[](void* p, size_t n) noexcept { front::release(p, {Family::kNewArray, n}); }
 PKTMALLOC_EXPORT void operator delete(void* p, const std::nothrow_t&) noexcept { front::release(p, {Family::kNew}); }
 PKTMALLOC_EXPORT void operator delete[](void* p, const std::nothrow_t&) noexcept { front::release(p, {Family::kNewArray}); }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What must not drift: exported symbols, the types of our own functions, needed libraries,
-instructions of the fast paths, and the cache lines that cross between simulated processors.
+instructions of the fast paths, what a common trip touches, and the cache lines that cross between simulated processors.
 
   golden.py BUILD NAME            compares BUILD/libpktmalloc.so with tests/golden/NAME.txt
   golden.py BUILD NAME --update   writes the file anew
 
-NAME is symbols, interface, needed, older, instructions or crossings. Instructions are counted by callgrind, per call,
+NAME is symbols, interface, needed, older, instructions, trips or crossings. Instructions are counted by callgrind, per call,
 for one function at a time, and locked ones of calls that the next allocator serves. Crossings are counted over
 the heap's own references and those to its objects, wherever they lie. All are the same on every x86-64 machine
 with the same compiler.
@@ -125,6 +125,44 @@ def instructions(build):
     return lines
 
 
+def trips(build):
+    """Of calls that swap a magazine in the mail, and do nothing else, by valgrind's lackey: the most instructions, and
+    the most lines of 64 bytes and pages of code and of data."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, trace = pathlib.Path(folder) / "trips", pathlib.Path(folder) / "trace"
+        output("g++", "-O1", "-fno-builtin", "-o", str(program), str(HERE / "trips.cpp"))
+        library = str(pathlib.Path(build).resolve() / "libpktmalloc.so")
+        told = output("valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={trace}", str(program),
+                      env={"LD_PRELOAD": library, "PATH": "/usr/bin:/bin", "PKTMALLOC_AGE": "1h"}).split()
+        low, high = (int(end, 16) for end in told[0].split("-"))
+        begins = {int(told[-2], 16): "malloc", int(told[-1], 16): "free"}
+        calls, code, data = {"malloc": [], "free": []}, None, None
+        for line in trace.open():
+            if line[0] not in "I ":
+                continue
+            address = int(line[3:].split(",")[0], 16)
+            if line[0] == " ":
+                if code is not None:
+                    data.append(address)
+            elif address in begins:
+                code, data = [address], []
+                calls[begins[address]].append((code, data))
+            elif code is not None and low <= address < high:
+                code.append(address)
+            else:
+                code = None
+
+    def most(addresses, shift=0):
+        return max(len({address >> shift for address in it}) if shift else len(it) for it in addresses)
+    lines = []
+    for name, all_of_it in calls.items():
+        mailed = [call for call in all_of_it if 130 < len(call[0]) < 250]
+        code, data = ([call[n] for call in mailed] for n in (0, 1))
+        lines.append(f"{name}: {most(code)} instructions, {most(code, 6)} lines and "
+                     f"{most(code, 12)} pages of code, {most(data, 6)} and {most(data, 12)} of data")
+    return lines
+
+
 def crossings(build):
     """A line for every count of every play: arguments: count value, by 1000 calls."""
     counted = ((play, json.loads(output(f"{build}/bench/crossings", *play.split()))) for play in PLAYS)
@@ -133,7 +171,7 @@ def crossings(build):
 
 def main(build, name, *options):
     found = {"symbols": symbols, "interface": interface, "needed": needed, "older": older, "instructions": instructions,
-             "crossings": crossings}[name](build)
+             "trips": trips, "crossings": crossings}[name](build)
     golden = HERE / f"{name}.txt"
     if "--update" in options:
         golden.write_text("\n".join(found) + "\n")
