@@ -172,8 +172,8 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
     if (line.previous == nullptr) {
       set_previous(line, empty);
     } else if (empty->capacity < c.usual_rounds ||
-               !supply.depot.mail(id, line.source)
-                    .leave(Mail::empty(empty, empty->capacity), line.gives)) {
+               !supply.depot.leave(id, Mail::empty(empty, empty->capacity), line.source,
+                                   line.gives)) {
       supply.store.give_back(empty, home);
     }
     return true;
@@ -286,8 +286,7 @@ bool Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
   if (busy != kNoClass) lines_[index(busy)].last_trip = visits.tick;
   for (const ClassId id : supply.classes.ids()) {
     Line& line = lines_[index(id)];
-    const bool holds = line.loaded != nullptr || line.previous != nullptr;
-    if (!holds || id == busy || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
+    if (!line.holds() || id == busy || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
     flush_class(supply, id, line, false);
     return true;
   }
@@ -302,7 +301,9 @@ bool Cache::recover() {
 }
 
 void Cache::flush(const Supply& supply) {
-  for (const ClassId id : supply.classes.ids()) flush_class(supply, id, lines_[index(id)], true);
+  for (const ClassId id : supply.classes.ids()) {
+    if (Line& line = lines_[index(id)]; line.holds()) flush_class(supply, id, line, true);
+  }
 }
 
 }  // namespace pktmalloc

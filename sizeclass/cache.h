@@ -206,6 +206,8 @@ class alignas(64) Cache {
     uint8_t source = 0;     // the home that the latest magazine came from
     uint8_t swaps = 0;      // full for empty, since the latest trip or balance()
     Owned<uint64_t> taken, given, takes, gives;
+
+    bool holds() const { return loaded != nullptr || previous != nullptr; }
   };
   static_assert(sizeof(Line) == 64);
 

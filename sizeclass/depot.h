@@ -4,7 +4,10 @@
 // changes hands by one pointer, however long it is. Any thread, no lock.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <iterator>
 
 #include "sizeclass/allowance.h"
 #include "sizeclass/class_id.h"
@@ -24,15 +27,15 @@ class Depot {
   // else from its neighbours: home ^ 1, then the rest of its four, then the other four. `source`
   // becomes where it was found. `turn`: of the giver, if it is the same thread (mail.h).
   Magazine* take(ClassId id, unsigned home, uint8_t& source, uint64_t turn) {
-    for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
-      const unsigned other = home ^ n;
-      Magazine* magazine = open(mail(id, other).take(0, turn));
-      if (magazine == nullptr) magazine = stacks_[index(id)].pop_at(other);
-      if (magazine == nullptr) continue;
-      source = static_cast<uint8_t>(other);
-      return magazine;
-    }
-    return nullptr;
+    std::atomic<bool>& holds = holds_[index(id)];
+    if (!holds.load(std::memory_order_relaxed)) return nullptr;
+    Magazine* magazine = search(id, home, source, turn);
+    if (magazine != nullptr) return magazine;
+    // Partner: note(). One of the two sees the other.
+    holds.exchange(false, std::memory_order_seq_cst);
+    magazine = search(id, home, source, turn);
+    if (magazine != nullptr || has_mail(id)) holds.store(true, std::memory_order_relaxed);
+    return magazine;
   }
   Magazine* take(ClassId id) {
     uint8_t source = 0;
@@ -42,17 +45,25 @@ class Depot {
   // The magazine holds at least one object of the class; the caller gives it away.
   void give(ClassId id, Magazine* magazine, unsigned home = 0) {
     stacks_[index(id)].push(magazine, home);
+    note(id);
   }
   // The same for one that others like best: the mail holds the newest. `turn`: which of those makes
   // room, in turn. Returns an empty one that made room, or nullptr.
   Magazine* post(ClassId id, Magazine* magazine, unsigned home, uint64_t turn) {
-    Mail& mail = this->mail(id, home);
     Mail::Word word = Mail::full(magazine, magazine->rounds);
-    if (mail.leave(word, turn)) return nullptr;
-    word = mail.replace(word, turn);
+    if (leave(id, word, home, turn)) return nullptr;
+    word = mail(id, home).replace(word, turn);
+    note(id);
     if (!Mail::is_full(word)) return Mail::magazine(word);
     give(id, open(word), home);
     return nullptr;
+  }
+
+  // A word for the mail, where there is a place for it.
+  bool leave(ClassId id, Mail::Word word, unsigned home, uint64_t turn) {
+    const bool left = mail(id, home).leave(word, turn);
+    if (left) note(id);
+    return left;
   }
 
   // The same if there is an empty one for it, of so many rounds at least; else nullptr.
@@ -121,6 +132,29 @@ class Depot {
   }
 
  private:
+  Magazine* search(ClassId id, unsigned home, uint8_t& source, uint64_t turn) {
+    for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
+      const unsigned other = home ^ n;
+      Magazine* magazine = open(mail(id, other).take(0, turn));
+      if (magazine == nullptr) magazine = stacks_[index(id)].pop_at(other);
+      if (magazine == nullptr) continue;
+      source = static_cast<uint8_t>(other);
+      return magazine;
+    }
+    return nullptr;
+  }
+  // Is there any, full or not, that a common trip could swap?
+  bool has_mail(ClassId id) const {
+    return std::any_of(std::begin(mail_), std::end(mail_),
+                       [=](const Mail* mails) { return mails[index(id)].holds(); });
+  }
+  // After a magazine came where there may have been none.
+  void note(ClassId id) {
+    machine::order_after_locked();
+    std::atomic<bool>& holds = holds_[index(id)];
+    if (!holds.load(std::memory_order_relaxed)) holds.store(true, std::memory_order_relaxed);
+  }
+
   // The objects of so many of the largest may wait before more must be earned.
   static constexpr uint64_t kUnearned = 16;
 
@@ -137,6 +171,8 @@ class Depot {
     }
   }
 
+  // False: nobody finds anything in the class's stacks and mails.
+  std::atomic<bool> holds_[kMaxClasses]{};
   Mail mail_[ShardedStack::kShards][kMaxClasses]{};  // those of a home lie side by side
   ShardedStack stacks_[kMaxClasses];
   Allowance allowances_[kMaxClasses];

@@ -76,6 +76,13 @@ class alignas(64) Mail {
   // For a reader outside the process.
   Word word(unsigned n) const { return words_[n].load(std::memory_order_relaxed); }
 
+  // Any magazine, or is it frozen?
+  bool holds() const {
+    uint64_t all = 0;
+    for (const auto& place : words_) all |= place.load(std::memory_order_relaxed);
+    return all != 0;
+  }
+
   // Full magazines.
   uint32_t depth() const {
     uint32_t count = 0;
