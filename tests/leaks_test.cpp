@@ -137,6 +137,14 @@ TEST_CASE("a killed command leaves nothing of itself, and the process running") 
   program.line("undisturbed");
 }
 
+TEST_CASE("a process is looked at whose main thread has ended") {
+  Running program({program_path("loses_known_objects"), "wait", "alone"},
+                  preloaded("libpktmalloc.so"));
+  LostByType known = kKnown;
+  known.erase("OnOldStack");  // nobody knows where its stack ended
+  CHECK(lost(program.line("ready ")) == known);
+}
+
 // So that a filter of system calls does not end the process.
 TEST_CASE("a process whose system calls are filtered is looked at without one") {
   skip_without({"python3"});

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// `loses_known_objects [WAIT]`: loses some objects and keeps others in every way there is to reach
-// them; with WAIT says "ready PID" on stdout and stays. Each kind has a type of its own.
+// `loses_known_objects [WAIT [ALONE]]`: loses some objects and keeps others in every way there is
+// to reach them; with WAIT says "ready PID" on stdout and stays; with ALONE without its main
+// thread. Each kind has a type of its own.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <map>
@@ -121,6 +124,13 @@ static void stay() {
   for (int signal;;) CHECK(sigwait(&set, &signal) == 0);
 }
 
+static bool main_has_ended() {
+  char text[200] = "";
+  const int file = open("/proc/self/stat", O_RDONLY);
+  CHECK(file >= 0 && read(file, text, sizeof text - 1) > 0 && close(file) == 0);
+  return strstr(text, ") Z ") != nullptr;
+}
+
 static void* hold(void*) {
   void* volatile held[3];
   for (void* volatile& one : held) one = new OnStack;
@@ -144,6 +154,13 @@ int main(int argc, char**) {
   while (ready == 0) std::this_thread::yield();
   char line[32];
   const int length = snprintf(line, sizeof line, "ready %d\n", getpid());
+  if (argc == 3) {
+    std::thread([=] {
+      while (!main_has_ended()) std::this_thread::yield();
+      CHECK(write(1, line, static_cast<size_t>(length)) == length);
+    }).detach();
+    pthread_exit(nullptr);
+  }
   CHECK(write(1, line, static_cast<size_t>(length)) == length);
   stay();
 }

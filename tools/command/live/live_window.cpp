@@ -129,22 +129,27 @@ WindowPlace find_window(const Image& image) {
   WindowPlace place{};
   const RemoteMemory& memory = image.memory();
   const std::vector<Mapping> mappings = image.mappings();
+  // A program that holds the library allocates from its own, also where another is preloaded.
+  const auto file = mapped_file(mappings, image.executable());
+  const Symbols symbols = file ? symbols_of(image.file(file->path)) : Symbols{};
+  if (symbols.window) {
+    place.library = true;
+    if ((place.address = window_in(memory, *file, symbols)) != 0) return place;
+  }
   std::string seen;
   for (const Mapping& m : mappings) {
     if (m.path == seen || !is_library(m.path)) continue;
     seen = m.path;
     place.library = true;
-    const MappedFile file = *mapped_file(mappings, m.path);
     const bool deleted = m.path.ends_with(kDeleted);
-    const Symbols symbols = deleted ? Symbols{} : symbols_of(image.file(m.path));
-    if ((place.address = window_in(memory, file, symbols)) != 0) return place;
+    const Symbols its = deleted ? Symbols{} : symbols_of(image.file(m.path));
+    place.address = window_in(memory, *mapped_file(mappings, m.path), its);
+    if (place.address != 0) return place;
   }
-  const auto file = mapped_file(mappings, image.executable());
-  if (!file) return place;
-  const Symbols symbols = symbols_of(image.file(file->path));
-  if (!symbols.window && !symbols.stripped) return place;
-  place.address = window_in(memory, *file, symbols);
-  if (symbols.window || place.address != 0) place.library = true;
+  if (symbols.stripped && !symbols.window) {
+    place.address = window_in(memory, *file, symbols);
+    place.library |= place.address != 0;
+  }
   return place;
 }
 

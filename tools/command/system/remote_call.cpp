@@ -68,11 +68,11 @@ void make_anew(user_regs_struct& registers) {
 
 }  // namespace
 
-std::optional<RemoteCall> RemoteCall::prepare(pid_t pid) {
-  if (has_filter(pid)) return std::nullopt;
-  const ProcessMemory memory(pid, pid);
+std::optional<RemoteCall> RemoteCall::prepare(pid_t pid, pid_t thread) {
+  if (has_filter(thread)) return std::nullopt;
+  const ProcessMemory memory(pid, thread);
   std::vector<char> bytes(kSearched);
-  for (const Mapping& m : Process(pid).mappings()) {
+  for (const Mapping& m : Process(thread).mappings()) {
     if (!m.executable || !m.readable || m.path.empty() || m.path[0] != '/') continue;
     const size_t size = std::min<size_t>(kSearched, m.end - m.start);
     const RemoteMemory::Piece piece{m.start, bytes.data(), size};

@@ -19,9 +19,9 @@ int wait_for_stop(pid_t thread);
 
 class RemoteCall {
  public:
-  // Nothing: the process must not be made to call, as calls are filtered, or there is no
-  // instruction that does.
-  static std::optional<RemoteCall> prepare(pid_t pid);
+  // `thread` is one of the process that has not ended. Nothing: the process must not be made to
+  // call, as calls are filtered, or there is no instruction that does.
+  static std::optional<RemoteCall> prepare(pid_t pid, pid_t thread);
 
   // Is the thread where a call does no harm? Not in a sequence of instructions that the kernel is
   // to begin anew whenever it was interrupted (rseq(2)).

@@ -83,7 +83,7 @@ class Tracer {
   // In a process that is stopped anyway nobody waits for it to go on.
   pid_t copy_memory() {
     if (was_stopped_) return 0;
-    call_ = RemoteCall::prepare(pid_);
+    call_ = RemoteCall::prepare(pid_, standing_.front());
     if (!call_) return 0;
     const auto thread = std::find_if(threads_.begin(), threads_.end(), [&](const Thread& one) {
       return one.stands && one.signal == 0 && call_->is_possible(one.id);
