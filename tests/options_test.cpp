@@ -93,10 +93,11 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
   const Row rows[] = {
       {"PKTMALLOC_STATS", {""}},
       {"PKTMALLOC_STATS_INTERVAL", {"", "1", "99ms", "25h", "10", "1s,2s", "-1s"}},
-      {"PKTMALLOC_CONTROL", {"", "2", "on", "USR1"}},
+      {"PKTMALLOC_CONTROL", {"", "2", "on", "always"}},
       {"PKTMALLOC_SIZES", {"", "1", "on"}},
       {"PKTMALLOC_RECORDING", {"", "1", "on"}},
       {"PKTMALLOC_TELL", {"", "-1", "me", "1 ", "2147483648"}},
+      {"PKTMALLOC_LEAK_CHECK", {"", "-1", "me", "2147483648"}},
       {"PKTMALLOC_CHILDREN", {"", "2", "no"}},
       {"PKTMALLOC_CLASSES",
        {"", "0", "64,", ",64", "64,,128", "64;128", "x", "64x", "-1", "2MiB", "1048577", "1GiB",

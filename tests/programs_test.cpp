@@ -148,6 +148,7 @@ const std::set<std::string> kRunElsewhere = {
     "has_known_peaks",                      // peaks_test.cpp
     "holds_known_types",                    // objects_test.cpp
     "loses_known_objects",                  // leaks_test.cpp
+    "holds_until_it_ends",                  // leak_check_test.cpp
     "waits_undisturbed",                    // leaks_test.cpp
     "peak_before_a_large_object",           // sizes_test.cpp
     "leaks_known_objects",                  // profile_test.cpp

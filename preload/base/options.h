@@ -31,6 +31,7 @@ struct Options {
   const char* sizes_path;               // nullptr: none
   const char* recording_path;           // nullptr: none
   int tell;                             // the process that names its file; 0: none
+  int leak_check;                       // the process that looks for leaks at exit; 0: none
   bool children;                        // programs that this one starts get the library too
   const char* next_path;                // nullptr: the next one in the process
   size_t class_sizes[kMaxClasses - 1];  // ascending

@@ -3,16 +3,61 @@
 // there is one; the rest is there already. Nothing else may be done here: programs call them in
 // signal handlers and in children of fork and vfork.
 //
+// And __cxa_atexit, by which functions come to be called at exit, the latest first: atexit's, and
+// destructors of static objects. Ours is always the latest where leaks are to be looked for, so
+// that nothing is gone yet of what the program could reach.
+//
 // Weak, because a program linked with the archive may have its own.
+#include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <utility>
+
 #include "preload/base/export.h"
+#include "preload/base/options.h"
 #include "preload/process/process.h"
 #include "preload/recording/recording.h"
+#include "preload/reports/control.h"
 #include "preload/reports/moment.h"
 
+namespace {
+
+using namespace pktmalloc;
+
+using Register = int (*)(void (*)(void*), void*, void*);
+Register next_register = nullptr;
+
+// To exit within exit goes on with what is left to be called.
+void check_leaks(void* /*unused*/) {
+  static bool done = false;
+  if (!in_own_memory() || std::exchange(done, true)) return;
+  if (const int status = ask_for_leaks(options().leak_check)) exit(status);
+}
+
+void stay_latest() {
+  if (options().leak_check != 0 && next_register != nullptr) {
+    next_register(check_leaks, nullptr, nullptr);
+  }
+}
+
+// Or earlier, when another library's constructor calls.
+__attribute__((constructor(102))) void find_next() {
+  next_register = reinterpret_cast<Register>(dlsym(RTLD_NEXT, "__cxa_atexit"));
+  stay_latest();
+}
+
+}  // namespace
+
 extern "C" {
+
+[[gnu::weak]] PKTMALLOC_EXPORT int __cxa_atexit(void (*call)(void*), void* with, void* library) {
+  if (next_register == nullptr) find_next();
+  const int result = next_register(call, with, library);
+  stay_latest();
+  return result;
+}
 
 [[gnu::weak]] PKTMALLOC_EXPORT void _exit(int status) {
   using namespace pktmalloc;

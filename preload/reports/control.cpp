@@ -28,12 +28,12 @@ int listener = -1;
 int clients[kMostClients];
 unsigned client_count = 0;
 
-control::Address own_address() {
+control::Address address_of(int pid) {
   // A child of fork may have no /proc any more, and then has its parent's.
   static uint64_t pid_namespace = 0;
   struct stat found;
   if (status_of("/proc/self/ns/pid", &found) == 0) pid_namespace = found.st_ino;
-  return {pid_namespace, getpid()};
+  return {pid_namespace, pid};
 }
 
 int new_socket() { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
@@ -42,6 +42,15 @@ void drop(unsigned number) {
   close(clients[number]);
   --client_count;
   std::copy(clients + number + 1, clients + client_count + 1, clients + number);
+}
+
+// A socket that is connected, or not if nobody is there; -1: there is none.
+int visit(int pid) {
+  const control::Address address = address_of(pid);
+  const int visitor = new_socket();
+  static_cast<void>(
+      connect(visitor, reinterpret_cast<const sockaddr*>(&address.name), address.bytes));
+  return visitor;
 }
 
 void pause_briefly() { poll(nullptr, 0, kPauseMs); }
@@ -98,7 +107,7 @@ void admit() {
 
 bool open_control() {
   client_count = 0;
-  const control::Address address = own_address();
+  const control::Address address = address_of(getpid());
   listener = new_socket();
   if (listener >= 0 &&
       bind(listener, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0 &&
@@ -127,13 +136,19 @@ void serve_control(int ms) {
   if (all[0].revents != 0) admit();
 }
 
-void knock_at_control() {
-  const control::Address address = own_address();
-  const int visitor = new_socket();
-  if (visitor < 0) return;
-  static_cast<void>(
-      connect(visitor, reinterpret_cast<const sockaddr*>(&address.name), address.bytes));
+void knock_at_control() { close(visit(getpid())); }
+
+uint8_t ask_for_leaks(int pid) {
+  const int visitor = visit(pid);
+  pollfd come{visitor, POLLIN, 0};
+  uint8_t status = 0;
+  if (visitor >= 0 && objection(visitor) == nullptr) {
+    while (poll(&come, 1, -1) < 0 && errno == EINTR) {
+    }
+    recv(visitor, &status, sizeof status, 0);
+  }
   close(visitor);
+  return status;
 }
 
 }  // namespace pktmalloc

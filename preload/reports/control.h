@@ -9,6 +9,8 @@
 // others come.
 #pragma once
 
+#include <cstdint>
+
 namespace pktmalloc {
 
 // The following two: one thread, with a table of descriptors of its own, which it closes in the
@@ -17,7 +19,10 @@ bool open_control();
 // Waits for so long, or until knock_at_control(), and does what is ordered.
 void serve_control(int ms);
 
-// Any thread.
+// Any thread, as what follows.
 void knock_at_control();
+
+// Has that process look for leaks in this one. The status that this one is to end with; 0: its own.
+uint8_t ask_for_leaks(int pid);
 
 }  // namespace pktmalloc

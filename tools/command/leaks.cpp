@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc leaks PID: what a running process can no longer reach.
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
-#include "tools/command/failure.h"
-#include "tools/command/heap/dress.h"
-#include "tools/command/heap/leak_report.h"
-#include "tools/command/heap/subject.h"
+#include "tools/command/heap/leak_search.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/text/printable.h"
-#include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
 namespace {
@@ -22,38 +19,23 @@ struct Options {
 
 void print_leaks(const Options& options) {
   const Subject subject(options.what);
-  const Window& window = subject.window();
-  RemoteHeap heap(window.heap, subject.image().memory());
-  Subject::Whole whole;
-  const Look look = subject.look_whole(heap, whole);
-  const HeapCopy& copy = *whole.copy;
-  forget_waiting(window.library, heap, copy);
-  TypeNames types(subject.image());
-  const LeakReport report = leak_report(heap, copy, types, window.library,
-                                        find_lost(heap, copy, whole.roots), options.contents);
-  subject.check_alive();
-  uint64_t live = 0;
-  uint64_t live_bytes = 0;
-  for (const RemoteHeap::Slab& slab : heap.slabs()) {
-    live += heap.live_objects(slab);
-    live_bytes += uint64_t{heap.live_objects(slab)} * heap.size_class(slab.of).object_bytes;
-  }
-  if (options.json) {
-    const nlohmann::ordered_json all = {{"pid", subject.pid()},
-                                        {"program", window.program},
-                                        {"exact", look.exact()},
-                                        {"stopped_ms", look.milliseconds},
-                                        {"objects", live},
-                                        {"bytes", live_bytes},
-                                        {"lost_objects", report.objects()},
-                                        {"lost_bytes", report.bytes()},
-                                        {"lost", report.json()}};
-    fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  const LeakSearch found(subject, options.contents, false);
+  const LeakReport& report = found.report;
+  if (!options.json) {
+    fmt::print("{}; {}\n{}", head_text(subject, found.objects, found.bytes), found.look.text(),
+               report.text(options.all ? SIZE_MAX : 20));
     return;
   }
-  fmt::print("{}, process {}: {} live objects, {}; {}\n{}", printable(window.program),
-             subject.pid(), count_text(live), bytes_text(live_bytes), look.text(),
-             report.text(options.all ? SIZE_MAX : 20));
+  const nlohmann::ordered_json all = {{"pid", subject.pid()},
+                                      {"program", subject.window().program},
+                                      {"exact", found.look.exact()},
+                                      {"stopped_ms", found.look.milliseconds},
+                                      {"objects", found.objects},
+                                      {"bytes", found.bytes},
+                                      {"lost_objects", report.objects()},
+                                      {"lost_bytes", report.bytes()},
+                                      {"lost", report.json()}};
+  fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 }  // namespace

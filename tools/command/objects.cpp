@@ -6,11 +6,9 @@
 #include "tools/command/failure.h"
 #include "tools/command/heap/census.h"
 #include "tools/command/heap/census_table.h"
-#include "tools/command/heap/subject.h"
+#include "tools/command/heap/leak_search.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/standard_output.h"
-#include "tools/command/text/printable.h"
-#include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
 namespace {
@@ -72,11 +70,9 @@ std::string json_text(const Subject& subject, const Seen& seen, const CensusTabl
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string head_text(const Subject& subject, const Seen& seen) {
-  return fmt::format("{}, process {}: {} live objects, {}; {}\n\n",
-                     printable(subject.window().program), subject.pid(),
-                     count_text(seen.census.objects()), bytes_text(seen.census.bytes()),
-                     seen.look.text());
+std::string text(const Subject& subject, const Seen& seen, const CensusTable& table) {
+  return fmt::format("{}; {}\n\n{}", head_text(subject, seen.census.objects(), seen.census.bytes()),
+                     seen.look.text(), table.text(seen.census));
 }
 
 CensusOrder order_of(const Options& options) {
@@ -102,8 +98,7 @@ void print_objects(const Options& options) {
     now.census = compared(seen.census, now.census);
     seen = std::move(now);
   }
-  fmt::print("{}", options.json ? json_text(subject, seen, table)
-                                : head_text(subject, seen) + table.text(seen.census));
+  fmt::print("{}", (options.json ? json_text : text)(subject, seen, table));
 }
 
 }  // namespace

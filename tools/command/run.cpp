@@ -3,11 +3,12 @@
 //
 // exec(3) replaces this process, so pid, parent, signals, standard streams and exit status are the
 // command's own. If reports are wanted, it stays as the parent instead, to write them if CMD is
-// killed (recovery/keeper.h). Whatever can be wrong is told before.
+// killed, and to look for leaks (recovery/keeper.h). Whatever can be wrong is told before.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -18,6 +19,7 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
+#include "tools/command/heap/leak_check.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/recovery/keeper.h"
 #include "tools/command/recovery/recovery.h"
@@ -77,10 +79,11 @@ constexpr Variable kVariables[] = {
 struct Options {
   std::string library, stats_file, next, page;
   std::string page_folder;  // of the files that the page is made from
+  std::string leak_status, suppressions;
   Environment passed, written;
   std::map<std::string_view, bool> flags;  // by their variables
-  bool stats = false, hardened = false, checked = false, only_this = false, force = false,
-       dry_run = false;
+  bool stats = false, leak_check = false, hardened = false, checked = false, only_this = false,
+       force = false, dry_run = false;
 };
 
 constexpr const char* kLeaks = "PKTMALLOC_PROFILE_LEAKS";
@@ -216,19 +219,23 @@ void prepare_page(Options& options) {
   options.written["PKTMALLOC_PROFILE"] = as_pattern(folder) + "/%p.heap";
 }
 
-// Stays with the program if anything is to be reported; where the first file will be, what is
-// recorded meanwhile is, too. Returns in the process that is to become the program.
-void keep_reports(const Options& options) {
+// Stays with the program if anything is to be reported or looked for; where the first file will be,
+// what is recorded meanwhile is, too. Returns in the process that is to become the program.
+void keep_reports(const Options& options, LeakCheck* leaks) {
   Keeping keeping;
-  bool any = false;
+  if (leaks != nullptr) {
+    keeping.at_start = [=] { leaks->begin(); };
+    keeping.at_exit = [=](pid_t child, int status) { leaks->end(child, status); };
+  }
   for (const char* variable : kReports) {
-    any |= is_set(variable);
+    keeping.records |= is_set(variable);
     if (is_set(variable) && strcmp(getenv(variable), kText) != 0) {
       keeping.files.push_back(getenv(variable));
     }
   }
   // Who has chosen a place for the recording wants to see to it himself.
-  if (!any || is_set("PKTMALLOC_RECORDING")) return;
+  if (is_set("PKTMALLOC_RECORDING")) keeping.records = false;
+  if (!keeping.records && leaks == nullptr) return;
   keeping.reads_statistics = is_set("PKTMALLOC_STATS");
   if (!options.page.empty()) {
     keeping.untold = options.page_folder;
@@ -324,6 +331,17 @@ void refuse_archive(const std::string& command, const Target& target, const Opti
                               : options.library);
 }
 
+// Of a process that loses something.
+int leak_status(const Options& options) {
+  if (options.leak_status.empty()) return 23;  // as LeakSanitizer's
+  int status = 0;
+  const char* const end = options.leak_status.data() + options.leak_status.size();
+  const auto [rest, error] = std::from_chars(options.leak_status.data(), end, status);
+  if (error == std::errc{} && rest == end && status >= 0 && status <= 255) return status;
+  throw Failure("run: --leak-check={} is not understood; accepted: a status of 0 to 255",
+                options.leak_status);
+}
+
 Target target_of(const std::string& command, const Options& options) {
   try {
     return find_target(command);
@@ -388,7 +406,12 @@ void run(Options options, UserCommand words) {
     if (given == environment.end() || given->second == kText) continue;
     setenv(variable, with_files_of_children(given->second).c_str(), 1);
   }
-  keep_reports(options);
+  std::optional<LeakCheck> leaks;
+  if (options.leak_check) {
+    const std::string& file = options.suppressions;
+    leaks.emplace(leak_status(options), file.empty() ? Suppressions() : Suppressions(file));
+  }
+  keep_reports(options, leaks ? &*leaks : nullptr);
   become(words);
   throw Failure("cannot execute {}: {}", words[0], strerror(errno));
 }
@@ -404,6 +427,15 @@ void add_run(CommandLine& command, const UserCommand& words) {
                                       "statistics at the end, as text on stderr or in FILE: "
                                       ".json, .prom or text; %p is the process id");
   stats.value_is_optional().type_name("[=FILE]");
+  const Option leak_check = run.add_option(
+      "--leak-check", options.leak_status,
+      "tell at exit what can no longer be reached; a process that lost something ends with this "
+      "status, by default 23");
+  leak_check.value_is_optional().type_name("[=STATUS]");
+  run.add_option("--suppressions", options.suppressions,
+                 "leaks that are not to be told: lines leak:pattern, for types")
+      .needs("--leak-check")
+      .type_name("FILE");
   for (const Variable& v : kVariables) {
     const std::string name(v.name);
     if (v.kind == As::Flag) run.add_flag(v.option(), options.flags[v.name], v.about());
@@ -432,8 +464,9 @@ void add_run(CommandLine& command, const UserCommand& words) {
       .excludes("--dry-run")
       .type_name("FILE");
   run.footer("Example: pktmalloc run --stats=redis.json -- redis-server --port 7000");
-  run.callback([stats, &words] {
+  run.callback([stats, leak_check, &words] {
     options.stats = stats.is_given();
+    options.leak_check = leak_check.is_given();
     for (const auto& [name, given] : options.flags) {
       if (given) options.passed[std::string(name)] = "1";
     }

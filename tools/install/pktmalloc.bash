@@ -52,7 +52,7 @@ _pktmalloc_offer_value() {
       fi
       ;;
     --pid) _pktmalloc_offer_processes "$2" ;;
-    -n | --rounds | --runs | --warmup | --rate | --depth | --top | --frames | -d | --delay | -b | --batch | --age | --interval | --diff | --pause) ;; # numbers
+    -n | --rounds | --runs | --warmup | --rate | --depth | --top | --frames | -d | --delay | -b | --batch | --age | --interval | --diff | --pause | --leak-check) ;; # numbers
     *) _pktmalloc_offer "$2" -f ;;
   esac
 }

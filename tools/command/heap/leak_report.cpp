@@ -26,6 +26,15 @@ uint64_t LeakReport::bytes() const {
   return sum;
 }
 
+void LeakReport::suppress(const Suppressions& suppressions) {
+  std::erase_if(rows, [&](const Row& row) {
+    if (!suppressions.match(row.type)) return false;
+    suppressed_objects += row.objects + row.hanging_objects;
+    suppressed_bytes += row.bytes() + row.hanging_bytes;
+    return true;
+  });
+}
+
 std::string LeakReport::text(size_t most_rows) const {
   if (rows.empty()) return "nothing is lost\n";
   std::string text = fmt::format("{} objects are lost, {}\n\n{:>14}{:>12}{:>14}{:>12}{:>9}  TYPE\n",
@@ -41,6 +50,10 @@ std::string LeakReport::text(size_t most_rows) const {
   }
   if (rows.size() > most_rows) {
     text += fmt::format("{:>14} more rows: --all shows them\n", rows.size() - most_rows);
+  }
+  if (suppressed_objects > 0) {
+    text += fmt::format("{:>14} more objects, {}, are suppressed\n", count_text(suppressed_objects),
+                        bytes_text(suppressed_bytes));
   }
   return text;
 }

@@ -9,6 +9,7 @@
 
 #include "preload/formats/library_kind.h"
 #include "tools/command/heap/lost_objects.h"
+#include "tools/command/heap/suppressions.h"
 #include "tools/command/heap/type_names.h"
 
 namespace pktmalloc {
@@ -26,9 +27,11 @@ struct LeakReport {
     uint64_t bytes() const { return objects * object_bytes; }
   };
   std::vector<Row> rows;  // the most bytes first, with what hangs from them
+  uint64_t suppressed_objects = 0, suppressed_bytes = 0;  // those of rows that are taken out
 
   uint64_t objects() const;  // with what hangs from them
   uint64_t bytes() const;
+  void suppress(const Suppressions& suppressions);
   std::string text(size_t most_rows) const;
   nlohmann::ordered_json json() const;
 };

@@ -52,7 +52,7 @@ Look Subject::look_at_core(RemoteHeap& heap) const {
   return look;
 }
 
-Look Subject::look_whole(RemoteHeap& heap, Whole& whole) const {
+Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const {
   if (core_) {
     const Look look = look_at_core(heap);
     whole.copy = std::make_unique<HeapCopy>(heap, *core_);
@@ -63,7 +63,7 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole) const {
     const std::vector<Registers> registers = process.registers();
     const Process own(process.threads().front());
     const ProcessMemory own_memory(pid(), own.pid());
-    const pid_t child = process.copy_memory();
+    const pid_t child = waits ? 0 : process.copy_memory();
     if (child == 0) {
       whole.copy = std::make_unique<HeapCopy>(heap, own_memory);
       whole.roots = find_roots(heap, own_memory, own.mappings(), registers, own.file("pagemap"));

@@ -298,9 +298,12 @@ void tell_others(const Keeping& keeping, pid_t child, fs::file_time_type begin) 
 }  // namespace
 
 void keep(const Keeping& keeping) {
-  const std::string recordings = new_folder(keeping.files);
-  setenv("PKTMALLOC_RECORDING", (as_pattern(recordings) + "/%p").c_str(), 1);
-  const auto begin = fs::last_write_time(recordings);
+  std::string recordings;
+  if (keeping.records) {
+    recordings = new_folder(keeping.files);
+    setenv("PKTMALLOC_RECORDING", (as_pattern(recordings) + "/%p").c_str(), 1);
+  }
+  const auto begin = fs::last_write_time(keeping.records ? recordings : "/proc/self");
   const pid_t parent = getpid();
   const sigset_t signals = handed_on();
   sigset_t before;
@@ -310,9 +313,13 @@ void keep(const Keeping& keeping) {
   if (child < 0) throw Failure("run: cannot start a process: {}", strerror(errno));
   if (child > 0) {
     Keeper keeper(child, recordings, keeping, signals);
+    if (keeping.at_start) keeping.at_start();
     const int status = keeper.wait();
-    keeper.recover_all(status);
-    tell_others(keeping, child, begin);
+    if (keeping.at_exit) keeping.at_exit(child, status);
+    if (keeping.records) {
+      keeper.recover_all(status);
+      tell_others(keeping, child, begin);
+    }
     end_like(status);
   }
   // Killing the keeper kills the program, as if it were the program.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/heap/leak_check.h"
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "preload/formats/control.h"
+#include "tools/command/failure.h"
+#include "tools/command/heap/leak_search.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr size_t kMostRows = 20;
+
+// Not by fmt::print, which throws when stderr is closed.
+void tell(const std::string& text) { fputs(("pktmalloc: " + text).c_str(), stderr); }
+
+// Others may know the name of our socket.
+bool descends_from_us(pid_t pid) {
+  try {
+    for (; pid > 1; pid = std::stoi(Process(pid).field(Process::kParent))) {
+      if (pid == getpid()) return true;
+    }
+  } catch (const Failure&) {
+  }
+  return false;
+}
+
+}  // namespace
+
+LeakCheck::LeakCheck(int status, Suppressions suppressions)
+    : status_(status),
+      suppressions_(std::move(suppressions)),
+      listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+  const Process self(getpid());
+  const control::Address address(self.name_space("pid"), self.innermost_pid());
+  if (bind(listener_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
+      listen(listener_, SOMAXCONN) != 0) {
+    throw Failure("run: nobody can ask for a leak check: {}", strerror(errno));
+  }
+  setenv("PKTMALLOC_LEAK_CHECK", std::to_string(getpid()).c_str(), 1);
+}
+
+LeakCheck::~LeakCheck() { close(listener_); }
+
+void LeakCheck::begin() {
+  thread_ = std::thread([this] { serve(); });
+}
+
+void LeakCheck::serve() {
+  for (int client; (client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+    ucred peer{};
+    socklen_t bytes = sizeof peer;
+    getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
+    const unsigned char answer = descends_from_us(peer.pid) ? answer_to(peer.pid) : 0;
+    send(client, &answer, sizeof answer, MSG_NOSIGNAL);
+    close(client);
+  }
+}
+
+// The status that it is to end with; 0: its own.
+unsigned char LeakCheck::answer_to(pid_t pid) {
+  asked_.insert(pid);
+  try {
+    const Subject subject(std::to_string(pid));
+    LeakSearch found(subject, false, true);
+    found.report.suppress(suppressions_);
+    if (found.report.rows.empty()) return 0;
+    tell(fmt::format("{} at exit\n{}", head_text(subject, found.objects, found.bytes),
+                     found.report.text(kMostRows)));
+    return static_cast<unsigned char>(status_);
+  } catch (const Failure& failure) {
+    tell(fmt::format("leak check: {}\n", failure.what()));
+    return 0;
+  }
+}
+
+void LeakCheck::end(pid_t child, int status) {
+  shutdown(listener_, SHUT_RD);
+  thread_.join();
+  if (asked_.contains(child)) return;
+  tell(fmt::format("leak check: process {} {}: nobody looked for leaks\n", child,
+                   WIFSIGNALED(status) ? "was ended by a signal"
+                                       : "ended without exit handlers, or without the library"));
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/heap/leak_search.h"
+
+#include <fmt/core.h>
+
+#include "tools/command/heap/dress.h"
+#include "tools/command/text/printable.h"
+#include "tools/command/text/quantity.h"
+
+namespace pktmalloc {
+
+LeakSearch::LeakSearch(const Subject& subject, bool contents, bool waits) {
+  const LibraryKind kind = subject.window().library;
+  RemoteHeap heap(subject.window().heap, subject.image().memory());
+  Subject::Whole whole;
+  look = subject.look_whole(heap, whole, waits);
+  const HeapCopy& copy = *whole.copy;
+  forget_waiting(kind, heap, copy);
+  TypeNames types(subject.image());
+  report = leak_report(heap, copy, types, kind, find_lost(heap, copy, whole.roots), contents);
+  subject.check_alive();
+  for (const RemoteHeap::Slab& slab : heap.slabs()) {
+    objects += heap.live_objects(slab);
+    bytes += uint64_t{heap.live_objects(slab)} * heap.size_class(slab.of).object_bytes;
+  }
+}
+
+std::string head_text(const Subject& subject, uint64_t objects, uint64_t bytes) {
+  return fmt::format("{}, process {}: {} live objects, {}", printable(subject.window().program),
+                     subject.pid(), count_text(objects), bytes_text(bytes));
+}
+
+}  // namespace pktmalloc
