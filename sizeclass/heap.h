@@ -120,6 +120,9 @@ class Heap {
 
   // From now on every trip comes to allocate() and release().
   void see_trips() { due_.tell_always(); }
+  // See Due.
+  bool is_called() const { return due_.is_called(); }
+  void answer_call() { due_.answer(); }
 
   // See Cache::turn().
   bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(supply_, id, object); }

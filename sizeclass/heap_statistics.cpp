@@ -99,6 +99,7 @@ HeapWindow Heap::window() {
   w.threads_seen = address(&threads_seen_);
   w.threads_alive = address(&threads_alive_);
   w.limit = address(&limit_.counts());
+  w.caller = due_.caller();
   w.map = pool_.base();
   w.records = address(pool_.chapters());
   w.chapter_bytes = pool_.words_stride();

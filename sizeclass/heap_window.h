@@ -36,7 +36,8 @@ struct HeapWindow {
   uint64_t aged;            // one word a class: objects moved from the depot to slabs
   uint64_t outside;         // one word a class: live objects that somebody else serves
   uint64_t cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;  // a word each
-  uint64_t limit;  // MemoryLimit::Counts
+  uint64_t limit;   // MemoryLimit::Counts
+  uint64_t caller;  // a byte that is 1 to call a thread (due.h)
 
   // Which objects are free; read while the process is stopped.
   uint64_t map;                     // SlabPool::Entry of unit 0, from which units count

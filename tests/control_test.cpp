@@ -153,9 +153,6 @@ TEST_CASE("what cannot be done is told in one line") {
   check_refused(tell({"one", "stats"}).run(), "one is no process id");
   check_refused(tell({"0", "stats"}).run(), "0 is no process id");
   check_refused(tell({program.id}).run(), "ORDER is required");
-  const std::string missing = "does not listen: start it with PKTMALLOC_CONTROL=1";
-  const Waiting without({});
-  check_refused(tell({without.id, "stats"}).run(), missing);
   check_refused(tell({"4194305", "stats"}).run(), "there is no process 4194305");
 }
 

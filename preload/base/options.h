@@ -15,6 +15,7 @@ namespace pktmalloc {
 
 // In the order of their words (options.cpp).
 enum class Switch : uint8_t { kOff, kOn, kAuto };
+enum class Control : uint8_t { kWhenCalled, kAlways, kNever };
 enum class StackWalk : uint8_t { kUnwind, kFramePointers };
 
 // So many bytes, or a share of what there is; both 0: none.
@@ -27,7 +28,7 @@ struct MemoryShare {
 struct Options {
   const char* stats_path;               // nullptr: none; "": text on stderr
   uint64_t stats_interval_ms;           // 0: none
-  bool control;                         // obeys pktmalloc tell
+  Control control;                      // obeys pktmalloc tell
   const char* sizes_path;               // nullptr: none
   const char* recording_path;           // nullptr: none
   int tell;                             // the process that names its file; 0: none

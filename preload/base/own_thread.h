@@ -43,6 +43,9 @@ class OwnThread {
   bool ending() const { return ending_.load(std::memory_order_seq_cst) != 0; }
   void rest(const timespec& time) { futex_wait(ending_, 0, &time); }
 
+  // rest() returns early, unless it is about to begin.
+  void nudge() { futex_wake_one(ending_); }
+
   // Ends it and waits until it has ended; another start() may follow. `wake` wakes a thread that
   // sleeps in another way than rest().
   void end(void (*wake)());

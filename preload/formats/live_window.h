@@ -4,7 +4,8 @@
 // Every process with the library, preloaded or linked, exports one symbol, pktmalloc_window. A
 // reader of the same user finds it in the library's symbol table, copies it with
 // process_vm_readv(2), checks magic, schema and bytes, and follows its addresses, which are those
-// of that process. The process need not stop and does not notice.
+// of that process. The process need not stop and does not notice. One byte is there to be written,
+// by `pktmalloc tell` (HeapWindow::caller).
 // It is all zero until the library has started, except deep_bindings. Any change to these structs
 // or to those they name raises kWindowSchema.
 #pragma once
@@ -16,7 +17,7 @@
 
 namespace pktmalloc {
 
-inline constexpr uint32_t kWindowSchema = 9;
+inline constexpr uint32_t kWindowSchema = 10;
 inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in memory; written last
 
 struct Window {

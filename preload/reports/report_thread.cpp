@@ -2,6 +2,7 @@
 #include "preload/reports/report_thread.h"
 
 #include <linux/close_range.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,11 +12,13 @@
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
+#include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "preload/reports/control.h"
 #include "preload/reports/report.h"
 #include "sizeclass/clock.h"
+#include "sizeclass/memory.h"
 
 namespace pktmalloc {
 namespace {
@@ -37,7 +40,22 @@ bool has_something() {
 
 uint64_t interval() { return has_something() ? options().stats_interval_ms : 0; }
 
-bool wanted() { return options().control || interval() > 0; }
+constinit std::atomic<bool> called = false;  // control was asked for from outside
+
+bool controls() {
+  return options().control == Control::kAlways || called.load(std::memory_order_relaxed);
+}
+
+bool wanted() { return controls() || interval() > 0; }
+
+// Whoever called may trace this process; but that is not all that it must have a say in.
+void answer_call() {
+  if (memory::in_strict_mode) return;  // another thread will
+  heap.answer_call();
+  if (options().control == Control::kNever || prctl(PR_GET_DUMPABLE) != 1) return;
+  called.store(true, std::memory_order_relaxed);
+  thread.nudge();
+}
 
 // Until a report is due, if there is an interval, or the end; or a little less.
 void rest(uint64_t due, bool controlled) {
@@ -55,13 +73,16 @@ void run() {
   const bool apart = close_descriptors(3, ~0U, CLOSE_RANGE_UNSHARE) == 0;
   // Who reads the program's output waits until all have closed it.
   if (apart) close_descriptors(STDIN_FILENO, STDOUT_FILENO, 0);
-  if (options().control && !apart) {
-    message("pktmalloc tell cannot reach this process: it needs Linux 5.9");
-  }
-  const bool controlled = options().control && apart && open_control();
-  if (!controlled && interval() == 0) return;
+  bool controlled = false;
+  bool tried = false;
   uint64_t due = clock_ms() + interval();
   while (!thread.ending()) {
+    if (controls() && !tried) {
+      tried = true;
+      if (!apart) message("pktmalloc tell cannot reach this process: it needs Linux 5.9");
+      controlled = apart && open_control();
+    }
+    if (!controlled && interval() == 0) return;
     rest(due, controlled);
     const uint64_t now = clock_ms();
     if (interval() == 0 || now < due || thread.ending()) continue;
@@ -85,6 +106,8 @@ void load() {
 }  // namespace
 
 void consider_report_thread() {
+  if (heap.is_called()) [[unlikely]]
+    answer_call();
   if (thread.settled() || !wanted()) return;
   thread.start();
 }
@@ -94,15 +117,16 @@ constinit const Part report_thread_part{
     .last_thread =
         [] {
           thread.end([] {
-            if (options().control) knock_at_control();
+            if (controls()) knock_at_control();
           });
         },
     .mutexes = {&thread.mutex},
     .forked =
         [] {
           thread.forget();
+          called.store(false, std::memory_order_relaxed);
           // Its next allocation starts the thread, rather than its next trip.
-          if (options().control) this_thread.allocates_from = const_cast<Cache*>(&kNullCache);
+          if (controls()) this_thread.allocates_from = const_cast<Cache*>(&kNullCache);
         },
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The reporter: a thread of the library's own that writes statistics, heap profile and sizes while
 // the program runs, every PKTMALLOC_STATS_INTERVAL, and obeys pktmalloc tell (control.h). It exists
-// only with that option or PKTMALLOC_CONTROL.
+// only with that option or PKTMALLOC_CONTROL, or once pktmalloc tell has called for it.
 #pragma once
 
 namespace pktmalloc {

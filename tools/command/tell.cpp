@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// pktmalloc tell PID ORDER [FILE]: has a process that was started with control do something.
+// pktmalloc tell PID ORDER [FILE]: has a running process do something.
 #include "tools/command/failure.h"
+#include "tools/command/live/live_call.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/control_socket.h"
 #include "tools/command/system/process.h"
@@ -29,7 +30,8 @@ std::string order_text(const std::vector<std::string>& words) {
 void tell(const Options& options) {
   const pid_t pid = process_id(options.pid);
   if (pid == 0) throw Failure("tell: {} is no process id", options.pid);
-  const ControlSocket socket{Process(pid)};
+  const Process process(pid);
+  const ControlSocket socket(process, [&] { call(process); });
   fmt::print("{}\n", socket.ask(order_text(options.order)));
 }
 
@@ -39,7 +41,7 @@ void add_tell(CommandLine& command) {
   const Subcommand tell = command.add_subcommand(
       "tell", "Has a running process write a report now, or give memory back.");
   static Options options;
-  tell.add_option("PID", options.pid, "a process that was started with --control").required();
+  tell.add_option("PID", options.pid, "process id").required();
   tell.add_option(
           "ORDER", options.order,
           "stats, profile or sizes, each with a FILE or where its option says; profile start, "
@@ -48,8 +50,8 @@ void add_tell(CommandLine& command) {
       .type_name("TEXT [FILE]");
   tell.footer(
       "No thread of the process is stopped or interrupted. Example:\n"
-      "  pktmalloc run --control --profile=app.%n.heap ./app &\n"
-      "  pktmalloc tell $(pidof app) profile\n"
+      "  pktmalloc tell $(pidof app) profile start\n"
+      "  pktmalloc tell $(pidof app) profile app.heap\n"
       "  pktmalloc tell $(pidof app) stats app.json");
   tell.callback([] { pktmalloc::tell(options); });
 }

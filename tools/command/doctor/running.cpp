@@ -14,6 +14,7 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/presence.h"
 #include "tools/command/failure.h"
+#include "tools/command/live/live_call.h"
 #include "tools/command/system/control_socket.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/library.h"
@@ -118,6 +119,14 @@ Finding service(const Presence& presence) {
           ""};
 }
 
+std::string control(const Process& process) {
+  if (is_controlled(process)) return "It obeys pktmalloc tell, of its user and of root.";
+  if (control_of(process) == "never") return "It obeys nobody: PKTMALLOC_CONTROL=never.";
+  const std::string objection = objection_to_call(process);
+  if (!objection.empty()) return fmt::format("It cannot be told anything: {}.", objection);
+  return "It will obey pktmalloc tell, of whoever may trace it, once a thread asks for memory.";
+}
+
 Findings absent(const Process& process, const Environment& environment) {
   Findings all;
   bool wanted = false;
@@ -190,9 +199,7 @@ Findings examine_running(const Process& process, const Environment& environment)
                                w.deep_bindings, w.deep_bindings == 1 ? "" : "s"),
                    ""});
   }
-  if (is_controlled(process)) {
-    all.push_back({Level::kOk, "control", "It obeys pktmalloc tell, of its user and of root.", ""});
-  }
+  all.push_back({Level::kOk, "control", control(process), ""});
   const ElfFile program(process.executable());
   append(all, examine_contents(program, process.name(), environment));
   return all;

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -50,6 +52,13 @@ LiveProcess::~LiveProcess() { close(end_); }
 bool LiveProcess::ended() const {
   pollfd end{end_, POLLIN, 0};
   return end_ >= 0 && poll(&end, 1, 0) == 1;
+}
+
+void LiveProcess::write_byte(uint64_t address, char byte) const {
+  const iovec here{&byte, 1};
+  const iovec there{reinterpret_cast<void*>(address), 1};
+  if (process_vm_writev(thread_, &here, 1, &there, 1, 0) == 1) return;
+  throw Failure("process {} may not be written to: {}", pid_, strerror(errno));
 }
 
 Window LiveProcess::load_window() const {

@@ -38,6 +38,8 @@ class LiveProcess {
   uint64_t rss_bytes() const;
   uint64_t page_faults() const;  // since its start
   bool ended() const;
+  // Into its memory.
+  void write_byte(uint64_t address, char byte) const;
   // Becomes readable when the process ends; -1 on systems without such descriptors.
   int end_descriptor() const { return end_; }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "preload/formats/control.h"
 #include "tools/command/failure.h"
@@ -23,16 +24,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kBeginning = 5s;  // in which a process starts its thread, or takes another client
+constexpr auto kCalling = 2s;    // in which one of its threads comes by
 constexpr auto kPatience = 60s;  // a report may go to a slow file
 
 control::Address address_of(const Process& process) {
   return {process.name_space("pid"), process.innermost_pid()};
-}
-
-bool wants_control(const Process& process) {
-  std::ifstream file(process.file("environ"), std::ios::binary);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  return value_of(parse_environment(text), "PKTMALLOC_CONTROL") == "1";
 }
 
 // Names are those of the process's network.
@@ -49,7 +45,8 @@ void enter_network(const Process& process) {
 
 }  // namespace
 
-ControlSocket::ControlSocket(const Process& process) : pid_(process.pid()), socket_(-1) {
+ControlSocket::ControlSocket(const Process& process, const std::function<void()>& call)
+    : pid_(process.pid()), socket_(-1) {
   if (process.is_stopped()) {
     throw Failure(
         "process {} is stopped and does nothing that it is told; kill -CONT {} lets it go on", pid_,
@@ -61,7 +58,7 @@ ControlSocket::ControlSocket(const Process& process) : pid_(process.pid()), sock
   const timeval wait{kBeginning.count(), 0};
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
   try {
-    connect_to(process);
+    connect_to(process, call);
   } catch (...) {
     close(socket_);
     throw;
@@ -70,8 +67,15 @@ ControlSocket::ControlSocket(const Process& process) : pid_(process.pid()), sock
 
 ControlSocket::~ControlSocket() { close(socket_); }
 
-void ControlSocket::connect_to(const Process& process) {
-  const auto end = std::chrono::steady_clock::now() + kBeginning;
+void ControlSocket::connect_to(const Process& process, const std::function<void()>& call) {
+  const std::string control = control_of(process);
+  if (control == "never") {
+    throw Failure("process {} obeys nobody: it was started with PKTMALLOC_CONTROL=never", pid_);
+  }
+  const bool wanted = control == "1";
+  const auto patience = wanted ? kBeginning : call ? kCalling : 0s;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  bool called = wanted || !call;
   for (;;) {
     const control::Address address = address_of(process);
     if (connect(socket_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0) {
@@ -79,11 +83,13 @@ void ControlSocket::connect_to(const Process& process) {
     }
     const int error = errno;
     if (error == EAGAIN) throw Failure("process {} does not answer: others wait for it", pid_);
-    const bool wanted = wants_control(process);
-    if (error != ECONNREFUSED || !wanted || std::chrono::steady_clock::now() > end) {
+    if (!std::exchange(called, true)) call();
+    if (error != ECONNREFUSED || std::chrono::steady_clock::now() > end) {
       throw Failure("process {} does not listen: {}", pid_,
                     wanted ? "it is a child that has not asked for memory since its fork, or its "
                              "stderr says why"
+                    : call ? "none of its threads came by for memory within two seconds; it does "
+                             "once one has, so tell it again"
                            : "start it with PKTMALLOC_CONTROL=1, or by: pktmalloc run --control");
     }
     std::this_thread::sleep_for(10ms);
@@ -122,6 +128,13 @@ std::string ControlSocket::ask(const std::string& order) const {
   const std::string text = printable(std::string(answer + 1, static_cast<size_t>(got) - 1));
   if (answer[0] != control::kDone) throw Failure("process {}: {}", pid_, text);
   return text;
+}
+
+std::string control_of(const Process& process) {
+  std::ifstream file(process.file("environ"), std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string value = value_of(parse_environment(text), "PKTMALLOC_CONTROL");
+  return value.empty() ? "0" : value;
 }
 
 bool is_controlled(const Process& process) {

@@ -3,6 +3,7 @@
 // (preload/formats/control.h), for one order. Failures name the process and say what to do.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tools/command/system/process.h"
@@ -11,9 +12,10 @@ namespace pktmalloc {
 
 class ControlSocket {
  public:
-  // Throws Failure: the process is gone, protected or another user's, or does not listen. If it has
-  // only begun, waits for it.
-  explicit ControlSocket(const Process& process);
+  // If the process has only begun, waits for it. If it was started without control, calls `call`,
+  // if any, which has it listen once it can, and waits for that. Throws Failure: it is gone,
+  // protected or another user's, or does not listen; and what `call` throws.
+  ControlSocket(const Process& process, const std::function<void()>& call = nullptr);
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
@@ -22,11 +24,14 @@ class ControlSocket {
   std::string ask(const std::string& order) const;
 
  private:
-  void connect_to(const Process& process);
+  void connect_to(const Process& process, const std::function<void()>& call);
 
   pid_t pid_;
   int socket_;
 };
+
+// PKTMALLOC_CONTROL as the process was started with; "0" without.
+std::string control_of(const Process& process);
 
 // Does the process listen, as far as this user can see?
 bool is_controlled(const Process& process);

@@ -133,6 +133,18 @@ bool Process::is_traced() const {
   return tracer != 0;
 }
 
+// Before Linux 5.9 only whether there are any.
+unsigned Process::filters() const {
+  std::ifstream status(file("status"));
+  unsigned mode = 0;
+  unsigned filters = 0;
+  for (std::string word; status >> word;) {
+    if (word == "Seccomp:") status >> mode;
+    if (word == "Seccomp_filters:") status >> filters;
+  }
+  return std::max(filters, mode == 0 ? 0U : 1U);
+}
+
 pid_t Process::innermost_pid() const {
   std::ifstream status(file("status"));
   for (std::string line; std::getline(status, line);) {

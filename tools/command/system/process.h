@@ -44,6 +44,8 @@ class Process {
   // By a signal or a debugger.
   bool is_stopped() const;
   bool is_traced() const;
+  // Filters of its system calls.
+  unsigned filters() const;
   // Whose rights it has: the effective ones.
   struct User {
     uid_t uid;
