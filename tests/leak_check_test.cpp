@@ -140,6 +140,26 @@ TEST_CASE("leaks whose types a file suppresses are counted only") {
   CHECK(all.err.empty());
 }
 
+TEST_CASE("with a heap profile leaks are told by place, and a file may suppress them by it") {
+  TemporaryFolder folder;
+  const std::string profile = "--profile=" + folder / "p.heap";
+  const Outcome outcome = checked({kHolds, "exit", "lose"}, {"--leak-check", profile});
+  INFO(outcome);
+  CHECK(outcome.status == 23);
+  CHECK(has(outcome.err, " objects are lost, "));
+  CHECK(has(outcome.err, "  lose() at holds_until_it_ends.cpp:"));
+  CHECK(has(outcome.err, "  main at holds_until_it_ends.cpp:"));
+  for (const std::string pattern : {"^lose()$", "holds_until_it_ends-plain"}) {
+    folder.write("suppressions", "leak:" + pattern);
+    const Outcome suppressed =
+        checked({kHolds, "exit", "lose"},
+                {"--leak-check", profile, "--suppressions", folder / "suppressions"});
+    INFO(suppressed);
+    CHECK(suppressed.status == 3);
+    CHECK(!has(suppressed.err, "lost"));
+  }
+}
+
 TEST_CASE("a leak check goes with reports of all kinds") {
   TemporaryFolder folder;
   const Outcome both =

@@ -94,6 +94,33 @@ TEST_CASE("a program that loses nothing is told so") {
   CHECK(has(outcome.out, "\nnothing is lost\n"));
 }
 
+TEST_CASE("with a heap profile lost objects are told by place, also in a core file") {
+  skip_without({"gcore"});
+  TemporaryFolder folder;
+  Running::Environment environment = preloaded("libpktmalloc.so");
+  environment["PKTMALLOC_PROFILE_LEAKS"] = "1";
+  Running program({program_path("loses_known_objects"), "wait"}, environment);
+  const std::string pid = program.line("ready ");
+  Program({"gcore", "-o", folder / "core", pid}).run();
+  for (const std::string& what : {pid, folder / ("core." + pid)}) {
+    const Outcome outcome = leaks_of({"--json", what});
+    INFO(outcome);
+    std::map<std::string, int> sizes;  // of what is lost by lose()
+    const Json all = Json::parse(outcome.out);
+    for (const Json& row : all["lost"]) {
+      if (row["type"] == "Kept") FAIL("what is kept is not lost");
+      const std::string call = row.value("calls", Json::array({""}))[0];
+      if (call.starts_with("lose() at loses_known_objects.cpp:")) {
+        sizes[row["type"].is_null() ? "" : row["type"].get<std::string>()] +=
+            row["objects"].get<int>();
+      }
+    }
+    CHECK(sizes["Lost"] == 10);
+    CHECK(sizes["Ring"] == 2);
+    CHECK(sizes["Head"] == 1);
+  }
+}
+
 TEST_CASE("what threads have in hands while they work is not lost") {
   TemporaryFolder folder;
   Running program({program_path("is_read_from_outside"), "works", folder / "-", "2"},

@@ -49,7 +49,7 @@ class GrowingArray {
   static constexpr size_t kStep = size_t{1} << 20;
   static_assert(sizeof(T) <= kStep);
 
-  T* elements_ = nullptr;
+  T* elements_ = nullptr;  // in front, with size_: also read from outside (formats/live_window.h)
   size_t size_ = 0, committed_bytes_ = 0, reserved_bytes_ = 0;
 };
 

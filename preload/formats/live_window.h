@@ -20,6 +20,13 @@ namespace pktmalloc {
 inline constexpr uint32_t kWindowSchema = 10;
 inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in memory; written last
 
+// Of the heap profile, where the library has one: the addresses of its table of live samples
+// (recording/sample_table.h), of its sums (recording/profile.h) and of what says where stacks lie
+// (stacks/stacks.h).
+struct ProfileWindow {
+  uint64_t samples, sums, stacks;
+};
+
 struct Window {
   uint64_t magic;
   uint32_t schema;
@@ -31,7 +38,8 @@ struct Window {
   uint64_t passed;         // uint64_t[kPassReasons][kSizeBands]: by threads without cache
   uint64_t forks;          // one word
   uint64_t deep_bindings;  // calls of dlopen whose RTLD_DEEPBIND was ignored
-  HeapWindow heap;         // heap.classes == 0: nothing is pooled
+  ProfileWindow profile;
+  HeapWindow heap;  // heap.classes == 0: nothing is pooled
 };
 
 }  // namespace pktmalloc

@@ -208,6 +208,11 @@ bool start_tables() {
 
 bool profiling() { return active.load(std::memory_order_acquire); }
 
+ProfileWindow profile_window() {
+  const auto address = [](const void* p) { return reinterpret_cast<uint64_t>(p); };
+  return {address(&live), address(&sums), address(&stack_store)};
+}
+
 uint64_t profile_lost() {
   const ProfileLock lock;
   return lost;

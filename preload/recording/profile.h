@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "preload/formats/heap_profile.h"
+#include "preload/formats/live_window.h"
 #include "preload/recording/peak.h"
 #include "preload/stacks/stacks.h"
 
@@ -40,6 +41,8 @@ bool profiling();
 const char* prepare_profile();  // before, without that lock
 const char* begin_profile();
 const char* end_profile();
+
+ProfileWindow profile_window();
 
 // Samples that could not be kept.
 uint64_t profile_lost();

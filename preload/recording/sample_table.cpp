@@ -29,6 +29,7 @@ bool SampleTable::take(const void* p, Sample& sample) {
   Entry* const entry = live_.take(reinterpret_cast<uintptr_t>(p));
   if (entry == nullptr) return false;
   sample = entry->sample;
+  entry->address = 0;
   entry->next = free_;
   free_ = entry;
   count(p, -1);

@@ -16,6 +16,12 @@ namespace pktmalloc {
 
 class SampleTable {
  public:
+  struct Entry {
+    uintptr_t address;  // 0: none
+    Sample sample;
+    Entry* next;  // in the list of free ones
+  };
+
   // False when the system refuses the memory.
   bool start(size_t most_bytes) { return entries_.start(most_bytes); }
 
@@ -31,11 +37,6 @@ class SampleTable {
   }
 
  private:
-  struct Entry {
-    uintptr_t address;
-    Sample sample;
-    Entry* next;  // in the list of free ones
-  };
   static uintptr_t address_in(Entry* entry) { return entry->address; }
   using Entries = WordTable<Entry*, address_in>;
 
@@ -46,7 +47,7 @@ class SampleTable {
 
   void count(const void* p, int change);
 
-  GrowingArray<Entry> entries_;
+  GrowingArray<Entry> entries_;  // in front: also read from outside
   Entry* free_ = nullptr;
   Entries live_;
   std::atomic<uint32_t> counts_[size_t{1} << kBits]{};  // of live ones, by hash

@@ -15,6 +15,7 @@
 #include "preload/process/part.h"
 #include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
+#include "preload/recording/profile.h"
 
 extern "C" {
 PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
@@ -33,6 +34,7 @@ void load() {
   w.pid = static_cast<uint32_t>(getpid());
   w.passed = reinterpret_cast<uint64_t>(passed_counts());
   w.forks = reinterpret_cast<uint64_t>(&fork_count());
+  w.profile = profile_window();
   if (heap.started()) w.heap = heap.window();
   // Partner: none in the process; a reader that copies from the front and sees the magic sees the
   // rest too.

@@ -16,13 +16,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUFFIXES = (".h", ".hpp", ".cpp", ".c", ".def")
 # What may be included by path. The class table and the shape of magazines are the engine's; a
 # simulation drives it by its front door; what is particular to a processor lies in one file. Who
-# looks at the objects of another process knows the headers of the checked library.
+# looks at the objects of another process knows the headers of the checked library, and the tables of the heap
+# profile.
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
     "tools": ("tools/", "preload/contract/", "preload/formats/", "sizeclass/class_table.h",
               "sizeclass/magazine.h", "sizeclass/heap.h", "sizeclass/machine.h",
-              "preload/checked/object.h"),
+              "preload/checked/object.h", "preload/recording/profile.h",
+              "preload/recording/sample_table.h"),
 }
 # Folders, top to bottom; those of one line do not include each other. "." are the files beside
 # them.
@@ -43,7 +45,8 @@ ROOMS = {
     "tools/command": [
         ". subcommands",
         "exporter",
-        "doctor compare report tune replay profile recovery heap",
+        "heap",
+        "doctor compare report tune replay profile recovery",
         "live",
         "system page",
         "text",

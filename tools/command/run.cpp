@@ -86,7 +86,7 @@ struct Options {
        force = false, dry_run = false;
 };
 
-constexpr const char* kLeaks = "PKTMALLOC_PROFILE_LEAKS";
+constexpr const char *kLeaks = "PKTMALLOC_PROFILE_LEAKS", *kRate = "PKTMALLOC_PROFILE_RATE";
 // What is written to files.
 constexpr const char* kReports[] = {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES",
                                     "PKTMALLOC_TRACE"};
@@ -256,6 +256,8 @@ Environment variables(const Options& options) {
   }
   for (const auto& [name, file] : options.written) all[name] = written_path(file);
   if (options.only_this) all["PKTMALLOC_CHILDREN"] = "0";
+  // A leak has a place only if it is a sample.
+  if (options.leak_check && all.contains("PKTMALLOC_PROFILE")) all.try_emplace(kRate, "1");
   return all;
 }
 

@@ -50,7 +50,9 @@ LeakCheck::LeakCheck(int status, Suppressions suppressions)
 
 LeakCheck::~LeakCheck() { close(listener_); }
 
+// What this command starts, to name source lines for instance, must not ask it.
 void LeakCheck::begin() {
+  unsetenv("LD_PRELOAD");
   thread_ = std::thread([this] { serve(); });
 }
 

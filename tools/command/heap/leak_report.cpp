@@ -2,17 +2,34 @@
 #include "tools/command/heap/leak_report.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <tuple>
 #include <utility>
 
+#include "preload/formats/heap_profile.h"
 #include "tools/command/heap/contents.h"
 #include "tools/command/heap/dress.h"
+#include "tools/command/heap/type_names.h"
+#include "tools/command/profile/profile_table.h"
+#include "tools/command/profile/symbolizer.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
+
+namespace {
+
+std::span<const FrameName> first_calls(const LeakReport::Row& row) {
+  constexpr size_t kMost = 8;
+  return {row.calls.data(), std::min(row.calls.size(), kMost)};
+}
+
+}  // namespace
 
 uint64_t LeakReport::objects() const {
   uint64_t sum = 0;
@@ -28,7 +45,12 @@ uint64_t LeakReport::bytes() const {
 
 void LeakReport::suppress(const Suppressions& suppressions) {
   std::erase_if(rows, [&](const Row& row) {
-    if (!suppressions.match(row.type)) return false;
+    const bool matches =
+        suppressions.match(row.type) ||
+        std::any_of(row.calls.begin(), row.calls.end(), [&](const FrameName& call) {
+          return suppressions.match(call.function) || suppressions.match(call.module);
+        });
+    if (!matches) return false;
     suppressed_objects += row.objects + row.hanging_objects;
     suppressed_bytes += row.bytes() + row.hanging_bytes;
     return true;
@@ -37,9 +59,10 @@ void LeakReport::suppress(const Suppressions& suppressions) {
 
 std::string LeakReport::text(size_t most_rows) const {
   if (rows.empty()) return "nothing is lost\n";
-  std::string text = fmt::format("{} objects are lost, {}\n\n{:>14}{:>12}{:>14}{:>12}{:>9}  TYPE\n",
-                                 count_text(objects()), bytes_text(bytes()), "LOST", "BYTES",
-                                 "WITH THEM", "BYTES", "SIZE");
+  std::string text =
+      fmt::format("{} {} lost, {}\n\n{:>14}{:>12}{:>14}{:>12}{:>9}  TYPE\n", count_text(objects()),
+                  objects() == 1 ? "object is" : "objects are", bytes_text(bytes()), "LOST",
+                  "BYTES", "WITH THEM", "BYTES", "SIZE");
   for (size_t i = 0; i < std::min(rows.size(), most_rows); ++i) {
     const Row& row = rows[i];
     text += fmt::format("{:>14}{:>12}{:>14}{:>12}{:>9}  {}, for instance at {:#x}",
@@ -47,6 +70,9 @@ std::string LeakReport::text(size_t most_rows) const {
                         count_text(row.hanging_objects), bytes_text(row.hanging_bytes),
                         row.object_bytes, row.type.empty() ? "-" : row.type, row.address);
     text += row.example.empty() ? "\n" : fmt::format(": {}\n", row.example);
+    for (const FrameName& call : first_calls(row)) {
+      text += fmt::format("{:>63}{}\n", "", frame_text(call));
+    }
   }
   if (rows.size() > most_rows) {
     text += fmt::format("{:>14} more rows: --all shows them\n", rows.size() - most_rows);
@@ -70,31 +96,101 @@ nlohmann::ordered_json LeakReport::json() const {
                                   {"address", fmt::format("{:#x}", row.address)}};
     if (!row.type.empty()) one["type"] = row.type;
     if (!row.example.empty()) one["example"] = row.example;
+    for (const FrameName& call : first_calls(row)) one["calls"].push_back(frame_text(call));
     all.push_back(std::move(one));
   }
   return all;
 }
 
-LeakReport leak_report(const RemoteHeap& heap, const HeapCopy& copy, TypeNames& types,
-                       LibraryKind kind, const std::vector<LostObject>& lost, bool contents) {
-  std::map<std::pair<uint64_t, std::string>, LeakReport::Row> rows;
+namespace {
+
+// What the program has in an object.
+struct Part {
+  uint64_t object_bytes, address, bytes;
+  const char* contents;
+  uint32_t place;  // of a sample
+};
+
+Part part_of(const LostObject& lost, const RemoteHeap& heap, const HeapCopy& copy,
+             const SampledObjects& sampled, LibraryKind kind) {
+  if (lost.slab == nullptr) {
+    const SampledObject& one = sampled.all()[lost.object];
+    const auto* const contents = reinterpret_cast<const char*>(sampled.words(one));
+    return {one.bytes, one.address, one.bytes, contents, one.place};
+  }
+  const uint32_t object_bytes = heap.size_class(lost.slab->of).object_bytes;
+  const auto* const contents = reinterpret_cast<const char*>(copy.words_at(lost.address));
+  const ObjectHead head{*lost.slab, lost.object, lost.address, contents, object_bytes};
+  const uint32_t front = program_bytes_at(kind, head, copy, object_bytes).value_or(0);
+  return {object_bytes, lost.address + front, object_bytes - front, contents + front, 0};
+}
+
+// Names of the calls at places of a heap profile.
+class Places {
+ public:
+  Places(const Image& image, const SampledObjects& sampled) : image_(image), sampled_(sampled) {
+    for (Mapping& m : image.mappings()) {
+      if (!m.executable || m.path.empty()) continue;
+      if (access(m.path.c_str(), R_OK) != 0) m.path = image.file(m.path);
+      profile_.mappings.push_back({std::move(m), ""});
+    }
+    profile_.schema = kProfileSchema;
+  }
+
+  void add(uint32_t place) {
+    profile_.places.push_back({sampled_.frames(place, image_.memory()), {}, false});
+  }
+  // Of all that were added, in their order.
+  std::vector<std::vector<FrameName>> names() {
+    Symbolizer symbolizer(true, true);
+    symbolizer.prepare(profile_);
+    std::vector<std::vector<FrameName>> all;
+    for (const HeapProfile::Place& place : profile_.places) {
+      all.push_back(symbolizer.names(profile_, place));
+    }
+    return all;
+  }
+
+ private:
+  const Image& image_;
+  const SampledObjects& sampled_;
+  HeapProfile profile_;
+};
+
+void name_calls(std::vector<LeakReport::Row>& rows, const std::vector<uint32_t>& places,
+                const Image& image, const SampledObjects& sampled) {
+  if (sampled.all().empty()) return;
+  Places known(image, sampled);
+  for (const uint32_t place : places) {
+    if (place != 0) known.add(place);
+  }
+  auto names = known.names();
+  auto next = names.begin();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (places[i] != 0) rows[i].calls = std::move(*next++);
+  }
+}
+
+}  // namespace
+
+LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCopy& copy,
+                       const SampledObjects& sampled, LibraryKind kind,
+                       const std::vector<LostObject>& lost, bool contents) {
+  TypeNames types(image);
+  std::map<std::tuple<uint64_t, std::string, uint32_t>, LeakReport::Row> rows;
   for (const LostObject& one : lost) {
-    const uint32_t object_bytes = heap.size_class(one.slab->of).object_bytes;
-    const auto* const bytes = reinterpret_cast<const char*>(copy.words_at(one.address));
-    const ObjectHead head{*one.slab, one.object, one.address, bytes, object_bytes};
-    const uint32_t front = program_bytes_at(kind, head, copy, object_bytes).value_or(0);
-    const uint32_t size =
-        std::min<uint32_t>(TypeNames::kWords * sizeof(uint64_t), object_bytes - front);
+    const Part part = part_of(one, heap, copy, sampled, kind);
     uint64_t words[TypeNames::kWords]{};
-    memcpy(words, bytes + front, size);
+    const uint64_t size = std::min(sizeof words, part.bytes / sizeof *words * sizeof *words);
+    memcpy(words, part.contents, size);
     const std::string& type = types.name(types.type_of(words, heap));
-    LeakReport::Row& row = rows[{object_bytes, type}];
+    LeakReport::Row& row = rows[{part.object_bytes, type, part.place}];
     if (row.objects++ == 0) {
-      row.object_bytes = object_bytes;
+      row.object_bytes = part.object_bytes;
       row.type = type;
-      row.address = one.address + front;
+      row.address = part.address;
       if (contents) {
-        const Contents told = contents_of(bytes + front, size);
+        const Contents told = contents_of(part.contents, static_cast<uint32_t>(size));
         row.example = told.example.empty() ? told.kind : fmt::format("\"{}\"", told.example);
       }
     }
@@ -102,7 +198,12 @@ LeakReport leak_report(const RemoteHeap& heap, const HeapCopy& copy, TypeNames& 
     row.hanging_bytes += one.hanging_bytes;
   }
   LeakReport report;
-  for (auto& [key, row] : rows) report.rows.push_back(std::move(row));
+  std::vector<uint32_t> places;
+  for (auto& [key, row] : rows) {
+    report.rows.push_back(std::move(row));
+    places.push_back(std::get<uint32_t>(key));
+  }
+  name_calls(report.rows, places, image, sampled);
   std::stable_sort(report.rows.begin(), report.rows.end(),
                    [](const LeakReport::Row& a, const LeakReport::Row& b) {
                      return a.bytes() + a.hanging_bytes > b.bytes() + b.hanging_bytes;

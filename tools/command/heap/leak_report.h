@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// LeakReport: lost objects by type, and how people and programs read them.
+// LeakReport: lost objects by type, those that a heap profile samples by place too, and how people
+// and programs read them.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,21 @@
 #include "preload/formats/library_kind.h"
 #include "tools/command/heap/lost_objects.h"
 #include "tools/command/heap/suppressions.h"
-#include "tools/command/heap/type_names.h"
+#include "tools/command/profile/frame_name.h"
+#include "tools/command/system/image.h"
 
 namespace pktmalloc {
 
 struct LeakReport {
   // Of objects that nothing points to.
   struct Row {
-    uint64_t object_bytes = 0;  // of the class
+    uint64_t object_bytes = 0;  // of the class; of a sample, what was asked for
     std::string type;           // "": not known
     uint64_t objects = 0;
     uint64_t hanging_objects = 0, hanging_bytes = 0;  // lost with them
     uint64_t address = 0;                             // of the program's bytes in one of them
     std::string example;                              // what they are, where contents are shown
+    std::vector<FrameName> calls;                     // that allocated a sample, innermost first
 
     uint64_t bytes() const { return objects * object_bytes; }
   };
@@ -36,7 +39,8 @@ struct LeakReport {
   nlohmann::ordered_json json() const;
 };
 
-LeakReport leak_report(const RemoteHeap& heap, const HeapCopy& copy, TypeNames& types,
-                       LibraryKind kind, const std::vector<LostObject>& lost, bool contents);
+LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCopy& copy,
+                       const SampledObjects& sampled, LibraryKind kind,
+                       const std::vector<LostObject>& lost, bool contents);
 
 }  // namespace pktmalloc

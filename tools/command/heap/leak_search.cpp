@@ -16,13 +16,16 @@ LeakSearch::LeakSearch(const Subject& subject, bool contents, bool waits) {
   look = subject.look_whole(heap, whole, waits);
   const HeapCopy& copy = *whole.copy;
   forget_waiting(kind, heap, copy);
-  TypeNames types(subject.image());
-  report = leak_report(heap, copy, types, kind, find_lost(heap, copy, whole.roots), contents);
+  const SampledObjects& sampled = whole.sampled;
+  report = leak_report(subject.image(), heap, copy, sampled, kind,
+                       find_lost(heap, copy, sampled, whole.roots), contents);
   subject.check_alive();
   for (const RemoteHeap::Slab& slab : heap.slabs()) {
     objects += heap.live_objects(slab);
     bytes += uint64_t{heap.live_objects(slab)} * heap.size_class(slab.of).object_bytes;
   }
+  objects += sampled.all().size();
+  for (const SampledObject& one : sampled.all()) bytes += one.bytes;
 }
 
 std::string head_text(const Subject& subject, uint64_t objects, uint64_t bytes) {

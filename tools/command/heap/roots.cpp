@@ -17,8 +17,10 @@ using Range = RemoteHeap::Range;
 
 class Finder {
  public:
-  Finder(const RemoteHeap& heap, const RemoteMemory& memory, const std::string& page_map)
+  Finder(const RemoteHeap& heap, const SampledObjects& sampled, const RemoteMemory& memory,
+         const std::string& page_map)
       : units_(heap.units()),
+        samples_(sampled.span()),
         memory_(memory),
         pages_(page_map.empty() ? -1 : open(page_map.c_str(), O_RDONLY | O_CLOEXEC)),
         words_(kAtOnce / sizeof(uint64_t)) {}
@@ -30,8 +32,12 @@ class Finder {
 
   void look(const uint64_t* words, size_t count) {
     const uint64_t bytes = units_.end - units_.begin;
+    const uint64_t sample_bytes = samples_.end - samples_.begin;
     for (size_t i = 0; i < count; ++i) {
-      if (words[i] - units_.begin < bytes) found.push_back(words[i]);
+      const uint64_t word = words[i];
+      if (word - units_.begin < bytes || word - samples_.begin < sample_bytes) {
+        found.push_back(word);
+      }
     }
   }
 
@@ -73,19 +79,22 @@ class Finder {
     return there;
   }
 
-  const Range units_;
+  const Range units_, samples_;
   const RemoteMemory& memory_;
   const int pages_;
   std::vector<uint64_t> words_;
 };
 
-// What is left of a range without the others.
-std::vector<Range> without(Range range, std::vector<Range> others) {
-  std::sort(others.begin(), others.end(),
-            [](const Range& a, const Range& b) { return a.begin < b.begin; });
+bool is_before(const Range& a, const Range& b) { return a.begin < b.begin; }
+
+// What is left of a range without the others, which are in order and do not overlap.
+std::vector<Range> without(Range range, const std::vector<Range>& others) {
   std::vector<Range> left;
-  for (const Range& other : others) {
-    if (other.end <= range.begin || other.begin >= range.end) continue;
+  auto next = std::lower_bound(others.begin(), others.end(), range, is_before);
+  if (next != others.begin()) --next;
+  for (; next != others.end() && next->begin < range.end; ++next) {
+    const Range& other = *next;
+    if (other.end <= range.begin) continue;
     if (other.begin > range.begin) left.push_back({range.begin, other.begin});
     range.begin = std::max(range.begin, other.end);
   }
@@ -102,13 +111,16 @@ bool is_stack(const std::vector<Mapping>& mappings, size_t i) {
 
 }  // namespace
 
-std::vector<uint64_t> find_roots(const RemoteHeap& heap, const RemoteMemory& memory,
-                                 const std::vector<Mapping>& mappings,
+std::vector<uint64_t> find_roots(const RemoteHeap& heap, const SampledObjects& sampled,
+                                 const RemoteMemory& memory, const std::vector<Mapping>& mappings,
                                  const std::vector<Registers>& registers,
                                  const std::string& page_map) {
-  Finder finder(heap, memory, page_map);
+  Finder finder(heap, sampled, memory, page_map);
   for (const Registers& words : registers) finder.look(words.data(), words.size());
-  const std::vector<Range> own = heap.own_memory();
+  std::vector<Range> own = heap.own_memory();
+  const std::vector<Range> samples = sampled.own_memory();
+  own.insert(own.end(), samples.begin(), samples.end());
+  std::sort(own.begin(), own.end(), is_before);
   for (size_t i = 0; i < mappings.size(); ++i) {
     const Mapping& m = mappings[i];
     if (!m.readable || !m.writable) continue;

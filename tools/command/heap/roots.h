@@ -9,15 +9,16 @@
 #include <vector>
 
 #include "tools/command/heap/remote_heap.h"
+#include "tools/command/heap/sampled_objects.h"
 #include "tools/command/system/image.h"
 #include "tools/command/system/stop.h"
 
 namespace pktmalloc {
 
-// Of a process that stands still, or of a core file. `page_map`: the file that tells which pages
-// there are; "": all may be.
-std::vector<uint64_t> find_roots(const RemoteHeap& heap, const RemoteMemory& memory,
-                                 const std::vector<Mapping>& mappings,
+// Of a process that stands still, or of a core file; without those within `sampled`. `page_map`:
+// the file that tells which pages there are; "": all may be.
+std::vector<uint64_t> find_roots(const RemoteHeap& heap, const SampledObjects& sampled,
+                                 const RemoteMemory& memory, const std::vector<Mapping>& mappings,
                                  const std::vector<Registers>& registers,
                                  const std::string& page_map);
 

@@ -56,28 +56,35 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const {
   if (core_) {
     const Look look = look_at_core(heap);
     whole.copy = std::make_unique<HeapCopy>(heap, *core_);
-    whole.roots = find_roots(heap, *core_, core_->mappings(), core_->registers(), "");
+    whole.sampled = SampledObjects(window_.profile, *core_);
+    whole.sampled.copy_contents(*core_);
+    whole.roots =
+        find_roots(heap, whole.sampled, *core_, core_->mappings(), core_->registers(), "");
     return look;
   }
   return look_at(heap, pid(), kAsLongAsItTakes, [&](StandingProcess& process) {
     const std::vector<Registers> registers = process.registers();
     const Process own(process.threads().front());
     const ProcessMemory own_memory(pid(), own.pid());
+    whole.sampled = SampledObjects(window_.profile, own_memory);
     const pid_t child = waits ? 0 : process.copy_memory();
     if (child == 0) {
       whole.copy = std::make_unique<HeapCopy>(heap, own_memory);
-      whole.roots = find_roots(heap, own_memory, own.mappings(), registers, own.file("pagemap"));
+      whole.sampled.copy_contents(own_memory);
+      whole.roots = find_roots(heap, whole.sampled, own_memory, own.mappings(), registers,
+                               own.file("pagemap"));
       return;
     }
     const Process copied(child);
     const std::vector<Mapping> mappings = copied.mappings();
-    whole.roots = find_roots(heap, own_memory, not_copied(own.mappings(), mappings), registers,
-                             own.file("pagemap"));
+    whole.roots = find_roots(heap, whole.sampled, own_memory, not_copied(own.mappings(), mappings),
+                             registers, own.file("pagemap"));
     process.let_go();
     const SharedMemory memory(child);
     whole.copy = std::make_unique<HeapCopy>(heap, memory);
+    whole.sampled.copy_contents(memory);
     const std::vector<uint64_t> more =
-        find_roots(heap, memory, mappings, registers, copied.file("pagemap"));
+        find_roots(heap, whole.sampled, memory, mappings, registers, copied.file("pagemap"));
     whole.roots.insert(whole.roots.end(), more.begin(), more.end());
   });
 }

@@ -8,6 +8,7 @@
 
 #include "tools/command/heap/heap_copy.h"
 #include "tools/command/heap/look.h"
+#include "tools/command/heap/sampled_objects.h"
 #include "tools/command/live/live.h"
 #include "tools/command/system/core_file.h"
 
@@ -25,12 +26,13 @@ class Subject {
 
   // See look_at(); a core file stands still anyway.
   Look look(RemoteHeap& heap, double most_ms) const;
-  // The same, for as long as it takes; and finds the roots and copies what is in the slabs, as they
-  // were at that moment. Where all memory can be copied for that, the process goes on meanwhile,
-  // unless it waits anyway.
+  // The same, for as long as it takes; and finds the roots and samples and copies what is in the
+  // slabs, as they were at that moment. Where all memory can be copied for that, the process goes
+  // on meanwhile, unless it waits anyway.
   struct Whole {
     std::vector<uint64_t> roots;
     std::unique_ptr<HeapCopy> copy;
+    SampledObjects sampled;
   };
   Look look_whole(RemoteHeap& heap, Whole& whole, bool waits) const;
   // Throws Failure when it has ended, so that what was read may be nonsense.
