@@ -128,6 +128,7 @@ include tests/spin/spin.mk
 include tools/check/check.mk
 include tools/bench/bench.mk
 include tools/soak/soak.mk
+include tools/leaks/leaks.mk
 include tools/cross/cross.mk
 include tools/deps/deps.mk
 include tools/install/install.mk
