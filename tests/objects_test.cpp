@@ -100,6 +100,15 @@ TEST_CASE("objects are counted by type, and freed ones are not, wherever they wa
   }
 }
 
+TEST_CASE("objects that a heap profile samples have their types, too") {
+  Running::Environment environment = preloaded();
+  environment["PKTMALLOC_PROFILE_LEAKS"] = "1";  // all of them
+  Running program({program_path("holds_known_types"), "wait"}, environment);
+  const Json all = seen({program.line("ready ")});
+  check_known_types(all);
+  CHECK(objects_of_size(all, 1536) == 1600);
+}
+
 TEST_CASE("types are told of programs that hold the library, or are stripped") {
   for (const std::string way : {"shared", "static"}) {
     INFO(way);

@@ -35,7 +35,9 @@ Seen see(const Subject& subject, const Options& options) {
   RemoteHeap heap(subject.window().heap, memory);
   seen.look = subject.look(heap, options.running ? 0 : options.pause_ms);
   TypeNames types(subject.image());
-  seen.census = take_census(heap, memory, types, subject.window().library, options.contents);
+  const SampledObjects sampled(subject.window().profile, memory);
+  seen.census =
+      take_census(heap, sampled, memory, types, subject.window().library, options.contents);
   subject.check_alive();
   return seen;
 }

@@ -29,8 +29,34 @@ uint64_t Census::bytes() const {
   return sum;
 }
 
-Census take_census(RemoteHeap& heap, const RemoteMemory& memory, TypeNames& types, LibraryKind kind,
-                   bool contents) {
+namespace {
+
+// How many samples of each class have a type; 0 is that of the others.
+std::map<std::pair<unsigned, TypeNames::Type>, uint64_t> types_of(const RemoteHeap& heap,
+                                                                  const SampledObjects& sampled,
+                                                                  const RemoteMemory& memory,
+                                                                  TypeNames& types) {
+  std::map<std::pair<unsigned, TypeNames::Type>, uint64_t> all;
+  std::vector<uint64_t> left(heap.classes());
+  for (unsigned of = 0; of < heap.classes(); ++of) left[of] = heap.outside(of);
+  for (const SampledObject& one : sampled.all()) {
+    if (one.of >= heap.classes() || left[one.of] == 0) continue;
+    uint64_t words[TypeNames::kWords]{};
+    const RemoteMemory::Piece piece{one.address, words, std::min<uint64_t>(one.bytes, kWordBytes)};
+    memory.copy_all({&piece, 1});
+    const TypeNames::Type type = types.type_of(words, heap);
+    if (type == TypeNames::kUnknown) continue;
+    ++all[{one.of, type}];
+    --left[one.of];
+  }
+  for (unsigned of = 0; of < heap.classes(); ++of) all[{of, TypeNames::kUnknown}] = left[of];
+  return all;
+}
+
+}  // namespace
+
+Census take_census(RemoteHeap& heap, const SampledObjects& sampled, const RemoteMemory& memory,
+                   TypeNames& types, LibraryKind kind, bool contents) {
   // By class, then by type; the contents of objects without type by their kind.
   std::vector<std::vector<uint64_t>> objects(heap.classes());
   std::map<std::pair<unsigned, std::string>, Count> found;
@@ -59,7 +85,10 @@ Census take_census(RemoteHeap& heap, const RemoteMemory& memory, TypeNames& type
     for (TypeNames::Type type = 0; type < objects[of].size(); ++type) {
       if (objects[of][type] != 0) found[{of, types.name(type)}].objects += objects[of][type];
     }
-    if (heap.outside(of) != 0) found[{of, ""}].objects += heap.outside(of);
+  }
+  for (const auto& [key, count] : types_of(heap, sampled, memory, types)) {
+    const auto [of, type] = key;
+    if (count != 0) found[{of, types.name(type)}].objects += count;
   }
   for (auto& [key, count] : found) {
     count.object_bytes = heap.size_class(key.first).object_bytes;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/command/heap/remote_heap.h"
+#include "tools/command/heap/sampled_objects.h"
 #include "tools/command/heap/type_names.h"
 
 namespace pktmalloc {
@@ -30,9 +31,9 @@ struct Census {
   uint64_t bytes() const;
 };
 
-// `contents`: objects of no known type are looked at, for text and zeroes.
-Census take_census(RemoteHeap& heap, const RemoteMemory& memory, TypeNames& types, LibraryKind kind,
-                   bool contents);
+// `contents`: objects of no known type are looked at, for text and zeroes; samples are not.
+Census take_census(RemoteHeap& heap, const SampledObjects& sampled, const RemoteMemory& memory,
+                   TypeNames& types, LibraryKind kind, bool contents);
 
 // What there is now, with what it has grown since; also what is gone.
 Census compared(const Census& before, const Census& now);

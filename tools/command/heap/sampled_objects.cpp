@@ -33,7 +33,8 @@ SampledObjects::SampledObjects(const ProfileWindow& window, const RemoteMemory& 
   table_ = {elements.first, elements.first + bytes};
   for (const SampleTable::Entry& entry : entries) {
     if (entry.address == 0) continue;
-    all_.push_back({entry.address, entry.sample.bytes, entry.sample.owner, 0});
+    all_.push_back({entry.address, entry.sample.bytes, entry.sample.owner,
+                    static_cast<unsigned>(entry.sample.id) - 1, 0});
   }
   std::sort(all_.begin(), all_.end(),
             [](const SampledObject& a, const SampledObject& b) { return a.address < b.address; });

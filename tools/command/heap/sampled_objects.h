@@ -14,8 +14,10 @@
 namespace pktmalloc {
 
 struct SampledObject {
+  static constexpr unsigned kNoClassOf = ~0U;
   uint64_t address, bytes;
   uint32_t place;     // a number
+  unsigned of;        // the class that would have served it, from 0; kNoClassOf: none
   uint64_t words_at;  // where its contents begin in the copy
 };
 
