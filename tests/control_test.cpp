@@ -430,13 +430,3 @@ TEST_CASE("pktmalloc run --control: the program obeys, and so do the programs th
   CHECK(outcome.out == "told\n");
   CHECK(outcome.err.empty());
 }
-
-TEST_CASE("who still sets PKTMALLOC_STATS_SIGNAL is told what there is instead") {
-  const Outcome outcome =
-      Program({program_path("hello")}).preloaded().with("PKTMALLOC_STATS_SIGNAL", "USR1").run();
-  INFO(outcome);
-  CHECK(outcome.status == 7);
-  CHECK(outcome.err ==
-        "pktmalloc: PKTMALLOC_STATS_SIGNAL is no option any more, for signals disturb: set "
-        "PKTMALLOC_CONTROL=1 and use pktmalloc tell\n");
-}

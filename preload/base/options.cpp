@@ -158,15 +158,6 @@ constexpr char kNames[] =
 #undef OPTION
     ;
 
-bool is_gone(const char* variable, size_t length) {
-  static constexpr char kSignal[] = "STATS_SIGNAL";
-  if (length != sizeof kSignal - 1 || strncmp(variable, kSignal, length) != 0) return false;
-  message(
-      "PKTMALLOC_STATS_SIGNAL is no option any more, for signals disturb: set PKTMALLOC_CONTROL=1 "
-      "and use pktmalloc tell");
-  return true;
-}
-
 // "NAME=value", without the prefix.
 void read_variable(const char* variable) {
   const char* equals = strchr(variable, '=');
@@ -189,7 +180,6 @@ void read_variable(const char* variable) {
     option.read(option.default_value, parsed);
     return;
   }
-  if (is_gone(variable, length)) return;
   message("unknown option PKTMALLOC_%s is ignored; the options are%s",
           Excerpt(variable, length).text, kNames);
 }

@@ -27,47 +27,38 @@ bool trim(const char* /*file*/, Writer& out) {
   return true;
 }
 
-// From the next call of each thread on.
-bool start_profile(const char* /*file*/, Writer& out) {
-  const char* why = prepare_profile();
-  if (why == nullptr) {
-    const Lock no_fork(threads_mutex);
-    why = begin_profile();
-  }
-  if (why == nullptr) divert_next_calls();
-  out.print("the heap profile %s", why != nullptr ? why : "begins");
-  return why == nullptr;
-}
-
-bool stop_profile(const char* /*file*/, Writer& out) {
-  const Lock no_fork(threads_mutex);
-  const char* const why = end_profile();
-  out.print("the heap profile %s", why != nullptr ? why : "takes no more samples");
-  return why == nullptr;
-}
-
-bool tell_of_trace(const char* why, const char* done, Writer& out) {
-  if (why != nullptr) {
-    out.print("the trace %s", why);
-  } else {
-    out.print("calls are %s %s", done, trace_path());
-  }
-  return why == nullptr;
-}
-
-bool order_trace(const char* file, Writer& out) {
+// What begins or ends for all threads does so while no fork is under way; what begins, from the
+// next call of each thread on. Returns nullptr, or why it does not.
+template <typename Change>
+const char* change_all(bool begins, const Change& change) {
   const char* why;
   {
     const Lock no_fork(threads_mutex);
-    why = start_trace(file);
+    why = change();
   }
-  if (why == nullptr) divert_next_calls();
-  return tell_of_trace(why, "recorded in", out);
+  if (begins && why == nullptr) divert_next_calls();
+  return why;
 }
 
-bool end_trace(const char* /*file*/, Writer& out) {
-  const Lock no_fork(threads_mutex);
-  return tell_of_trace(stop_trace(), "in", out);
+template <bool kBegins>
+bool order_profile(const char* /*file*/, Writer& out) {
+  const char* why = kBegins ? prepare_profile() : nullptr;
+  if (why == nullptr) why = change_all(kBegins, kBegins ? begin_profile : end_profile);
+  const char* const done = kBegins ? "begins" : "takes no more samples";
+  out.print("the heap profile %s", why != nullptr ? why : done);
+  return why == nullptr;
+}
+
+template <bool kBegins>
+bool order_trace(const char* file, Writer& out) {
+  const char* const why =
+      change_all(kBegins, [=] { return kBegins ? start_trace(file) : stop_trace(); });
+  if (why != nullptr) {
+    out.print("the trace %s", why);
+  } else {
+    out.print("calls are %s %s", kBegins ? "recorded in" : "in", trace_path());
+  }
+  return why == nullptr;
 }
 
 struct Order {
@@ -79,10 +70,10 @@ constexpr Order kOrders[] = {
     {"stats", true, report<recording::Content::kStatistics>},
     {"profile", true, report<recording::Content::kProfile>},
     {"sizes", true, report<recording::Content::kSizes>},
-    {"profile start", false, start_profile},
-    {"profile stop", false, stop_profile},
-    {"trace start", true, order_trace},
-    {"trace stop", false, end_trace},
+    {"profile start", false, order_profile<true>},
+    {"profile stop", false, order_profile<false>},
+    {"trace start", true, order_trace<true>},
+    {"trace stop", false, order_trace<false>},
     {"trim", false, trim},
 };
 
