@@ -18,7 +18,7 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
   const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
   uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
   const uint32_t last = std::bit_ceil(8 * count) - 1;
-  const int shift = 64 - std::bit_width(last);
+  const auto shift = 64 - static_cast<unsigned>(std::bit_width(last));
   memset(table, 0, last + size_t{1});
   const SizeClass c = class_;  // a copy: a byte of the table might be anything, to the compiler
   for (uint32_t i = 0; i < count; ++i) {

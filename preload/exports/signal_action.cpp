@@ -12,8 +12,6 @@
 #include "preload/base/export.h"
 #include "preload/process/fault_signal.h"
 
-extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
-
 namespace {
 
 using namespace pktmalloc;

@@ -11,9 +11,6 @@
 #include "preload/process/process.h"
 #include "sizeclass/machine.h"
 
-// libc's own sigaction; ours would come back here.
-extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
-
 namespace pktmalloc {
 namespace {
 

@@ -9,6 +9,9 @@
 
 #include <cstdint>
 
+// libc's own sigaction; ours would come back here.
+extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noexcept;
+
 namespace pktmalloc {
 
 // Is asked for faults of memory access, in the handler; true: the access may be tried again.
