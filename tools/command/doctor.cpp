@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc doctor CMD|PID: will the library take effect there, or did it?
+// pktmalloc doctor --report [PID]: what a maintainer needs to know.
 //
 // Exit status 0: all is well. 1: a warning or problem. 2: it could not look.
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "preload/contract/pktmalloc.h"
 #include "tools/command/doctor/executable.h"
+#include "tools/command/doctor/maintainer_report.h"
 #include "tools/command/doctor/running.h"
 #include "tools/command/doctor/surroundings.h"
 #include "tools/command/failure.h"
@@ -120,12 +122,16 @@ Examination examine_command(const std::string& command) {
   return e;
 }
 
-Examination examine_process(const std::string& number) {
+Process find_process(const std::string& number) {
   const pid_t pid = process_id(number);
   if (pid == 0) throw Failure("there is no process {}", number);
-  const Process process(pid);
+  return Process(pid);
+}
+
+Examination examine_process(const std::string& number) {
+  const Process process = find_process(number);
   const Environment environment = environment_of(process);
-  Examination e{fmt::format("process {} ({})", pid, process.name()), "",
+  Examination e{fmt::format("process {} ({})", process.pid(), process.name()), "",
                 examine_running(process, environment)};
   append(e.findings,
          examine_surroundings(process, environment, can_lock_memory(process.executable())));
@@ -204,19 +210,33 @@ void print_json(const Examination& e) {
   fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
+void print_report(const std::string& what) {
+  if (what.empty())
+    return fmt::print("{}", maintainer_report(Process(getpid()), own_environment()));
+  if (!is_number(what)) throw Failure("doctor --report takes a process id, not {}", what);
+  const Process process = find_process(what);
+  fmt::print("{}", maintainer_report(process, environment_of(process)));
+}
+
 }  // namespace
 
 void add_doctor(CommandLine& command) {
   const Subcommand doctor =
       command.add_subcommand("doctor", "Will the library take effect there, or did it?");
   static std::string what;
-  static bool json = false;
-  doctor.add_option("CMD|PID", what, "a command, or the process id of a running one").required();
+  static bool json = false, report = false;
+  doctor.add_option("CMD|PID", what, "a command, or the process id of a running one");
   doctor.add_flag("--json", json, "as JSON");
+  doctor
+      .add_flag("--report", report,
+                "what to send with a report of a fault, of PID if given; nothing private")
+      .excludes("--json");
   doctor.footer(
       "Exit status: 0 all is well, 1 a warning or problem, 2 it could not look.\n"
       "Example: pktmalloc doctor redis-server; pktmalloc doctor $(pidof redis-server)");
   doctor.callback([] {
+    if (report) return print_report(what);
+    if (what.empty()) throw Failure("doctor needs a command or a process id");
     const Examination e = is_number(what) ? examine_process(what) : examine_command(what);
     json ? print_json(e) : print_text(e);
     if (!well(e.findings)) throw ExitStatus{1};
