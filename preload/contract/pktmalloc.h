@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PKTMALLOC_VERSION "0.1.0"
+#define PKTMALLOC_VERSION "0.2.0"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The version of the library in the process, such as "0.1.0". */
+/* The version of the library in the process, such as "0.2.0". */
 const char* pktmalloc_version(void);
 
 /* Gives everything back to the system that is free and not in another thread's magazines, at once.

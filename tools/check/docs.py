@@ -6,8 +6,8 @@ Without an option writes the generated parts of the documents anew, each between
 as "options begin" and "options end": options and statistics from the .def files of preload/formats, the
 figures from tools/bench/published.json (written by `make bench-publish`), verdicts from
 tests/golden/heap_errors.txt (by `make heap-errors`). With --check changes nothing
-and fails where a part is out of date, docs/conformance.md names a program that is not in tests/programs, or
-docs/concurrency.md lacks a lock's rank, or an atomic that is stronger than relaxed.
+and fails where a part is out of date, docs/conformance.md names a program that is not in tests/programs,
+docs/concurrency.md lacks a lock's rank, or an atomic that is stronger than relaxed, or docs/CHANGELOG.md the version.
 """
 import html
 import json
@@ -221,6 +221,9 @@ def main(check):
         for name in re.findall(r"`(\w+)`", proof):
             if not list((ROOT / "tests/programs").glob(f"{name}.c*")):
                 faults.append(f"docs/conformance.md: no program {name} in tests/programs")
+    version = re.search('_VERSION "(.*)"', (ROOT / "preload/contract/pktmalloc.h").read_text())[1]
+    if not re.search(rf"^## {re.escape(version)} - \d{{4}}-\d\d-\d\d$", (ROOT / "docs/CHANGELOG.md").read_text(), re.M):
+        faults.append(f"docs/CHANGELOG.md: has no version {version} with its date")
     concurrency = (ROOT / "docs/concurrency.md").read_text()
     sources = {path: path.read_text() for folder in ("sizeclass", "preload")
                for path in sorted((ROOT / folder).rglob("*.[hc]*"))}
