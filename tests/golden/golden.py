@@ -60,9 +60,9 @@ def needed(build):
 
 
 def older(build):
-    """Of the libraries for older systems: what they need, and the newest version of libc's functions."""
-    library = f"{build}/older/libpktmalloc.so"
-    versions = set(re.findall(r"\(GLIBC_([\d.]+)\)", output("objdump", "-T", library)))
+    """What the library for older systems needs, and the newest version of libc's functions in it and the command."""
+    files = [f"{build}/older/{name}" for name in ("libpktmalloc.so", "pktmalloc")]
+    versions = set(re.findall(r"\(GLIBC_([\d.]+)\)", output("objdump", "-T", *files)))
     newest = max(versions, key=lambda version: [int(part) for part in version.split(".")])
     return needed(f"{build}/older") + [f"GLIBC_{newest}"]
 

@@ -26,8 +26,8 @@ BENCH_PACKAGES := libbenchmark-dev libboost-dev libconcurrentqueue-dev \
 # For bench-full alone: DPDK brings two hundred packages along.
 BENCH_FULL_PACKAGES := libdpdk-dev
 
-# To build Debian packages; mmdebstrap to try them in fresh systems.
-PACKAGE_PACKAGES := $(BUILD_PACKAGES) debhelper dpkg-dev lintian mmdebstrap
+# To build Debian packages; mmdebstrap and python3-venv to try packages in fresh systems.
+PACKAGE_PACKAGES := $(BUILD_PACKAGES) debhelper dpkg-dev lintian mmdebstrap python3-venv
 
 .PHONY: deps
 deps:  ## install the missing Debian packages (as root or by sudo)

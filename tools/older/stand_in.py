@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""stand_in.py VERSIONS FOLDER LIBRARY...: writes FOLDER/libc.s and libc.map, from which a stand-in for
-libc is made: it has what the libraries take from libc, in versions no newer than glibc 2.17."""
+"""stand_in.py VERSIONS FOLDER FILE...: writes FOLDER/libc.s and libc.map, from which a stand-in for
+libc is made: it has what these libraries or programs take from libc, in versions no newer than glibc 2.17."""
 import pathlib
 import re
 import subprocess
@@ -14,20 +14,19 @@ def number(version):
     return tuple(int(part) for part in version.removeprefix("GLIBC_").split("."))
 
 
-def taken(library):
-    """{symbol: version} of what a library takes from libc."""
-    text = subprocess.run(["nm", "-D", "--undefined-only", library], check=True, text=True,
-                          capture_output=True).stdout
-    return dict(re.findall(r"(\w+)@(GLIBC_[\d.]+)$", text, re.MULTILINE))
+def taken(file):
+    """{symbol: version} of what a file takes from libc; data that a program copies counts as defined there."""
+    text = subprocess.run(["nm", "-D", file], check=True, text=True, capture_output=True).stdout
+    return dict(re.findall(r" [UwBV] (\w+)@(GLIBC_[\d.]+)$", text, re.MULTILINE))
 
 
-def main(versions, folder, libraries):
+def main(versions, folder, files):
     lines = [line.split() for line in pathlib.Path(versions).read_text().splitlines()
              if not line.startswith("#")]
     first = dict(lines)
     symbols = {}
-    for library in libraries:
-        symbols |= taken(library)
+    for file in files:
+        symbols |= taken(file)
     unknown = [f"{symbol} has version {version}" for symbol, version in symbols.items()
                if number(version) > NEWEST and symbol not in first]
     if unknown:
@@ -37,11 +36,15 @@ def main(versions, folder, libraries):
     for symbol, version in sorted(chosen.items()):
         if version != "-":
             nodes.setdefault(version, []).append(symbol)
-    data = {"environ", "__environ", "__progname", "program_invocation_short_name"}
+    data = {"environ", "__environ", "__progname", "program_invocation_short_name", "stdin", "stdout", "stderr"}
     folder = pathlib.Path(folder)
     with open(folder / "libc.s", "w", encoding="utf-8") as code:
         code.write(".section .note.GNU-stack,\"\",@progbits\n.data\n")
-        for symbol in sorted(symbol for node in nodes.values() for symbol in node):
+        every = sorted(symbol for node in nodes.values() for symbol in node)
+        if "environ" in every and "__environ" in every:  # one place, so that a program copies both as one
+            every.remove("environ")
+            code.write(".globl environ\n.weak environ\n.type environ,@object\n.size environ,8\n.set environ,__environ\n")
+        for symbol in every:
             kind = "object" if symbol in data else "function"
             code.write(f".globl {symbol}\n.type {symbol},@{kind}\n{symbol}: .quad 0\n.size {symbol},8\n")
     with open(folder / "libc.map", "w", encoding="utf-8") as script:

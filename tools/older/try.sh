@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# try.sh FOLDER RELEASE: runs programs of an older Debian under the libraries of FOLDER. Needs root and
+# try.sh FOLDER RELEASE: runs programs of an older Debian under the libraries of FOLDER, and its command. Needs root and
 # mmdebstrap.
 set -eu
 libraries=$(realpath "$1")
@@ -9,7 +9,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mmdebstrap --quiet --variant=apt --include=python3-minimal,perl,gcc,libc6-dev "$release" "$root"
 mkdir "$root/libraries"
-cp "$libraries"/libpktmalloc*.so "$root/libraries"
+cp "$libraries"/libpktmalloc*.so "$libraries"/pktmalloc "$root/libraries"
 cp -r tests/programs "$root/programs"
 cp preload/contract/pktmalloc.h "$root/programs"
 cp tools/older/try_inside.sh "$root"

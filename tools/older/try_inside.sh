@@ -21,6 +21,17 @@ assert len(held) == 160000'
 done
 echo "interpreters: passed"
 
+/libraries/pktmalloc doctor perl
+test "$(/libraries/pktmalloc run --hardened --stats=/statistics.json perl -e 'print "out"')" = out
+/libraries/pktmalloc report /statistics.json | grep -q perl
+/libraries/pktmalloc compare -n 5 --with pktmalloc,glibc perl -e '$h{$_} = $_ for 1 .. 5000' > /compared
+grep -q pktmalloc /compared
+/libraries/pktmalloc run --trace=/perl.trace.zst perl -e '$h{$_} = $_ for 1 .. 5000'
+/libraries/pktmalloc replay /perl.trace.zst > /replayed
+! /libraries/pktmalloc doctor /nowhere 2> /told
+grep -q nowhere /told
+echo "the command: passed"
+
 mkdir /built
 # Some need an option, as tests/programs_test.cpp has it.
 options() {
