@@ -135,6 +135,7 @@ include tools/install/install.mk
 include tools/older/older.mk
 include tools/package/package.mk
 include tools/package/wheel/wheel.mk
+include tools/package/crate/crate.mk
 
 .PHONY: library
 library: $(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a  ## build the shared library and the archive alone
