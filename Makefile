@@ -136,6 +136,7 @@ include tools/older/older.mk
 include tools/package/package.mk
 include tools/package/wheel/wheel.mk
 include tools/package/crate/crate.mk
+include tools/package/image/image.mk
 
 .PHONY: library
 library: $(BUILD)/libpktmalloc.so $(BUILD)/libpktmalloc.a  ## build the shared library and the archive alone

@@ -29,6 +29,9 @@ BENCH_FULL_PACKAGES := libdpdk-dev
 # To build Debian packages; mmdebstrap and python3-venv to try packages in fresh systems.
 PACKAGE_PACKAGES := $(BUILD_PACKAGES) debhelper dpkg-dev lintian mmdebstrap python3-venv
 
+# To build an image, and to run it.
+IMAGE_PACKAGES := podman runc mmdebstrap
+
 .PHONY: deps
 deps:  ## install the missing Debian packages (as root or by sudo)
 	@sh tools/deps/install.sh $(DEPS_PACKAGES)
@@ -40,6 +43,10 @@ demo-deps:  ## of these, what the demo needs
 .PHONY: package-deps
 package-deps:
 	@sh tools/deps/install.sh $(PACKAGE_PACKAGES)
+
+.PHONY: image-deps
+image-deps:
+	@sh tools/deps/install.sh $(IMAGE_PACKAGES)
 
 .PHONY: bench-deps
 bench-deps:  ## the same, and what the benchmarks need besides

@@ -34,8 +34,9 @@ $(foreach twin,$(TWINS),$(eval $(call OLDER_TWIN,$(twin))))
 # The command: all libraries but libc are inside it, and what glibc 2.17 lacks. It is linked twice, first with
 # this system's libc, to see what it takes from there.
 OLDER_COMMAND := $(COMMAND_OBJECTS) $(COMMAND_FORMATS) $(ENGINE) $(OLDER)/obj/formatting.o $(OLDER)/obj/newer_functions.o
-OLDER_COMMAND_LINK = -nodefaultlibs -Wl,--wrap=__libc_start_main $(OLDER_COMMAND) -Wl,-Bstatic -lncursesw -ltinfo -lelf \
-  -lz -liberty -lzstd -levent_extra -levent_core -lstdc++ -lgcc -lgcc_eh -Wl,-Bdynamic
+OLDER_COMMAND_ARCHIVES := -lncursesw -ltinfo -lelf -lz -liberty -lzstd -levent_extra -levent_core
+OLDER_COMMAND_LINK = -nodefaultlibs -Wl,--wrap=__libc_start_main $(OLDER_COMMAND) -Wl,-Bstatic $(OLDER_COMMAND_ARCHIVES) \
+  -lstdc++ -lgcc -lgcc_eh -Wl,-Bdynamic
 
 $(OLDER)/obj/%.o: tools/older/%.cpp
 	@mkdir -p $(@D)
