@@ -10,8 +10,13 @@ ARCH ?=
 ifneq ($(filter-out aarch64,$(ARCH)),)
 $(error ARCH=$(ARCH) is unknown; accepted: aarch64)
 endif
+# For another C library, in build/musl (tools/musl).
+LIBC ?= glibc
+ifneq ($(filter-out glibc musl,$(LIBC)),)
+$(error LIBC=$(LIBC) is unknown; accepted: glibc musl)
+endif
 CROSS_ROOT := build/$(ARCH)/root
-BUILD := build$(ARCH:%=/%)$(patsubst %,/%,$(filter-out release,$(VARIANT)))
+BUILD := build$(ARCH:%=/%)$(patsubst %,/%,$(filter-out glibc,$(LIBC)))$(patsubst %,/%,$(filter-out release,$(VARIANT)))
 SANITIZER := $(filter asan tsan,$(VARIANT))
 
 VERSION := $(shell sed -n 's/^\#define PKTMALLOC_VERSION "\(.*\)"/\1/p' preload/contract/pktmalloc.h)
@@ -24,6 +29,7 @@ CXX := $(CROSS)g++ $(CROSS_SYSROOT)
 CC := $(CROSS)gcc $(CROSS_SYSROOT)
 AR := $(CROSS)gcc-ar
 PYTHON ?= python3
+include tools/musl/musl.mk
 
 # For another make: quiet, and as many jobs as there are processors unless this one was told how many.
 JOBS = --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -45,7 +51,7 @@ VARIANT_FLAGS := $(FLAGS_$(VARIANT))
 # The library is linked with the C driver and may need nothing but libc: no exceptions, no RTTI, no
 # guarded statics. Functions are aligned because malloc and free are worth a cache line each:
 # measured 6 % on a malloc+free pair.
-LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC $(KIND_FLAGS) \
+LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC $(KIND_FLAGS) $(MUSL_FLAGS) \
   -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics \
   -ftls-model=initial-exec -falign-functions=64 \
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
@@ -53,7 +59,7 @@ LIBRARY_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nod
   -Wl,--version-script=preload/contract/exports.map
 
 ENGINE_SOURCES := $(wildcard sizeclass/*.cpp)
-PRELOAD_SOURCES := $(filter-out preload/checked/% preload/hardened/%,$(wildcard preload/*/*.cpp))
+PRELOAD_SOURCES := $(filter-out preload/checked/% preload/hardened/% $(MUSL_LEAVES),$(wildcard preload/*/*.cpp)) $(MUSL_SOURCES)
 ENGINE_OBJECTS := $(ENGINE_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 PRELOAD_OBJECTS := $(PRELOAD_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 # The hardened and the checked library: more sources, and those that ask for the kind of library
@@ -152,6 +158,6 @@ clean:  ## remove everything that was built
 
 .PHONY: help
 help:  ## this list
-	@echo "make TARGET [VARIANT=release|debug|asan|tsan] [ARCH=aarch64]"
+	@echo "make TARGET [VARIANT=release|debug|asan|tsan] [ARCH=aarch64] [LIBC=musl]"
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## */\1\t/' | \
 	  while IFS="$$(printf '\t')" read -r target text; do printf '  %-14s %s\n' "$$target" "$$text"; done

@@ -44,6 +44,10 @@ demo-deps:  ## of these, what the demo needs
 package-deps:
 	@sh tools/deps/install.sh $(PACKAGE_PACKAGES)
 
+.PHONY: musl-deps
+musl-deps:
+	@sh tools/deps/install.sh g++ make musl-tools linux-libc-dev busybox-static
+
 .PHONY: image-deps
 image-deps:
 	@sh tools/deps/install.sh $(IMAGE_PACKAGES)

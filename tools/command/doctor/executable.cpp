@@ -66,9 +66,10 @@ Finding no_loader(const ElfFile& elf) {
 std::optional<Finding> other_loader(const ElfFile& elf) {
   const std::string name = std::filesystem::path(elf.interpreter()).filename();
   if (name.starts_with("ld-musl")) {
-    return Finding{Level::kProblem, "loader",
-                   "It is built for musl; the library needs glibc, so the loader cannot load it.",
-                   "Use a build of the program for glibc."};
+    return Finding{
+        Level::kProblem, "loader",
+        "It is built for musl, whose loader cannot load a library for glibc.",
+        "Use a build of the program for glibc, or of the library for musl (docs/machines.md)."};
   }
   std::error_code ignored;
   if (!std::filesystem::exists(elf.interpreter(), ignored)) {
