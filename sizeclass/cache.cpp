@@ -40,8 +40,9 @@ void Cache::grow(const SizeClass& c, Line& line) {
 
 void Cache::trip(const Supply& supply, ClassId id, Line& line) {
   if (line.rounds == 0) line.source = home;
-  // Of this size there are magazines for what is reserved.
-  if (supply.areas[index(id)].is_reserved()) line.rounds = supply.classes[id].largest_rounds;
+  if (supply.areas[index(id)].is_reserved_for_many()) {
+    line.rounds = supply.classes[id].largest_rounds;
+  }
   grow(supply.classes[id], line);
   note_trip(line, visits.tick);
   tripped = true;
@@ -237,8 +238,9 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     } else {
       empty = supply.store.reuse(line.rounds, home);
     }
-    if (empty == nullptr && (grows || supply.areas[index(id)].is_reserved() ||
-                             supply.depot.grants_magazine(id, supply.classes[id].largest_rounds))) {
+    if (empty == nullptr &&
+        (grows || supply.depot.objects(id) < supply.areas[index(id)].promised() ||
+         supply.depot.grants_magazine(id, supply.classes[id].largest_rounds))) {
       empty = supply.store.make(line.rounds);
     }
     if (empty != nullptr) {

@@ -90,6 +90,7 @@ class Depot {
     each_mail([this](unsigned i, unsigned home) { mail_[home][i].freeze(kept_[home][i]); });
   }
   void thaw() {
+    for (auto& holds : holds_) holds.store(true, std::memory_order_relaxed);
     each_mail([this](unsigned i, unsigned home) { mail_[home][i].thaw(kept_[home][i]); });
     for (auto& stack : stacks_) stack.thaw();
   }
@@ -115,6 +116,7 @@ class Depot {
 
   // For ageing: as in ShardedStack, of all magazines here, empty ones too.
   uint32_t tick(ClassId id) {
+    if (!holds_[index(id)].load(std::memory_order_relaxed)) return 0;
     uint32_t idle = stacks_[index(id)].tick();
     for (auto& mails : mail_) idle += mails[index(id)].tick();
     return idle;

@@ -172,6 +172,14 @@ class Heap {
   // The process may have so many bytes of addresses from now on.
   void limit_addresses(size_t limit);
 
+  // Is memory of any class ready in advance?
+  bool has_reserved() const {
+    for (const ClassId id : classes_.ids()) {
+      if (areas_[index(id)].is_reserved()) return true;
+    }
+    return false;
+  }
+
   // For a background thread, see Ageing.
   uint64_t age() { return started_ ? ageing_.run(supply_) : 0; }
   uint64_t waiting_bytes() const { return started_ ? Ageing::waiting_in_all(supply_) : 0; }
@@ -220,6 +228,7 @@ class Heap {
   bool started() const { return started_; }
 
  private:
+  uint64_t magazines_for(ClassId id, uint64_t objects) const;
   bool find_room(const HeapConfig& config, size_t bytes);
   void come_by(Cache& cache, ClassId id, Ageing::Visit why);
   Cache* take_cache(void* thread) UNDER(caches_.mutex());

@@ -38,6 +38,7 @@ class Owned {
   }
   Owned& operator=(const Owned& other) { return *this = other.value_; }
   void operator+=(T more) { *this = value_ + more; }
+  void operator--() { *this = value_ - 1; }
   void operator++() {
     static_assert(std::is_same_v<T, uint64_t>);
     machine::increment(value_);

@@ -52,10 +52,9 @@ class SlabArea {
   // For ageing. Ends a tick: so many objects of slabs that are not thinned were not needed in a
   // whole window. Those of one slab, which serves next, are left out.
   uint32_t tick();
-  // Has it any slab that would go when its objects came back?
-  bool may_shrink() {
-    const Lock lock(mutex_);
-    return counts_.slabs > counts_.populated_slabs;
+  // Has it any slab that would go when its objects came back? Takes no lock.
+  bool may_shrink() const NOT_FOLLOWED {
+    return counts_.slabs.seen() > counts_.populated_slabs.seen();
   }
   // All that are free now.
   uint32_t make_idle();
@@ -109,6 +108,9 @@ class SlabArea {
   // For how many objects all these were. Calls for few objects each share slabs.
   uint64_t promised() const { return promised_.load(std::memory_order_relaxed); }
   bool is_reserved() const { return promised() != 0; }
+  // So many that each thread may have the largest magazines: then there are some for 64 threads.
+  bool is_reserved_for_many() const { return promised() >= kManyMagazines * class_.largest_rounds; }
+  static constexpr uint64_t kManyMagazines = 128;
 
   size_t slab_bytes() const { return size_t{class_.units} << pool_->unit_shift(); }
   const SizeClass& size_class() const { return class_; }

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "sizeclass/owned.h"
+
 #include "sizeclass/class_id.h"
 #include "sizeclass/memory_limit.h"
 
@@ -18,12 +20,12 @@ namespace pktmalloc {
 // For the slabs of one class. Counts are objects unless the name says otherwise, since start or at
 // the moment.
 struct AreaStatistics {
-  uint64_t filled, drained;  // objects that left and came back, since start
-  uint64_t fills, drains;    // calls
-  uint64_t free_objects;     // in its slabs
-  uint64_t slabs;            // that it has
-  uint64_t empty_slabs;      // of these, without an object that is out: those that it keeps
-  uint64_t populated_slabs;  // of these, in advance
+  uint64_t filled, drained;         // objects that left and came back, since start
+  uint64_t fills, drains;           // calls
+  uint64_t free_objects;            // in its slabs
+  Owned<uint64_t> slabs;            // that it has
+  uint64_t empty_slabs;             // of these, without an object that is out: those that it keeps
+  Owned<uint64_t> populated_slabs;  // of these, in advance
 };
 
 // What the pool knows of a class: of the units that were its last (slab_pool.h).

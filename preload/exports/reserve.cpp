@@ -23,7 +23,7 @@ ClassId class_of(size_t bytes) {
   return pools ? heap.classes().find(front::room_for(bytes)) : kNoClass;
 }
 
-// Without the magazines, which are less than a tenth more, and without what rounding adds.
+// Without the magazines, which are some hundredths to an eighth more, and what rounding adds.
 uint64_t bytes_of(ClassId id, uint64_t objects) {
   const uint64_t each = heap.classes()[id].object_bytes;
   return objects > ~uint64_t{0} / each ? ~uint64_t{0} : objects * each;

@@ -12,7 +12,7 @@ Slot* slots = nullptr;
 uint32_t slot_count = 0;
 size_t data_bytes = 0;
 size_t slot_bytes = 0;
-constinit std::atomic<uint32_t> turn = 0;
+constinit std::atomic<uint64_t> turn = 0;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ uintptr_t end_of(const Slot& slot) { return data_of(slot) + data_bytes; }
 
 Slot& slot_of(uintptr_t p) { return slots[(p - guarded_begin) / slot_bytes]; }
 
-uint32_t slots_taken() { return turn.load(std::memory_order_relaxed); }
+uint64_t slots_taken() { return turn.load(std::memory_order_relaxed); }
 
 Slot* take_slot(Slot::State& was) {
   for (uint32_t tries = 0; tries < kTries && slot_count > 0; ++tries) {

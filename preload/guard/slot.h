@@ -65,7 +65,7 @@ inline Slot& slot_of(const void* p) { return slot_of(reinterpret_cast<uintptr_t>
 // A slot to use, in state kChanging; `was` is its state before. nullptr: none is free, or it would
 // take long to find one.
 Slot* take_slot(Slot::State& was);
-uint32_t slots_taken();
+uint64_t slots_taken();
 
 // Where its data begins.
 uintptr_t data_of(const Slot& slot);

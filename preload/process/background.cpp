@@ -36,7 +36,7 @@ constinit OwnThread thread{lock_rank(OuterRank::kBackground), "pktmalloc", kStac
 void run() {
   while (!thread.ending()) {
     // Whose objects are reserved shall make no call of the system to wake us.
-    if (heap.age() < kWorthATick && options().reserve_count == 0) {
+    if (heap.age() < kWorthATick && !heap.has_reserved()) {
       parked.store(1, std::memory_order_relaxed);
       std::atomic_thread_fence(std::memory_order_seq_cst);
       // Somebody may have seen 0 just before and not have woken us: look once more.
