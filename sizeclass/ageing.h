@@ -10,8 +10,8 @@
 // A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
 // thread, if there is one (run), and malloc_trim (trim). Work takes at most a fortieth of a
 // thread's time, and 0.1 ms and a step of a single call, so it hardly disturbs anybody; after a
-// tick by growth, 0.2 ms and a step. Once a tick visits also drain the thread's own magazines of
-// classes it no longer uses, one class each.
+// tick by growth, 0.2 or 0.5 ms and a step. Once a tick visits also drain the thread's own
+// magazines of classes it no longer uses, one class each.
 //
 // A program that stays within its loaded magazines makes no trips, and a few objects in them can
 // keep many slabs from becoming empty. So while more than kWatchedBytes wait, watching starts when
@@ -114,7 +114,7 @@ class Ageing {
   void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
   bool growth_due(const Supply& supply) const;
   bool grows(const Supply& supply, ClassId id) const;
-  void end_growth_tick(const Supply& supply) UNDER(mutex_);
+  uint64_t end_growth_tick(const Supply& supply) UNDER(mutex_);
   void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
   void work(const Supply& supply, uint64_t until_us) UNDER(mutex_);
   bool step(const Supply& supply, unsigned line) UNDER(mutex_);
