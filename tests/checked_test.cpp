@@ -122,6 +122,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "random_sizes_fit_in_few_addresses",                // the same
       "background_thread_is_not_pinned",                  // needs PKTMALLOC_BACKGROUND=1
       "locked_memory_does_not_wait",                      // the same
+      "reserved_calls_make_no_system_call",               // needs PKTMALLOC_RESERVE
       "writes_after_free_break_no_list",                  // misuse is its subject
       "realloc_shrinks_in_place",                         // writes to the size before the last
       "realloc_at_the_border_of_the_pool",                // asks for the class of a request
@@ -132,6 +133,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "large_blocks_fill_a_limit",                        // the same
       "large_blocks_kept_and_given_back",                 // counts memory that is not touched
       "is_read_from_outside",                             // needs arguments
+      "holds_until_it_ends",                              // the same
       "ends_as_told",                                     // the same
       "peaks_of_two_groups_in_turn",                      // the same
       "profiled_while_it_runs",                           // the same

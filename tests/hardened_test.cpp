@@ -109,10 +109,12 @@ TEST_CASE("the programs of tests/programs run under the hardened library", "[.lo
       "peaks_of_other_sizes_fit_in_a_limit_of_data",      // the same
       "background_thread_is_not_pinned",                  // sets options for itself
       "locked_memory_does_not_wait",                      // needs PKTMALLOC_BACKGROUND=1
+      "reserved_calls_make_no_system_call",               // needs PKTMALLOC_RESERVE
       "system_calls",                                     // a launcher, needs arguments
       "large_blocks_fill_a_limit",                        // the same
       "large_blocks_kept_and_given_back",                 // counts memory that is not touched
       "is_read_from_outside",                             // needs arguments
+      "holds_until_it_ends",                              // the same
       "ends_as_told",                                     // the same
       "peaks_of_two_groups_in_turn",                      // the same
       "profiled_while_it_runs",                           // the same
