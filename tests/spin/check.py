@@ -3,8 +3,8 @@
 """Runs spin over the models beside it, in a folder for what it generates.
 
 A line for each case: how many states there were, and whether the claim held. Where the tag is too
-short for the bound, or a fence is missing, the claim must be refuted, or the model would prove
-nothing. Exit status 1 otherwise.
+short for the bound, or a fence or a second look is missing, the claim must be refuted, or the model
+would prove nothing. Exit status 1 otherwise.
 """
 import argparse
 import pathlib
@@ -35,6 +35,15 @@ def stack(threads, operations, tag_bits, freezes, holds, magazines=3):
                 "no magazine lost or in two hands")
 
 
+def mail(threads, operations, freezes, again, holds):
+    return Case("mail.pml",
+                {"THREADS": threads, "OPERATIONS": operations, "FREEZES": freezes, "AGAIN": int(again), "PLACES": 2},
+                holds,
+                f"{threads} threads of {operations} trades{', a freeze' if freezes else ''}"
+                f"{'' if again else ', one look'}",
+                "no magazine lost, unseen or in two hands")
+
+
 def wake(fences, holds):
     return Case("wake.pml", {"FENCES": fences}, holds,
                 f"a thread is woken, with{'' if fences else 'out'} fences", "no wake is lost")
@@ -48,11 +57,14 @@ CASES = [
     stack(3, 3, 3, 0, True),
     stack(2, 3, 0, 0, False),
     stack(3, 3, 2, 0, False),
+    mail(2, 4, 1, True, True),
+    mail(3, 2, 0, True, True),
+    mail(2, 4, 0, False, False),
     wake(1, True),
     wake(0, False),
 ]
 # Forty seconds and 2 GiB each.
-DEEP = [stack(3, 3, 3, 1, True), stack(3, 4, 4, 0, True)]
+DEEP = [stack(3, 3, 3, 1, True), stack(3, 4, 4, 0, True), mail(3, 3, 0, True, True)]
 
 
 def run(command, folder, accepted=(0,)):

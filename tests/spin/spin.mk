@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The depot's LIFO, and the background's wake, under a model checker.
+# The depot's LIFO and mail, and the background's wake, under a model checker.
 
 .PHONY: check-model
-check-model: deps  ## every order of small cases of the depot's LIFO and of wakes (DEEP=1: larger ones, 2 minutes)
+check-model: deps  ## every order of small cases of the depot's LIFO, its mail and wakes (DEEP=1: larger ones, 2 minutes)
 	$(PYTHON) tests/spin/check.py $(if $(DEEP),--deep) build/spin
