@@ -26,8 +26,14 @@ namespace {
 
 using namespace pktmalloc;
 
-using Register = int (*)(void (*)(void*), void*, void*);
-Register next_register = nullptr;
+// By libc's own function.
+int add_call(void (*call)(void*), void* with, void* library) {
+  static int (*next)(void (*)(void*), void*, void*) = nullptr;
+  if (next == nullptr) {
+    next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "__cxa_atexit"));
+  }
+  return next(call, with, library);
+}
 
 // To exit within exit goes on with what is left to be called.
 void check_leaks(void* /*unused*/) {
@@ -36,16 +42,9 @@ void check_leaks(void* /*unused*/) {
   if (const int status = ask_for_leaks(options().leak_check)) exit(status);
 }
 
-void stay_latest() {
-  if (options().leak_check != 0 && next_register != nullptr) {
-    next_register(check_leaks, nullptr, nullptr);
-  }
-}
-
-// Or earlier, when another library's constructor calls.
-__attribute__((constructor(102))) void find_next() {
-  next_register = reinterpret_cast<Register>(dlsym(RTLD_NEXT, "__cxa_atexit"));
-  stay_latest();
+// At load, and after each call of another.
+__attribute__((constructor(102))) void stay_latest() {
+  if (options().leak_check != 0) add_call(check_leaks, nullptr, nullptr);
 }
 
 }  // namespace
@@ -53,8 +52,7 @@ __attribute__((constructor(102))) void find_next() {
 extern "C" {
 
 [[gnu::weak]] PKTMALLOC_EXPORT int __cxa_atexit(void (*call)(void*), void* with, void* library) {
-  if (next_register == nullptr) find_next();
-  const int result = next_register(call, with, library);
+  const int result = add_call(call, with, library);
   stay_latest();
   return result;
 }
