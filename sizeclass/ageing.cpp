@@ -127,13 +127,10 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
   if (tick_hook_ != nullptr) tick_hook_();
 }
 
-bool Ageing::growth_due(const Supply& supply) const {
-  return growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
-}
-
 // A reserved class pays for nobody's growth.
-bool Ageing::grows(const Supply& supply, ClassId id) const {
-  return !supply.areas[index(id)].is_reserved() && growth_due(supply);
+bool Ageing::growth_due(const Supply& supply, ClassId id) const {
+  return !supply.areas[index(id)].is_reserved() &&
+         growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
 }
 
 // Returns how long the work may take.
@@ -192,7 +189,7 @@ bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) c
     cache.visits.watched = should_watch(cache, why);
     return false;
   }
-  if (why == Visit::kTake) return grows(supply, id);
+  if (why == Visit::kTake) return growth_due(supply, id);
   return waiting_.load(std::memory_order_relaxed) < kWatchedBytes &&
          waiting_at(supply, id, cache.home) >= kWatchedBytes;
 }
@@ -231,13 +228,13 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
       wake();
     }
   }
-  const bool grown = why == Visit::kTake && grows(supply, id);
+  const bool grown = why == Visit::kTake && growth_due(supply, id);
   const auto works = [&] {
     return wake == nullptr && visits.work.any() && pending_.load(std::memory_order_relaxed);
   };
   if ((grown || works() || (wake == nullptr && due(now))) && mutex_.try_lock()) {
     uint64_t us = grown ? kGrowthWorkUs : 0;
-    if (grown && growth_due(supply)) us = end_growth_tick(supply);
+    if (grown && growth_due(supply, id)) us = end_growth_tick(supply);
     if (wake == nullptr) end_ticks(supply, now);
     if (works()) us = std::max(us, work_us(elapsed));
     if (us > 0 && pending_.load(std::memory_order_relaxed)) {

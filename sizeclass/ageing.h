@@ -112,8 +112,7 @@ class Ageing {
   void collect(const Supply& supply, Tick why) UNDER(mutex_);
   uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
   void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
-  bool growth_due(const Supply& supply) const;
-  bool grows(const Supply& supply, ClassId id) const;
+  bool growth_due(const Supply& supply, ClassId id) const;
   uint64_t end_growth_tick(const Supply& supply) UNDER(mutex_);
   void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
   void work(const Supply& supply, uint64_t until_us) UNDER(mutex_);

@@ -40,10 +40,9 @@ void Cache::grow(const SizeClass& c, Line& line) {
 
 void Cache::trip(const Supply& supply, ClassId id, Line& line) {
   if (line.rounds == 0) line.source = home;
-  if (supply.areas[index(id)].is_reserved_for_many()) {
-    line.rounds = supply.classes[id].largest_rounds;
-  }
-  grow(supply.classes[id], line);
+  const SizeClass& c = supply.classes[id];
+  if (supply.areas[index(id)].is_reserved_for_many()) line.rounds = c.largest_rounds;
+  grow(c, line);
   note_trip(line, visits.tick);
   tripped = true;
 }

@@ -10,10 +10,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "sizeclass/owned.h"
-
 #include "sizeclass/class_id.h"
 #include "sizeclass/memory_limit.h"
+#include "sizeclass/owned.h"
 
 namespace pktmalloc {
 
