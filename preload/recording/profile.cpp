@@ -75,15 +75,12 @@ void record_place(uint32_t number) {
   recording_here()->places.store(number + 1, std::memory_order_release);
 }
 
-// After each change. The process may be killed anywhere in it: whoever reads finds no change of a
-// place before what it held at the header's peak.
+// After each change.
 void record_sums(uint32_t number) {
   recording::Place* const place = recorded_places.find(number);
   if (place == nullptr) return;
   const ProfileSums& s = sums[number];
-  place->sums.peak = s.peaks.held.amount;
-  place->held_at.store(s.peaks.held.peak, std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_release);
+  record_held(*place, place->sums.peak, s.peaks);
   place->sums.live = s.live;
   place->sums.all = s.all;
   place->sums.temporary = s.temporary;

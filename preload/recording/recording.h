@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "preload/formats/recording_format.h"
+#include "preload/recording/peak.h"
 
 namespace pktmalloc {
 
@@ -69,5 +70,15 @@ class RecordedArray {
   recording::ChunkKind kind_;
   std::atomic<T*> chunks_[recording::kMostChunks]{};
 };
+
+// Before each change of a recorded place: what it held at the latest peak, into `held`, a part of
+// it. The process may be killed anywhere: whoever reads finds no change of a place before what it
+// held at the header's peak.
+template <typename Recorded, typename Amount>
+void record_held(Recorded& place, Amount& held, const PlacePeaks<Amount>& peaks) {
+  held = peaks.held.amount;
+  place.held_at.store(peaks.held.peak, std::memory_order_release);
+  std::atomic_thread_fence(std::memory_order_release);
+}
 
 }  // namespace pktmalloc

@@ -61,14 +61,11 @@ void SizeHistogram::remove_object(uint32_t number) {
   record(number);
 }
 
-// As record_sums() of profile.cpp.
 void SizeHistogram::record(uint32_t number) {
   recording::SizeRow* const recorded = recorded_.find(number);
   if (recorded == nullptr) return;
   const Row& row = rows_[number];
-  recorded->counts.live_at_peak = row.peaks.held.amount;
-  recorded->held_at.store(row.peaks.held.peak, std::memory_order_release);
-  std::atomic_thread_fence(std::memory_order_release);
+  record_held(*recorded, recorded->counts.live_at_peak, row.peaks);
   recorded->counts.calls = row.counts.calls;
   recorded->counts.threads = row.counts.threads;
   recorded->live = row.live;
