@@ -13,7 +13,7 @@ cp "$library" "$root/lib/libpktmalloc.so.0"
 cp "/usr/lib/$(uname -m)-linux-musl/libc.so" "$root/lib/ld-musl-$(uname -m).so.1"
 cp /bin/busybox "$root/bin"
 for name in $(/bin/busybox --list); do ln -s busybox "$root/bin/$name" 2> /dev/null || true; done
-cp tools/musl/try_inside.sh "$root"
+cp tools/musl/try_inside.sh tools/older/program_options.sh "$root"
 
 build() { musl-gcc -std=gnu17 -w -O1 -fno-builtin -pthread -Ipreload/contract "$1" -o "$root/$2" $3 2> /dev/null; }
 for source in tests/programs/*.c; do

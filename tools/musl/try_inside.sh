@@ -2,15 +2,7 @@
 # What try.sh does inside the root of musl: each program without the library first; one that fails there tells
 # nothing.
 set -eu
-# Some need an option, as tests/programs_test.cpp has it.
-options() {
-  case $1 in
-    background_thread_serves_*) echo PKTMALLOC_BACKGROUND=1 ;;
-    locked_memory_does_not_wait) echo PKTMALLOC_BACKGROUND=1 PKTMALLOC_AGE=20ms ;;
-    soft_limit_*) echo PKTMALLOC_SOFT_LIMIT=32MiB PKTMALLOC_AGE=1h ;;
-    *) echo PKTMALLOC_VERBOSE=0 ;;
-  esac
-}
+. /program_options.sh
 run() { timeout 60 env "$@" > /told 2>&1 < /dev/null; }
 
 run LD_PRELOAD=/lib/libpktmalloc.so PKTMALLOC_STATS=/statistics.json /plain/hello || test $? = 7 # which is its own

@@ -12,5 +12,5 @@ mkdir "$root/libraries"
 cp "$libraries"/libpktmalloc*.so "$libraries"/pktmalloc "$root/libraries"
 cp -r tests/programs "$root/programs"
 cp preload/contract/pktmalloc.h "$root/programs"
-cp tools/older/try_inside.sh "$root"
+cp tools/older/try_inside.sh tools/older/program_options.sh "$root"
 unshare --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" sh /try_inside.sh

@@ -33,15 +33,7 @@ grep -q nowhere /told
 echo "the command: passed"
 
 mkdir /built
-# Some need an option, as tests/programs_test.cpp has it.
-options() {
-  case $1 in
-    background_thread_serves_*) echo PKTMALLOC_BACKGROUND=1 ;;
-    locked_memory_does_not_wait) echo PKTMALLOC_BACKGROUND=1 PKTMALLOC_AGE=20ms ;;
-    soft_limit_*) echo PKTMALLOC_SOFT_LIMIT=32MiB PKTMALLOC_AGE=1h ;;
-    *) echo PKTMALLOC_VERBOSE=0 ;;
-  esac
-}
+. /program_options.sh
 passed=0
 failed=""
 for source in /programs/*.c; do
