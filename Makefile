@@ -58,7 +58,7 @@ LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC $(
 LIBRARY_LINK := -shared -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nodelete \
   -Wl,--version-script=preload/contract/exports.map
 
-ENGINE_SOURCES := $(wildcard sizeclass/*.cpp)
+ENGINE_SOURCES := $(wildcard sizeclass/*/*.cpp)
 PRELOAD_SOURCES := $(filter-out preload/checked/% preload/hardened/% $(MUSL_LEAVES),$(wildcard preload/*/*.cpp)) $(MUSL_SOURCES)
 ENGINE_OBJECTS := $(ENGINE_SOURCES:%.cpp=$(BUILD)/obj/%.o)
 PRELOAD_OBJECTS := $(PRELOAD_SOURCES:%.cpp=$(BUILD)/obj/%.o)
@@ -86,7 +86,7 @@ all: $(ENGINE) $(LIBRARIES) $(if $(SANITIZER),,$(BUILD)/pktmalloc)  ## build lib
 # $(call library_objects,FOLDER): how the library's objects come into that folder. The headers are
 # compiled first, and read by -include instead of the header, which is not there.
 define library_objects
-$(1)/libraries.h.gch: sizeclass/libraries.h Makefile
+$(1)/libraries.h.gch: sizeclass/base/libraries.h Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CXX)
 	$$(Q)$$(CXX) $$(LIBRARY_FLAGS) -x c++-header $$< -o $$@

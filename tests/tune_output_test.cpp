@@ -192,15 +192,15 @@ TEST_CASE("--def writes a table that the engine compiles") {
   TemporaryFolder folder;
   REQUIRE(std::filesystem::create_directory(folder / "sizeclass"));
   folder.write("s.json", recording_of({{100, 0, 5, 10}, {5000, 0, 1, 1}}, "a\nb").dump());
-  const std::string def = folder / "sizeclass/classes.def";
+  const std::string def = folder / "sizeclass/slabs/classes.def";
   const Outcome outcome = tune({folder / "s.json", "--def", def});
   INFO(outcome);
   CHECK(outcome.status == 0);
-  const std::string text = folder.read("sizeclass/classes.def");
+  const std::string text = folder.read("sizeclass/slabs/classes.def");
   CHECK(text.find("\nCLASS(112)\nCLASS(5008)\n") != std::string::npos);
   CHECK(text.find("for a?b.") != std::string::npos);
   const Outcome compiled = Program({"g++", "-std=c++20", "-fsyntax-only", "-I", folder.path(),
-                                    "-I.", "sizeclass/class_table.cpp"})
+                                    "-I.", "sizeclass/slabs/class_table.cpp"})
                                .run();
   INFO(compiled);
   CHECK(compiled.clean());

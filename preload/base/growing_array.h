@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // OuterRank: the library's own locks in the order in which they may nest. All come before the
-// engine's (sizeclass/mutex.h).
+// engine's (sizeclass/base/mutex.h).
 #pragma once
 
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {
 

@@ -10,7 +10,7 @@
 
 #include "preload/base/mapping.h"
 #include "preload/formats/quiet_write.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <cstring>
 
-#include "sizeclass/machine.h"
+#include "sizeclass/base/machine.h"
 
 #pragma weak __libc_single_threaded
 #pragma weak strerrordesc_np

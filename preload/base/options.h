@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/class_id.h"
-#include "sizeclass/huge_pages.h"
+#include "sizeclass/base/class_id.h"
+#include "sizeclass/base/huge_pages.h"
 
 namespace pktmalloc {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/base/own_thread.h"
 #include "preload/base/undisturbed.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/memory.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

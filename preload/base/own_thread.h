@@ -15,7 +15,7 @@
 #include <cstddef>
 
 #include "preload/base/futex.h"
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {
 

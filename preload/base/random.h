@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sizeclass/congruence.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/congruence.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 

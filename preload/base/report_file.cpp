@@ -12,7 +12,7 @@
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 namespace {

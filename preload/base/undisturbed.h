@@ -7,7 +7,7 @@
 
 #include <initializer_list>
 
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 

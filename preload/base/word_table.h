@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "preload/base/mapping.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 

@@ -14,7 +14,7 @@
 #include "preload/process/next_allocator.h"
 #include "preload/serving/fast_path.h"
 #include "preload/stacks/symbols.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -2,8 +2,8 @@
 #include "preload/checked/guard.h"
 
 #include "preload/process/heap.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "preload/checked/object.h"
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/mutex.h"
 
 namespace pktmalloc::checked {
 

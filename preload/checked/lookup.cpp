@@ -3,7 +3,7 @@
 
 #include "preload/checked/guard.h"
 #include "preload/checked/large_objects.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 
 #include "preload/process/heap.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -12,9 +12,9 @@
 #include "preload/checked/lookup.h"
 #include "preload/checked/poison.h"
 #include "preload/serving/fast_path.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/raised.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/raised.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 

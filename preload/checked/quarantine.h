@@ -8,7 +8,7 @@
 #pragma once
 
 #include "preload/checked/object.h"
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/mutex.h"
 
 namespace pktmalloc::checked {
 

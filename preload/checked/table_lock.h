@@ -6,8 +6,8 @@
 
 #include "preload/base/undisturbed.h"
 #include "preload/process/thread.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/mutex.h"
 
 namespace pktmalloc::checked {
 

@@ -11,7 +11,7 @@
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/stacks.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace {
 

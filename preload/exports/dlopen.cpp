@@ -18,7 +18,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/reports/open_window.h"
-#include "sizeclass/machine.h"
+#include "sizeclass/base/machine.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 #include "preload/base/export.h"
 #include "preload/base/own_thread.h"
-#include "sizeclass/raised.h"
+#include "sizeclass/base/raised.h"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include "preload/exports/front.h"
 #include "preload/process/thread.h"
 #include "preload/recording/observer.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace {
 

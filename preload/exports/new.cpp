@@ -14,7 +14,7 @@
 #include "preload/base/message.h"
 #include "preload/exports/front.h"
 #include "preload/process/next_allocator.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/rounding.h"
 
 namespace {
 

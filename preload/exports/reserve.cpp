@@ -12,8 +12,8 @@
 #include "preload/formats/bytes.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/memory.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 namespace {

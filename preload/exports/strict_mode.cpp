@@ -17,7 +17,7 @@
 
 #include "preload/base/export.h"
 #include "preload/process/thread.h"
-#include "sizeclass/memory.h"
+#include "sizeclass/base/memory.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "preload/formats/library_kind.h"
-#include "sizeclass/heap_window.h"
+#include "sizeclass/heap/heap_window.h"
 
 namespace pktmalloc {
 

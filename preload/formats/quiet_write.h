@@ -13,7 +13,7 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "sizeclass/clock.h"
+#include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 

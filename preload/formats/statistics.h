@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/statistics.h"
+#include "sizeclass/base/statistics.h"
 
 namespace pktmalloc {
 

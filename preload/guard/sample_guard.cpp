@@ -13,11 +13,11 @@
 #include "preload/process/part.h"
 #include "preload/recording/sampler.h"
 #include "preload/stacks/finding.h"
-#include "sizeclass/clock.h"
-#include "sizeclass/congruence.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/congruence.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

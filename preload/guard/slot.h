@@ -15,9 +15,9 @@
 #include <cstdint>
 
 #include "preload/stacks/finding.h"
-#include "sizeclass/class_id.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/class_id.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 

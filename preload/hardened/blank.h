@@ -11,8 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/class_table.h"
-#include "sizeclass/machine.h"
+#include "sizeclass/base/machine.h"
+#include "sizeclass/slabs/class_table.h"
 
 namespace pktmalloc::hardened {
 

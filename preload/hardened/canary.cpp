@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "preload/base/random.h"
-#include "sizeclass/congruence.h"
+#include "sizeclass/base/congruence.h"
 
 namespace pktmalloc::hardened {
 namespace {

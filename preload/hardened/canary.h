@@ -6,14 +6,14 @@
 //
 // The word depends on a number that nobody outside the process knows, on the address, and on the
 // bytes asked for, which it also holds. Objects with canaries have a state of their own
-// (sizeclass/object_states.h), so all calls with them take the slower way by themselves, and those
-// without pay nothing.
+// (sizeclass/slabs/object_states.h), so all calls with them take the slower way by themselves, and
+// those without pay nothing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/class_table.h"
+#include "sizeclass/slabs/class_table.h"
 
 namespace pktmalloc::hardened {
 

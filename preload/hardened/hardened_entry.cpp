@@ -9,7 +9,7 @@
 #include "preload/process/next_allocator.h"
 #include "preload/recording/observer.h"
 #include "preload/stacks/finding.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc::hardened {
 namespace {

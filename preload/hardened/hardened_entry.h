@@ -5,7 +5,7 @@
 //     out:   its state must not be "in use"; it must begin with zeros, as free memory does
 //     back:  its state must be "in use"; it waits for a while (waiting.h) and is cleared (blank.h)
 //
-// A state is a word far from the object (sizeclass/object_states.h). Objects with canaries
+// A state is a word far from the object (sizeclass/slabs/object_states.h). Objects with canaries
 // (canary.h) take the slower functions. Below, the caches work as in
 // the normal library. What is not pooled passes through.
 #pragma once

@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "preload/process/thread.h"
-#include "sizeclass/class_id.h"
-#include "sizeclass/congruence.h"
+#include "sizeclass/base/class_id.h"
+#include "sizeclass/base/congruence.h"
 
 namespace pktmalloc::hardened {
 

@@ -10,8 +10,8 @@
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/process/process.h"
-#include "sizeclass/machine.h"
-#include "sizeclass/memory.h"
+#include "sizeclass/base/machine.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 namespace {

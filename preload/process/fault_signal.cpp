@@ -9,7 +9,7 @@
 
 #include "preload/base/other_stack.h"
 #include "preload/process/process.h"
-#include "sizeclass/machine.h"
+#include "sizeclass/base/machine.h"
 
 namespace pktmalloc {
 namespace {

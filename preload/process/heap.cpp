@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/heap.h"
 
-#include "sizeclass/memory.h"
+#include "sizeclass/base/memory.h"
 
 #include <atomic>
 

@@ -2,7 +2,7 @@
 // The process's one heap, and when realloc may resize an object in place.
 #pragma once
 
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 
 namespace pktmalloc {
 

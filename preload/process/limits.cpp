@@ -4,7 +4,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/base/system_memory.h"
-#include "sizeclass/memory_limit.h"
+#include "sizeclass/base/memory_limit.h"
 
 namespace pktmalloc {
 namespace {

@@ -12,11 +12,11 @@
 #include "preload/base/lock_rank.h"
 #include "preload/base/no_memory.h"
 #include "preload/process/part.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/misuse.h"
-#include "sizeclass/mutex.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/misuse.h"
+#include "sizeclass/base/mutex.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::mapped_blocks {
 namespace {

@@ -15,8 +15,8 @@
 #include "preload/process/mapped_blocks.h"
 #include "preload/process/part.h"
 #include "preload/process/passed_memory.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/low_water.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/low_water.h"
 
 namespace pktmalloc {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {
 

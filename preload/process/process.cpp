@@ -20,8 +20,8 @@
 #include "preload/process/limits.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/misuse.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/misuse.h"
 
 // glibc's lock on the list of all FILEs, recursive; exported, but in no header.
 extern "C" __attribute__((weak)) void _IO_list_lock();

@@ -14,8 +14,8 @@
 #include <atomic>
 
 #include "preload/process/heap.h"
-#include "sizeclass/cache.h"
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/mutex.h"
+#include "sizeclass/heap/cache.h"
 
 namespace pktmalloc {
 

@@ -13,7 +13,7 @@
 #include "preload/formats/format.h"
 #include "preload/recording/recording.h"
 #include "preload/stacks/address_map.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

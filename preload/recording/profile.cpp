@@ -20,7 +20,7 @@
 #include "preload/recording/sampler.h"
 #include "preload/stacks/frame_pointers.h"
 #include "preload/stacks/symbols.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 namespace {

@@ -17,7 +17,7 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 

@@ -10,8 +10,8 @@
 #include "preload/base/mapping.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
-#include "sizeclass/clock.h"
-#include "sizeclass/congruence.h"
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/congruence.h"
 
 namespace pktmalloc {
 

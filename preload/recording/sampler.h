@@ -27,7 +27,7 @@
 #include <cstdint>
 
 #include "preload/stacks/stacks.h"
-#include "sizeclass/class_id.h"
+#include "sizeclass/base/class_id.h"
 
 namespace pktmalloc {
 

@@ -2,7 +2,7 @@
 #include "preload/recording/size_histogram.h"
 
 #include "preload/base/mapping.h"
-#include "sizeclass/congruence.h"
+#include "sizeclass/base/congruence.h"
 
 namespace pktmalloc {
 namespace {

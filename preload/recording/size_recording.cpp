@@ -19,9 +19,9 @@
 #include "preload/recording/observer.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/size_histogram.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/machine.h"
-#include "sizeclass/memory.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/machine.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 namespace {

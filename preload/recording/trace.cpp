@@ -21,8 +21,8 @@
 #include "preload/recording/recording.h"
 #include "preload/recording/trace_buffer.h"
 #include "preload/recording/trace_file.h"
-#include "sizeclass/clock.h"
-#include "sizeclass/raised.h"
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/raised.h"
 
 namespace pktmalloc {
 namespace {

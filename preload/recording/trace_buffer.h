@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "preload/formats/trace_format.h"
-#include "sizeclass/clock.h"
+#include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 

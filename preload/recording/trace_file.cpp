@@ -13,7 +13,7 @@
 #include "preload/base/options.h"
 #include "preload/formats/quiet_write.h"
 #include "preload/recording/recording.h"
-#include "sizeclass/clock.h"
+#include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 namespace {

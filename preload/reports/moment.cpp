@@ -6,8 +6,8 @@
 #include "preload/process/heap.h"
 #include "preload/process/thread.h"
 #include "preload/reports/take_snapshot.h"
-#include "sizeclass/clock.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 namespace {

@@ -21,8 +21,8 @@
 #include "preload/recording/size_recording.h"
 #include "preload/reports/moment.h"
 #include "preload/reports/take_snapshot.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {
 namespace {

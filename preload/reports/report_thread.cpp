@@ -17,8 +17,8 @@
 #include "preload/process/thread.h"
 #include "preload/reports/control.h"
 #include "preload/reports/report.h"
-#include "sizeclass/clock.h"
-#include "sizeclass/memory.h"
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 namespace {

@@ -14,8 +14,8 @@
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "preload/serving/slow_path.h"
-#include "sizeclass/machine.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/machine.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

@@ -16,8 +16,8 @@
 #include "preload/reports/moment.h"
 #include "preload/reports/report_thread.h"
 #include "preload/stacks/stacks.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/memory.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 

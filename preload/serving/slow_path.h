@@ -9,7 +9,7 @@
 #include <cstddef>
 
 #include "preload/process/part.h"
-#include "sizeclass/class_id.h"
+#include "sizeclass/base/class_id.h"
 
 namespace pktmalloc {
 

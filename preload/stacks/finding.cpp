@@ -15,7 +15,7 @@
 #include "preload/formats/writer.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/symbols.h"
-#include "sizeclass/keep_errno.h"
+#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 namespace {

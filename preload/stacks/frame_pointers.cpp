@@ -8,8 +8,8 @@
 #include <initializer_list>
 
 #include "preload/stacks/symbols.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/machine.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/machine.h"
 
 namespace pktmalloc {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "preload/base/mapping.h"
-#include "sizeclass/memory.h"
-#include "sizeclass/rounding.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "preload/base/undisturbed.h"
 #include "preload/process/part.h"
-#include "sizeclass/clock.h"
-#include "sizeclass/keep_errno.h"
-#include "sizeclass/machine.h"
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/machine.h"
 
 namespace pktmalloc {
 namespace {

@@ -4,7 +4,7 @@
 // or handed out twice, all numbers agree, and once the system grants again everything can be had.
 //
 // The linker leads the engine's calls through the __wrap_ functions below (tests/tests.mk).
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

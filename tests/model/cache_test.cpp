@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/cache.h"
+#include "sizeclass/heap/cache.h"
 
 #include <catch2/catch.hpp>
 #include <map>

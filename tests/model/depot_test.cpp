@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The depot, with its mail, sharded stacks and allowances, against vectors and plain counts.
-#include "sizeclass/depot.h"
+#include "sizeclass/exchange/depot.h"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 
 #include <catch2/catch.hpp>
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/slab_area.h"
+#include "sizeclass/slabs/slab_area.h"
 
 #include <catch2/catch.hpp>
 #include <deque>

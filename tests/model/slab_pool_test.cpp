@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/slab_pool.h"
+#include "sizeclass/slabs/slab_pool.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <deque>
 
-#include "sizeclass/low_water.h"
+#include "sizeclass/base/low_water.h"
 
 namespace pktmalloc::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The mail of sizeclass/mail.h and the depot's byte "anything here?" (depot.h), for spin: every
+// The mail of sizeclass/exchange/mail.h and the depot's byte "anything here?" (depot.h), for spin: every
 // order in which THREADS threads can do OPERATIONS trades each, beside FREEZES freezes and thaws.
 // One atomic step is one access to shared memory, as in the source; memory is sequentially
 // consistent. The claims: no magazine is in two hands or lost; who gets one as full finds it full;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tagged LIFO of sizeclass/magazine_stack.h, for spin: every order in which THREADS threads can
+// The tagged LIFO of sizeclass/exchange/magazine_stack.h, for spin: every order in which THREADS threads can
 // do up to OPERATIONS pushes and pops each, beside one freeze and thaw.
 //
 // One atomic step is one access to shared memory, as in the source: load the head, read or write a

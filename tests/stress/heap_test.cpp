@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Whoever looks at the heap as a whole, or locks it as a whole, while threads are at work.
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

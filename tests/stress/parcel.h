@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 
 namespace pktmalloc::test {
 

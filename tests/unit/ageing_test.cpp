@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where the number of ticks matters, Heap::age() ends each tick; where the program's own threads do
 // the work, the interval is short and the clock real.
-#include "sizeclass/ageing.h"
+#include "sizeclass/heap/ageing.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/budget.h"
+#include "sizeclass/heap/budget.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/class_table.h"
+#include "sizeclass/slabs/class_table.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/depot.h"
+#include "sizeclass/exchange/depot.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/due.h"
+#include "sizeclass/heap/due.h"
 
 #include <catch2/catch.hpp>
 

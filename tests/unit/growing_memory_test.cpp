@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/growing_memory.h"
+#include "sizeclass/base/growing_memory.h"
 
 #include <sys/mman.h>
 

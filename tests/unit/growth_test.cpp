@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/growth.h"
+#include "sizeclass/heap/growth.h"
 
 #include <catch2/catch.hpp>
 

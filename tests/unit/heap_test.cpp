@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "sizeclass/memory.h"
+#include "sizeclass/base/memory.h"
 #include "tests/unit/child.h"
 #include "tests/unit/started_heap.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/holder.h"
+#include "sizeclass/heap/holder.h"
 
 #include <catch2/catch.hpp>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "sizeclass/slab_area.h"
+#include "sizeclass/slabs/slab_area.h"
 #include "tests/unit/lone_pool.h"
 
 namespace pktmalloc::test {

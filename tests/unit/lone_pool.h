@@ -7,8 +7,8 @@
 #include <bit>
 #include <cstdlib>
 
-#include "sizeclass/memory.h"
-#include "sizeclass/slab_pool.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/slabs/slab_pool.h"
 
 namespace pktmalloc::test {
 

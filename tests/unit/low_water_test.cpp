@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/low_water.h"
+#include "sizeclass/base/low_water.h"
 
 #include <catch2/catch.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <new>
 
-#include "sizeclass/magazine_stack.h"
+#include "sizeclass/exchange/magazine_stack.h"
 #include "tests/unit/reservation.h"
 
 namespace pktmalloc::test {

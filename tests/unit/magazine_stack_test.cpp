@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/magazine_stack.h"
+#include "sizeclass/exchange/magazine_stack.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/magazine_store.h"
+#include "sizeclass/exchange/magazine_store.h"
 
 #include <catch2/catch.hpp>
 #include <set>

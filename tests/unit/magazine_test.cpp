@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/magazine.h"
+#include "sizeclass/exchange/magazine.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/memory_limit.h"
+#include "sizeclass/base/memory_limit.h"
 
 #include <catch2/catch.hpp>
 

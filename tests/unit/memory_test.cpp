@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/memory.h"
+#include "sizeclass/base/memory.h"
 
 #include <catch2/catch.hpp>
 

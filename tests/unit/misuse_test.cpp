@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a cache notices of wrong frees, and when.
-#include "sizeclass/misuse.h"
+#include "sizeclass/base/misuse.h"
 
 #include <sys/time.h>
 

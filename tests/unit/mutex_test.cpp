@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/mutex.h"
+#include "sizeclass/base/mutex.h"
 
 #include <catch2/catch.hpp>
 #include <csignal>

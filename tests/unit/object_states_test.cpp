@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/object_states.h"
+#include "sizeclass/slabs/object_states.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "sizeclass/memory.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc::test {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/slab_area.h"
+#include "sizeclass/slabs/slab_area.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <set>
 
-#include "sizeclass/misuse.h"
+#include "sizeclass/base/misuse.h"
 #include "tests/unit/child.h"
 #include "tests/unit/lone_area.h"
 

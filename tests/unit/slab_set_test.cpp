@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/slab_set.h"
+#include "sizeclass/slabs/slab_set.h"
 
 #include <catch2/catch.hpp>
 

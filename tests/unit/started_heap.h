@@ -3,7 +3,7 @@
 // boundary in milliseconds.
 #pragma once
 
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 
 namespace pktmalloc::test {
 

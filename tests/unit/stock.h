@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "sizeclass/lean_trip.h"
+#include "sizeclass/heap/lean_trip.h"
 #include "tests/unit/lone_pool.h"
 
 namespace pktmalloc::test {

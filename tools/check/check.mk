@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # `make check` is the one definition of clean.
 
-CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass preload preload/* tests tests/* tools/* tools/*/*) \
-  preload/contract/*.hpp $(addsuffix /*.cpp,sizeclass preload preload/* tests tests/* tools/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
+CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass/* preload/* tests tests/* tools/* tools/*/*) \
+  preload/contract/*.hpp $(addsuffix /*.cpp,sizeclass/* preload/* tests tests/* tools/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
 check: deps  ## format, clang-tidy, layers, size, golden files, unit tests, the model of the depot
@@ -47,7 +47,7 @@ TIDY_hardened := $(wildcard preload/hardened/*.cpp)
 check-tidy: $(patsubst %,$(BUILD)/tidy/%.cpp,normal $(TWINS))  ## clang-tidy, with what each lock guards
 
 $(BUILD)/tidy/%.cpp: $(ENGINE_SOURCES) $(PRELOAD_SOURCES) $(wildcard preload/checked/*.cpp preload/hardened/*.cpp \
-    sizeclass/*.h preload/*.h preload/*/*.h) .clang-tidy tools/check/tidy.py
+    sizeclass/*/*.h preload/*/*.h) .clang-tidy tools/check/tidy.py
 	$(call say,TIDY)
 	$(Q)$(PYTHON) tools/check/tidy.py $@ $(TIDY_$*) || { rm -f $@; exit 1; }
 

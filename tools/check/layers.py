@@ -3,7 +3,7 @@
 """Checks that includes point down, from folder to folder, and that no two files include each other.
 
 Top to bottom: tests, tools (the contract, the formats, the class table), preload, sizeclass. Inside
-preload and tools/command the folders have an order, a line a level: a file includes what lies in
+sizeclass, preload and tools/command the folders have an order, a line a level: a file includes what lies in
 its own folder or in one of a lower line. Inside a folder the files form no circle; a header counts
 as one with the .cpp of its name. A folder that is in no list fails the check: give it a place. A
 library that takes seconds to compile is included by one file only.
@@ -21,14 +21,15 @@ SUFFIXES = (".h", ".hpp", ".cpp", ".c", ".def")
 FOLDERS = {
     "sizeclass": ("sizeclass/",),
     "preload": ("sizeclass/", "preload/"),
-    "tools": ("tools/", "preload/contract/", "preload/formats/", "sizeclass/class_table.h",
-              "sizeclass/magazine.h", "sizeclass/heap.h", "sizeclass/machine.h",
+    "tools": ("tools/", "preload/contract/", "preload/formats/", "sizeclass/slabs/class_table.h",
+              "sizeclass/exchange/magazine.h", "sizeclass/heap/heap.h", "sizeclass/base/machine.h",
               "preload/checked/object.h", "preload/recording/profile.h",
               "preload/recording/sample_table.h"),
 }
 # Folders, top to bottom; those of one line do not include each other. "." are the files beside
 # them.
 ROOMS = {
+    "sizeclass": ["heap", "exchange", "slabs", "base"],
     "preload": [
         "exports",
         "checked hardened",

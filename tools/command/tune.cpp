@@ -99,7 +99,8 @@ void add_tune(CommandLine& command) {
       .range(16, 1 << 20)
       .type_name("BYTES")
       .show_default();
-  tune.add_option("--def", options.def, "write the table for a build, as sizeclass/classes.def")
+  tune.add_option("--def", options.def,
+                  "write the table for a build, as sizeclass/slabs/classes.def")
       .type_name("FILE");
   tune.add_option("--picture", options.picture, "draw the histogram and the classes")
       .type_name("FILE.svg|.html");

@@ -105,7 +105,7 @@ git rev-parse HEAD
 
 # The engine itself; objects name their sources alone, so they are the same in every folder.
 GCC = f"""
-for source in {ROOT}/sizeclass/*.cpp; do
+for source in {ROOT}/sizeclass/*/*.cpp; do
   g++ -std=c++20 -O2 -g0 -I{ROOT} -DPKTMALLOC_DEBUG=0 -fno-exceptions -fPIC -c "$source" &
   wait $!
 done

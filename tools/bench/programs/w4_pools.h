@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "preload/contract/pktmalloc.hpp"
-#include "sizeclass/machine.h"
+#include "sizeclass/base/machine.h"
 
 namespace pools {
 

@@ -29,7 +29,7 @@
 #include <thread>
 
 #include "pin.h"
-#include "sizeclass/machine.h"
+#include "sizeclass/base/machine.h"
 #include "workload.h"
 
 namespace {

@@ -31,7 +31,7 @@
 #include <utility>
 #include <vector>
 
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 #include "tools/bench/programs/workload.h"
 #include "tools/bench/simulated/references.h"
 

@@ -18,7 +18,7 @@ bench-simulated: bench-deps  ## misses of short runs on a simulated core, not th
 # The engine once more, with each of its references announced; see references.h.
 CROSSINGS := $(BENCH_DIRECTORY)/crossings
 CROSSINGS_OBJECTS := $(patsubst %.cpp,$(BUILD)/announced/%.o, \
-  $(wildcard sizeclass/*.cpp) tools/bench/simulated/crossings.cpp)
+  $(wildcard sizeclass/*/*.cpp) tools/bench/simulated/crossings.cpp)
 CROSSINGS_FLAGS := -std=c++20 -I. -O2 -g -Wall -Wextra $(WERROR) -MMD -MP -DPKTMALLOC_DEBUG=0 \
   -DPKTMALLOC_CHECKED=0 -DPKTMALLOC_HARDENED=0 -DPKTMALLOC_STANDING_CLOCK
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <sstream>
 
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {

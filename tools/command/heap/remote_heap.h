@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // RemoteHeap: which objects of another process are live. The only place outside the engine that
-// knows how the engine says so: a change of what the window names (sizeclass/heap_window.h) ends
-// here.
+// knows how the engine says so: a change of what the window names (sizeclass/heap/heap_window.h)
+// ends here.
 //
 //     live  =  in a slab that a class has,  not free in the slab's record,  in no magazine of a
 //              cache or of the depot,  and in use by its state, where there are states
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "preload/formats/live_window.h"
-#include "sizeclass/heap.h"
+#include "sizeclass/heap/heap.h"
 #include "tools/command/system/remote_memory.h"
 
 namespace pktmalloc {

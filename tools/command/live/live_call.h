@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LiveCall: has a running process open the control that it was started without: the next of its
-// threads that comes by for memory does so (sizeclass/due.h). It needs the right to trace it.
+// threads that comes by for memory does so (sizeclass/heap/due.h). It needs the right to trace it.
 #pragma once
 
 #include <string>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The sums are those of Heap::statistics(), sizeclass/heap_statistics.cpp.
+// The sums are those of Heap::statistics(), sizeclass/heap/heap_statistics.cpp.
 #include "tools/command/live/live_counters.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "sizeclass/magazine.h"
+#include "sizeclass/exchange/magazine.h"
 #include "tools/command/live/remote_cache.h"
 
 namespace pktmalloc {

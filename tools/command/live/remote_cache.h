@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// RemoteCache: a thread's free lists (sizeclass/cache.h) as they were in another process. Classes
-// count from 0 here, as in the window.
+// RemoteCache: a thread's free lists (sizeclass/heap/cache.h) as they were in another process.
+// Classes count from 0 here, as in the window.
 #pragma once
 
 #include <cstdint>

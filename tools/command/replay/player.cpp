@@ -15,7 +15,7 @@
 #include <ctime>
 #include <new>
 
-#include "sizeclass/machine.h"
+#include "sizeclass/base/machine.h"
 #include "tools/command/failure.h"
 #include "tools/command/replay/calls.h"
 #include "tools/command/replay/latency.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "sizeclass/class_table.h"
+#include "sizeclass/slabs/class_table.h"
 #include "tools/command/tune/table_fit.h"
 
 namespace pktmalloc {

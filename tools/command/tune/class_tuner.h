@@ -9,10 +9,10 @@
 // above it. (The allocator would go on to a larger one that suits; so what the table does is at
 // least as good as what was counted.)
 //
-// The rules of the engine that it knows (sizeclass/class_table.cpp): sizes are multiples of 16 up
-// to 32 KiB and of 4 KiB above; a class serves requests that fill half of it; an object's alignment
-// is the largest power of two that divides the size of its class; slabs are chosen so that as many
-// objects of a larger class never need fewer pages. Change them here with them there;
+// The rules of the engine that it knows (sizeclass/slabs/class_table.cpp): sizes are multiples of
+// 16 up to 32 KiB and of 4 KiB above; a class serves requests that fill half of it; an object's
+// alignment is the largest power of two that divides the size of its class; slabs are chosen so
+// that as many objects of a larger class never need fewer pages. Change them here with them there;
 // table_fit.h asks the engine itself, and tests/tune_test.cpp holds the two together.
 #pragma once
 

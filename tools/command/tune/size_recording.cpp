@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "sizeclass/class_table.h"
+#include "sizeclass/slabs/class_table.h"
 #include "tools/command/failure.h"
 #include "tools/command/file_kind.h"
 

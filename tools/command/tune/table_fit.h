@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sizeclass/class_table.h"
+#include "sizeclass/slabs/class_table.h"
 #include "tools/command/tune/size_recording.h"
 
 namespace pktmalloc {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/base/memory.h"
+
+#include <linux/mman.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/rounding.h"
+
+namespace pktmalloc::memory {
+namespace {
+
+constinit std::atomic<size_t> committed = 0;
+
+// By pages without memory.
+bool replace(void* start, size_t bytes, int protection) {
+  const KeepErrno keep;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  return mmap(start, bytes, protection, kFlags, -1, 0) != MAP_FAILED;
+}
+
+}  // namespace
+
+size_t page_bytes() { return getauxval(AT_PAGESZ); }
+
+void* reserve(size_t bytes, size_t alignment) {
+  const KeepErrno keep;
+  const size_t page = page_bytes();
+  const size_t spare = alignment > page ? alignment - page : 0;
+  if (bytes > SIZE_MAX - spare) return nullptr;
+  void* raw =
+      mmap(nullptr, bytes + spare, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(raw);
+  const uintptr_t aligned = (begin + alignment - 1) / alignment * alignment;
+  if (aligned > begin) munmap(raw, aligned - begin);
+  const uintptr_t end = begin + bytes + spare;
+  if (end > aligned + bytes) {
+    munmap(reinterpret_cast<void*>(aligned + bytes), end - (aligned + bytes));
+  }
+  return reinterpret_cast<void*>(aligned);
+}
+
+// Systems put a new mapping next to the others, and go on from there away from where it looks, or,
+// with an unlimited stack, the other way. Under a limit of addresses a page tells of the rest.
+uintptr_t find_room(size_t bytes, size_t alignment) {
+  const KeepErrno keep;
+  const auto place = [](uintptr_t hint, size_t wanted) -> uintptr_t {
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const there = mmap(reinterpret_cast<void*>(hint), wanted, PROT_NONE, kFlags, -1, 0);
+    if (there == MAP_FAILED) return 0;
+    munmap(there, wanted);
+    return reinterpret_cast<uintptr_t>(there);
+  };
+  const auto is_free = [&](uintptr_t at) {
+    const uintptr_t found = place(at, bytes);
+    return (found != 0 ? found : place(at, page_bytes())) == at;
+  };
+  constexpr size_t kFar = size_t{1} << 30;
+  constexpr int kTries = 16;
+  const size_t step = bytes + std::max(bytes, kFar);
+  const uintptr_t others = place(0, page_bytes()) / alignment * alignment;
+  uintptr_t at = others;
+  for (int n = 0; n < kTries && at > step + alignment; ++n) {
+    at = (at - step) / alignment * alignment;
+    if (is_free(at)) return at;
+  }
+  // Valgrind's programs lie at low addresses.
+  at = others;
+  for (int n = 0; n < kTries; ++n) {
+    at = round_up(at + step, alignment);
+    if (is_free(at)) return at;
+  }
+  return 0;
+}
+
+bool release(void* start, size_t bytes) {
+  const KeepErrno keep;
+  return munmap(start, bytes) == 0;
+}
+
+bool map(void* start, size_t bytes) {
+  if (in_strict_mode) return false;
+  const KeepErrno keep;
+  void* const p = mmap(start, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (p == MAP_FAILED) return false;
+  if (p != start) {  // Linux before 4.17 treats the address as a hint
+    munmap(p, bytes);
+    return false;
+  }
+  committed.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+bool commit(void* start, size_t bytes) {
+  if (in_strict_mode) return false;
+  const KeepErrno keep;
+  if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  committed.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+bool populate(void* start, size_t bytes) {
+#ifndef MADV_POPULATE_WRITE
+  constexpr int MADV_POPULATE_WRITE = 23;
+#endif
+  const KeepErrno keep;
+  if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0) return true;
+  if (errno != EINVAL) return false;
+  // Linux before 5.14. Other threads may be writing there.
+  char* const begin = static_cast<char*>(start);
+  for (size_t at = 0; at < bytes; at += page_bytes()) {
+    __atomic_fetch_add(begin + at, 0, __ATOMIC_RELAXED);
+  }
+  return true;
+}
+
+size_t huge_page_bytes() { return page_bytes() * (page_bytes() / sizeof(uint64_t)); }
+
+void ask_for_huge_pages(void* start, size_t bytes, bool wanted) {
+  const KeepErrno keep;  // a kernel may know none
+  static_cast<void>(madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE));
+}
+
+bool take_from_pool(void* start, size_t bytes) {
+  const KeepErrno keep;
+  const int size = std::countr_zero(huge_page_bytes()) << MAP_HUGE_SHIFT;
+  constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  if (mmap(start, bytes, PROT_READ | PROT_WRITE, kPlain | MAP_HUGETLB | size, -1, 0) == start) {
+    return true;
+  }
+  // The pages that were there may be gone. Linux refuses new ones only for want of a mapping, and
+  // these took none.
+  static_cast<void>(mmap(start, bytes, PROT_READ | PROT_WRITE, kPlain, -1, 0));
+  return false;
+}
+
+size_t committed_bytes() { return committed.load(std::memory_order_relaxed); }
+
+bool purge(void* start, size_t bytes) {
+  const KeepErrno keep;
+  return madvise(start, bytes, MADV_DONTNEED) == 0;
+}
+
+bool decommit(void* start, size_t bytes) { return replace(start, bytes, PROT_NONE); }
+
+bool withdraw(void* start, size_t bytes) { return replace(start, bytes, PROT_READ); }
+
+bool is_mapped(const void* address) {
+  if (in_strict_mode) return true;
+  const KeepErrno keep;
+  unsigned char page;
+  const uintptr_t start = reinterpret_cast<uintptr_t>(address) & -page_bytes();
+  return mincore(reinterpret_cast<void*>(start), 1, &page) == 0;
+}
+
+size_t resident_bytes(const void* start, size_t bytes) {
+  const KeepErrno keep;
+  unsigned char pages[1024];
+  const size_t page = page_bytes();
+  const char* at = static_cast<const char*>(start);
+  size_t resident = 0;
+  while (bytes > 0) {
+    const size_t now = std::min(bytes, sizeof pages * page);
+    if (mincore(const_cast<char*>(at), now, pages) == 0) {
+      for (size_t i = 0; i < now / page; ++i) resident += (pages[i] & 1) != 0 ? page : 0;
+    }
+    at += now;
+    bytes -= now;
+  }
+  return resident;
+}
+
+}  // namespace pktmalloc::memory

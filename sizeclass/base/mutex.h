@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Mutex and LockRank: a lock, and its place in the order in which all locks may nest.
+//
+// A thread may take a lock only if its rank is higher than that of every lock it holds; the fork
+// handler takes all in this order. The debug variant checks it. Nothing that runs under an area's
+// lock allocates, logs or calls back.
+#pragma once
+
+#include <pthread.h>
+
+#include <climits>
+#include <cstdint>
+#include <cstdlib>
+
+#include "sizeclass/base/class_id.h"
+#include "sizeclass/base/thread_safety.h"
+
+namespace pktmalloc {
+
+// The engine's begin at 0; its users have ranks below, for locks taken before.
+enum class LockRank : int16_t {
+  kAgeing,                              // whoever gives memory back just now
+  kCaches,                              // the list of thread caches
+  kArea,                                // kArea + n: slabs of class n
+  kMagazineArea = kArea + kMaxClasses,  // kMagazineArea + n: slabs of magazines of size n
+  kPool = kMagazineArea + kMaxClasses,  // kPool + n: units of objects (0) or magazines (1)
+  kStates = kPool + 2,                  // words of object states
+};
+
+constexpr LockRank operator+(LockRank rank, unsigned n) {
+  return static_cast<LockRank>(static_cast<int>(rank) + static_cast<int>(n));
+}
+
+inline constexpr bool kCheckLockRanks = PKTMALLOC_DEBUG;
+
+class LOCK_TYPE Mutex {
+ public:
+  constexpr explicit Mutex(LockRank rank = LockRank::kArea) : rank_(rank) {}
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+
+  // Before the first lock(); for mutexes in arrays.
+  void set_rank(LockRank rank) { rank_ = rank; }
+
+  void lock() LOCKS() {
+    if constexpr (kCheckLockRanks) check_order();
+    pthread_mutex_lock(&mutex_);
+    if constexpr (kCheckLockRanks) highest_held_ = remember();
+  }
+  // In the child of a fork, for a lock that the fork handler does not take: its holder is gone.
+  void forget_holder() {
+    mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+    below_ = kNothingHeld;
+  }
+  bool try_lock() LOCKS_IF_TRUE {
+    if (pthread_mutex_trylock(&mutex_) != 0) return false;
+    if constexpr (kCheckLockRanks) highest_held_ = remember();
+    return true;
+  }
+  void unlock() UNLOCKS() {
+    if constexpr (kCheckLockRanks) highest_held_ = below_;
+    pthread_mutex_unlock(&mutex_);
+  }
+
+ private:
+  static constexpr int kNothingHeld = INT_MIN;
+
+  void check_order() const {
+    if (static_cast<int>(rank_) <= highest_held_) abort();
+  }
+  int remember() {
+    below_ = highest_held_;
+    const int mine = static_cast<int>(rank_);
+    return mine > below_ ? mine : below_;  // try_lock may take a lower rank
+  }
+
+  // Adaptive: usually held for a microsecond, so spinning a little beats sleeping.
+  pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+  LockRank rank_;
+  int below_ =
+      kNothingHeld;  // debug: the holder's highest rank before this lock; guarded by mutex_
+  static inline thread_local int highest_held_ = kNothingHeld;  // debug
+};
+
+// Holds the lock until the end of the scope; does nothing if it is not needed.
+class SCOPED_LOCK_TYPE Lock {
+ public:
+  explicit Lock(Mutex& mutex, bool needed = true) LOCKS(mutex) NOT_FOLLOWED
+      : mutex_(needed ? &mutex : nullptr) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~Lock() UNLOCKS() NOT_FOLLOWED {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  Mutex* const mutex_;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Depot: the global exchange. Magazines that hold objects wait here, by class, for a thread that
+// needs them: the newest of each home in its mail, those behind in (sharded) stacks. Any batch
+// changes hands by one pointer, however long it is. Any thread, no lock.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+
+#include "sizeclass/base/class_id.h"
+#include "sizeclass/exchange/allowance.h"
+#include "sizeclass/exchange/mail.h"
+#include "sizeclass/exchange/sharded_stack.h"
+
+namespace pktmalloc {
+
+class Depot {
+ public:
+  constexpr Depot() = default;
+
+  // Where a home's threads exchange magazines; the common trip needs no more.
+  Mail& mail(ClassId id, unsigned home) { return mail_[home][index(id)]; }
+
+  // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. From the home,
+  // else from its neighbours: home ^ 1, then the rest of its four, then the other four. `source`
+  // becomes where it was found. `turn`: of the giver, if it is the same thread (mail.h).
+  Magazine* take(ClassId id, unsigned home, uint8_t& source, uint64_t turn) {
+    std::atomic<bool>& holds = holds_[index(id)];
+    if (!holds.load(std::memory_order_relaxed)) return nullptr;
+    Magazine* magazine = search(id, home, source, turn);
+    if (magazine != nullptr) return magazine;
+    // Partner: note(). One of the two sees the other.
+    holds.exchange(false, std::memory_order_seq_cst);
+    magazine = search(id, home, source, turn);
+    if (magazine != nullptr || has_mail(id)) holds.store(true, std::memory_order_relaxed);
+    return magazine;
+  }
+  Magazine* take(ClassId id) {
+    uint8_t source = 0;
+    return take(id, 0, source, 0);
+  }
+
+  // The magazine holds at least one object of the class; the caller gives it away.
+  void give(ClassId id, Magazine* magazine, unsigned home = 0) {
+    stacks_[index(id)].push(magazine, home);
+    note(id);
+  }
+  // The same for one that others like best: the mail holds the newest. `turn`: which of those makes
+  // room, in turn. Returns an empty one that made room, or nullptr.
+  Magazine* post(ClassId id, Magazine* magazine, unsigned home, uint64_t turn) {
+    Mail::Word word = Mail::full(magazine, magazine->rounds);
+    if (leave(id, word, home, turn)) return nullptr;
+    word = mail(id, home).replace(word, turn);
+    note(id);
+    if (!Mail::is_full(word)) return Mail::magazine(word);
+    give(id, open(word), home);
+    return nullptr;
+  }
+
+  // A word for the mail, where there is a place for it.
+  bool leave(ClassId id, Mail::Word word, unsigned home, uint64_t turn) {
+    const bool left = mail(id, home).leave(word, turn);
+    if (left) note(id);
+    return left;
+  }
+
+  // The same if there is an empty one for it, of so many rounds at least; else nullptr.
+  Magazine* exchange(ClassId id, Magazine* magazine, uint32_t capacity, unsigned home,
+                     uint64_t turn) {
+    return open(mail(id, home).give(Mail::full(magazine, magazine->rounds), capacity, turn));
+  }
+
+  // Are free objects of the class worth a new magazine (allowance.h)? False: return them to their
+  // slabs. `largest_rounds`: of the class.
+  bool grants_magazine(ClassId id, uint32_t largest_rounds) {
+    Allowance& allowance = allowances_[index(id)];
+    if (objects(id) < kUnearned * largest_rounds || allowance.spend()) return true;
+    allowance.refuse();
+    return false;
+  }
+
+  // A magazine of the class, of a busy thread's size, was filled from slabs.
+  void note_refill(ClassId id) { allowances_[index(id)].refill(); }
+
+  // See MagazineStack.
+  void freeze() {
+    for (auto& stack : stacks_) stack.freeze();
+    each_mail([this](unsigned i, unsigned home) { mail_[home][i].freeze(kept_[home][i]); });
+  }
+  void thaw() {
+    for (auto& holds : holds_) holds.store(true, std::memory_order_relaxed);
+    each_mail([this](unsigned i, unsigned home) { mail_[home][i].thaw(kept_[home][i]); });
+    for (auto& stack : stacks_) stack.thaw();
+  }
+
+  uint32_t depth(ClassId id) const {
+    uint32_t sum = stacks_[index(id)].depth();
+    for (const auto& mails : mail_) sum += mails[index(id)].depth();
+    return sum;
+  }
+  // Objects that wait, in all and at one home.
+  uint64_t objects(ClassId id) const {
+    uint64_t sum = 0;
+    for (unsigned home = 0; home < ShardedStack::kShards; ++home) sum += objects(id, home);
+    return sum;
+  }
+  uint64_t objects(ClassId id, unsigned home) const {
+    return uint64_t{stacks_[index(id)].objects(home)} + mail_[home][index(id)].objects();
+  }
+
+  // For a reader outside the process (heap_window.h).
+  const ShardedStack& stack(ClassId id) const { return stacks_[index(id)]; }
+  const Mail* mails() const { return mail_[0]; }  // kShards x kMaxClasses
+
+  // For ageing: as in ShardedStack, of all magazines here, empty ones too.
+  uint32_t tick(ClassId id) {
+    if (!holds_[index(id)].load(std::memory_order_relaxed)) return 0;
+    uint32_t idle = stacks_[index(id)].tick();
+    for (auto& mails : mail_) idle += mails[index(id)].tick();
+    return idle;
+  }
+  void make_idle(ClassId id) {
+    stacks_[index(id)].make_idle();
+    for (auto& mails : mail_) mails[index(id)].make_old();
+  }
+  Magazine* take_idle(ClassId id) {
+    Magazine* magazine = stacks_[index(id)].pop_idle();
+    for (unsigned n = 0; magazine == nullptr && n < ShardedStack::kShards; ++n) {
+      magazine = open(mail(id, n).take_old());
+    }
+    return magazine;
+  }
+
+ private:
+  Magazine* search(ClassId id, unsigned home, uint8_t& source, uint64_t turn) {
+    for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
+      const unsigned other = home ^ n;
+      Magazine* magazine = open(mail(id, other).take(0, turn));
+      if (magazine == nullptr) magazine = stacks_[index(id)].pop_at(other);
+      if (magazine == nullptr) continue;
+      source = static_cast<uint8_t>(other);
+      return magazine;
+    }
+    return nullptr;
+  }
+  // Is there any, full or not, that a common trip could swap?
+  bool has_mail(ClassId id) const {
+    return std::any_of(std::begin(mail_), std::end(mail_),
+                       [=](const Mail* mails) { return mails[index(id)].holds(); });
+  }
+  // After a magazine came where there may have been none.
+  void note(ClassId id) {
+    machine::order_after_locked();
+    std::atomic<bool>& holds = holds_[index(id)];
+    if (!holds.load(std::memory_order_relaxed)) holds.store(true, std::memory_order_relaxed);
+  }
+
+  // The objects of so many of the largest may wait before more must be earned.
+  static constexpr uint64_t kUnearned = 16;
+
+  // The magazine of a word, or nullptr.
+  static Magazine* open(Mail::Word word) {
+    Magazine* const magazine = Mail::magazine(word);
+    if (magazine != nullptr) magazine->rounds = Mail::is_full(word) ? Mail::rounds(word) : 0;
+    return magazine;
+  }
+  template <typename Visit>
+  static void each_mail(Visit visit) {
+    for (unsigned home = 0; home < ShardedStack::kShards; ++home) {
+      for (unsigned i = 0; i < kMaxClasses; ++i) visit(i, home);
+    }
+  }
+
+  // False: nobody finds anything in the class's stacks and mails.
+  std::atomic<bool> holds_[kMaxClasses]{};
+  Mail mail_[ShardedStack::kShards][kMaxClasses]{};  // those of a home lie side by side
+  ShardedStack stacks_[kMaxClasses];
+  Allowance allowances_[kMaxClasses];
+  Mail::Word kept_[ShardedStack::kShards][kMaxClasses][Mail::kWords]{};  // while frozen
+};
+
+}  // namespace pktmalloc

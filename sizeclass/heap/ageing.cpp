@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/heap/ageing.h"
+
+#include <algorithm>
+
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/memory.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;  // less is not worth slowing anybody down
+constexpr uint32_t kHoverCalls = 4096;                 // 16 magazines' worth without a trip
+// Time for everything to age: one interval in the depot, one as empty slabs, and eight to drain and
+// purge a GiB, in a fortieth of them.
+constexpr uint32_t kHoverIntervals = 10;
+// A thread that trips now and then would hover anew each time, even while all that waits belongs to
+// others. So it hovers at most a quarter of the time.
+constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
+// A watched call costs about 15 ns more: 150 are 0.2 % of a millisecond. Saved up for 0.8 s.
+constexpr Budget::Income kTokens{.per_ms = 150, .most = 120'000};
+constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class this long
+
+// Microseconds of work: a fortieth of a thread's time, of which it saves up what four calls may do.
+constexpr Budget::Income kWork{.per_ms = 25, .most = 300};
+// In one call: little, unless the thread makes few. 0.1 ms after a pause of 100 ms, 4 ms after 0.6
+// s.
+constexpr uint64_t work_us(uint64_t elapsed_ms) {
+  return std::clamp<uint64_t>(std::min<uint64_t>(elapsed_ms, 1000) * elapsed_ms / 100, 75, 4000);
+}
+// After a tick by growth, and one with 2 MiB of new memory; page faults took about as long.
+constexpr uint64_t kGrowthWorkUs = 200, kNewMemoryWorkUs = 500;
+
+}  // namespace
+
+void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
+  limit_ = &limit;
+  tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
+  if (limit_->is_limited() || !machine::lets_read_ticks()) due_.tell_always();
+  first_ms_ = clock_ms();
+  if (!due_.is_always()) first_ticks_ = machine::ticks();
+  due_ms_.store(first_ms_.seen() + tick_ms_, std::memory_order_relaxed);
+}
+
+// Says when a thread is to come by next: at the end of the tick; in a millisecond, where there is
+// work or somebody to watch. Two looks at both clocks show how fast the ticks are; before that the
+// slowest are assumed, and threads come by earlier.
+void Ageing::tell_due(uint64_t now) {
+  if (due_.is_always()) return;
+  constexpr uint64_t kFewMs = 50, kSlowest = 20'000;
+  const uint64_t ticks = machine::ticks();
+  if (ticks < first_ticks_.seen()) {  // the process moved to another machine
+    first_ms_ = now;
+    first_ticks_ = ticks;
+  }
+  const uint64_t passed = now - first_ms_.seen();
+  const uint64_t per_ms = passed < kFewMs ? kSlowest : (ticks - first_ticks_.seen()) / passed;
+  const uint64_t end = due_ms_.load(std::memory_order_relaxed);
+  const bool soon = pending_.load(std::memory_order_relaxed) ||
+                    waiting_.load(std::memory_order_relaxed) >= kWatchedBytes;
+  const uint64_t ms = end <= now ? 0 : soon ? 1 : end - now;
+  due_.tell_at(ticks + ms * per_ms);
+}
+
+SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
+  return line == kFirstPool ? supply.pool : supply.store.pool();
+}
+
+// How much waits, as far as a thread can tell that just made a trip for the class: it has this
+// number at hand, while those of other homes lie with other processors.
+uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
+  const uint64_t objects = supply.depot.objects(id, home);
+  const uint64_t stay = std::min(objects, supply.areas[index(id)].promised());
+  return (objects - stay) * supply.classes[id].object_bytes + supply.pool.waiting_bytes();
+}
+
+uint64_t Ageing::waiting_in_depots(const Supply& supply) {
+  uint64_t waiting = 0;
+  for (const ClassId id : supply.classes.ids()) {
+    if (!supply.areas[index(id)].may_shrink()) continue;
+    waiting += supply.depot.objects(id) * supply.classes[id].object_bytes;
+  }
+  for (unsigned size = 0; size < kMagazineSizes; ++size) {
+    waiting += supply.store.empties(size) * bytes_of_size(size);
+  }
+  return waiting;
+}
+
+uint64_t Ageing::waiting_in_pools(const Supply& supply) {
+  return supply.pool.waiting_bytes() + supply.store.pool().waiting_bytes();
+}
+
+// Marks what nobody needed lately to go.
+void Ageing::collect(const Supply& supply, Tick why) {
+  uint64_t in_slabs = 0;  // bytes that are not needed there
+  for (const ClassId id : supply.classes.ids()) {
+    SlabArea& area = supply.areas[index(id)];
+    const bool ages = area.may_shrink();
+    const uint32_t objects = ages ? area.tick() : 0;
+    in_slabs += uint64_t{objects} * supply.classes[id].object_bytes;
+    to_do_[kFirstArea + index(id)] = objects;
+    to_do_[index(id)] = ages || !area.is_reserved() ? supply.depot.tick(id) : 0;
+  }
+  // By growth slabs go over as they are. Only where the pool takes ever more memory, while an
+  // eighth of what it has lies in slabs that few objects hold, these are thinned as well.
+  const bool few_hold_much = in_slabs >= supply.pool.counts().open / 8;
+  if (why == Tick::kGrowth || (why == Tick::kNewMemory && !few_hold_much)) {
+    std::fill_n(to_do_ + kFirstArea, kMaxClasses, 0);
+  }
+  for (unsigned size = 0; size < kMagazineSizes; ++size) {
+    to_do_[kFirstSize + size] = supply.store.tick(size);
+  }
+  for (unsigned line = kFirstPool; why == Tick::kTime && line < kLines; ++line) {
+    to_do_[line] = pool(supply, line).tick();
+  }
+  const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
+  const uint64_t stacked = waiting_in_depots(supply);
+  stacked_.store(stacked, std::memory_order_relaxed);
+  waiting_.store(stacked + waiting_in_pools(supply), std::memory_order_relaxed);
+  pending_.store(pending, std::memory_order_relaxed);
+  due_.end_tick();
+}
+
+void Ageing::end_tick(const Supply& supply, uint64_t now) {
+  collect(supply, Tick::kTime);
+  due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
+  if (tick_hook_ != nullptr) tick_hook_();
+}
+
+// A reserved class pays for nobody's growth.
+bool Ageing::growth_due(const Supply& supply, ClassId id) const {
+  return !supply.areas[index(id)].is_reserved() &&
+         growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
+}
+
+// Returns how long the work may take.
+uint64_t Ageing::end_growth_tick(const Supply& supply) {
+  const SlabPool::Counts& counts = supply.pool.counts();
+  const bool is_new = growth_.tick(counts.taken, counts.used);
+  collect(supply, is_new ? Tick::kNewMemory : Tick::kGrowth);
+  return is_new ? kNewMemoryWorkUs : kGrowthWorkUs;
+}
+
+// A program that seldom comes by has missed ticks: the time has passed all the same.
+void Ageing::end_ticks(const Supply& supply, uint64_t now) {
+  const uint64_t at = due_ms_.load(std::memory_order_relaxed);
+  if (now < at) return;
+  const uint64_t missed = std::min<uint64_t>((now - at) / tick_ms_, LowWater::kTicks - 1);
+  for (uint64_t n = 0; n <= missed; ++n) end_tick(supply, now);
+}
+
+bool Ageing::drain_one(const Supply& supply, unsigned line) {
+  if (line >= kFirstSize) return supply.store.drain_one(line - kFirstSize);
+  Magazine* magazine = supply.depot.take_idle(static_cast<ClassId>(line));
+  if (magazine == nullptr) return false;
+  if (magazine->rounds > 0) supply.areas[line].drain(magazine->objects(), magazine->rounds);
+  aged_[line] += magazine->rounds;
+  magazine->rounds = 0;
+  supply.store.retire(magazine);
+  return true;
+}
+
+// One bounded piece of work in a line; false when the line has nothing left to do.
+bool Ageing::step(const Supply& supply, unsigned line) {
+  uint32_t& left = to_do_[line];
+  if (left == 0) return false;
+  const uint32_t done = line < kFirstArea   ? drain_one(supply, line)
+                        : line < kFirstPool ? supply.areas[line - kFirstArea].thin_one()
+                                            : pool(supply, line).purge_some(left);
+  left = done == 0 ? 0 : left - std::min(left, done);
+  return true;
+}
+
+void Ageing::work(const Supply& supply, uint64_t until_us) {
+  for (unsigned idle = 0; idle < kLines; ++idle) {
+    while (step(supply, cursor_)) {
+      idle = 0;
+      if (clock_us() >= until_us) return;
+    }
+    cursor_ = (cursor_ + 1) % kLines;
+  }
+  pending_.store(false, std::memory_order_relaxed);
+}
+
+bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const {
+  // The coarse clock, too: the processor's may stand or go back when a process moves.
+  if (!due_.is_seen(cache.seen()) || due(clock_ms())) return true;
+  if (why == Visit::kWatched) {
+    cache.visits.watched = should_watch(cache, why);
+    return false;
+  }
+  if (why == Visit::kTake) return growth_due(supply, id);
+  return waiting_.load(std::memory_order_relaxed) < kWatchedBytes &&
+         waiting_at(supply, id, cache.home) >= kWatchedBytes;
+}
+
+void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
+  Cache::Visits& visits = cache.visits;
+  if (memory::in_strict_mode) {
+    visits.watched = false;
+    return;
+  }
+  const uint64_t now = clock_ms();
+  // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
+  if (why == Visit::kPassing && now == visits.last_ms) return;
+  const uint64_t elapsed = now - visits.last_ms;
+  visits.last_ms = now;
+  visits.tokens.earn(kTokens, elapsed);
+  visits.work.earn(kWork, elapsed);
+  if (why == Visit::kGive && waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
+    const uint64_t waiting = waiting_at(supply, id, cache.home);
+    if (waiting > waiting_.load(std::memory_order_relaxed)) {
+      waiting_.store(waiting, std::memory_order_relaxed);
+    }
+  }
+  if (why != Visit::kPassing && limit_->is_tight() &&
+      waiting_.load(std::memory_order_relaxed) >= kWatchedBytes && mutex_.try_lock()) {
+    give_all_back(supply);
+    mutex_.unlock();
+  }
+  const auto wake = wake_.load(std::memory_order_relaxed);
+  if (wake != nullptr) {
+    // An idle process may make no further trip: what waits now is reason enough.
+    if (due(now)) {
+      due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
+      wake();
+    } else if (waiting_.load(std::memory_order_relaxed) >= kWatchedBytes) {
+      wake();
+    }
+  }
+  const bool grown = why == Visit::kTake && growth_due(supply, id);
+  const auto works = [&] {
+    return wake == nullptr && visits.work.any() && pending_.load(std::memory_order_relaxed);
+  };
+  if ((grown || works() || (wake == nullptr && due(now))) && mutex_.try_lock()) {
+    uint64_t us = grown ? kGrowthWorkUs : 0;
+    if (grown && growth_due(supply, id)) us = end_growth_tick(supply);
+    if (wake == nullptr) end_ticks(supply, now);
+    if (works()) us = std::max(us, work_us(elapsed));
+    if (us > 0 && pending_.load(std::memory_order_relaxed)) {
+      const uint64_t start = clock_us();
+      work(supply, start + us);
+      // Whoever was held up meanwhile did not work so long.
+      if (!grown) visits.work.spend(static_cast<int64_t>(std::min(clock_us() - start, 2 * us)));
+    }
+    mutex_.unlock();
+  }
+  const uint64_t word = due_.word();
+  const auto tick = static_cast<uint32_t>(word);
+  visits.sweeps |= visits.tick != tick;
+  visits.tick = tick;
+  if (visits.sweeps) visits.sweeps = cache.flush_idle(supply, tick - kIdleTicks, id);
+  if (why != Visit::kPassing) visits.watched = should_watch(cache, why);
+  // Who has more to do goes on at its next call.
+  cache.saw(visits.sweeps || works() ? Due::kNever : Due::seen_at(word));
+  tell_due(now);
+}
+
+bool Ageing::should_watch(Cache& cache, Visit why) const {
+  Cache::Visits& visits = cache.visits;
+  if (why == Visit::kTake && !visits.watched) return false;
+  if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
+  if (why == Visit::kGive) return visits.tokens.any();
+  // Counted in ticks, which come late on a loaded machine, not in time.
+  if (++cache.watched_calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
+    visits.hover_since = visits.tick;
+  }
+  if (cache.watched_calls >= kHoverCalls &&
+      visits.tick - visits.hover_since < kHoverIntervals * LowWater::kTicks) {
+    return true;
+  }
+  visits.tokens.spend(1);
+  return visits.tokens.any();
+}
+
+uint64_t Ageing::run(const Supply& supply) {
+  {
+    const Lock lock(mutex_);
+    end_tick(supply, clock_ms());
+  }
+  while (pending_.load(std::memory_order_relaxed)) {
+    const Lock lock(mutex_);  // for a millisecond: a fork waits for it
+    work(supply, clock_us() + 1000);
+  }
+  const uint64_t waiting = waiting_in_all(supply);
+  waiting_.store(waiting, std::memory_order_relaxed);
+  return waiting;
+}
+
+uint64_t Ageing::trim(const Supply& supply) {
+  const Lock lock(mutex_);
+  return give_all_back(supply);
+}
+
+// Only what is there now, not what others free meanwhile: that could go on for ever.
+uint64_t Ageing::give_all_back(const Supply& supply) {
+  for (const ClassId id : supply.classes.ids()) supply.depot.make_idle(id);
+  for (unsigned size = 0; size < kMagazineSizes; ++size) supply.store.make_idle(size);
+  for (unsigned line = 0; line < kFirstArea; ++line) {
+    while (drain_one(supply, line)) {
+    }
+  }
+  const auto all = [](uint32_t left, auto some) {
+    for (uint32_t done = 1; left > 0 && done > 0; left -= std::min(left, done)) done = some(left);
+  };
+  SlabPool& units = supply.pool;
+  SlabPool& of_magazines = supply.store.pool();
+  const uint64_t before = units.counts().purged + of_magazines.counts().purged;
+  for (SlabPool* pool : {&units, &of_magazines}) {
+    pool->forget_refusal();
+    all(pool->empty_units(), [=](uint32_t left) { return pool->purge_some(left, true); });
+  }
+  for (const ClassId id : supply.classes.ids()) {
+    SlabArea& area = supply.areas[index(id)];
+    all(area.make_idle(), [&](uint32_t) { return area.thin_one(); });
+  }
+  std::fill(to_do_, to_do_ + kLines, 0);
+  waiting_.store(0, std::memory_order_relaxed);
+  pending_.store(false, std::memory_order_relaxed);
+  return units.counts().purged + of_magazines.counts().purged - before;
+}
+
+}  // namespace pktmalloc

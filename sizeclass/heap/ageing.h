@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Ageing: returns memory to the system when nobody has needed it for a while.
+//
+// Time is cut into ticks, each a quarter of the ageing interval; growth adds more ticks for depots
+// (growth.h). At the end of each tick the low-water marks say what nobody needed for a whole
+// interval: that many magazines of each depot are drained into their slabs, slabs with so many free
+// objects are thinned (slab_area.h), and that many empty units of the pool are purged.
+// Waiting pays: a program that frees a million packets and takes them again 10 ms later must not
+// fault their pages in again.
+// A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
+// thread, if there is one (run), and malloc_trim (trim). Work takes at most a fortieth of a
+// thread's time, and 0.1 ms and a step of a single call, so it hardly disturbs anybody; after a
+// tick by growth, 0.2 or 0.5 ms and a step. Once a tick visits also drain the thread's own
+// magazines of classes it no longer uses, one class each.
+//
+// A program that stays within its loaded magazines makes no trips, and a few objects in them can
+// keep many slabs from becoming empty. So while more than kWatchedBytes wait, watching starts when
+// a thread hands objects to the depot or slabs: each of its allocations, but not its releases, then
+// takes the slow path and comes by. The frees after a peak cost nothing more, and the first
+// allocation after them is seen. For programs that do both all the time, tokens bound the cost: a
+// watched call costs one, and they grow with time so that they are worth 0.2 % of it. A thread
+// that made kHoverCalls watched calls is hovering and stays watched until all is done, for ten
+// intervals at most.
+//
+// One worker at a time, under mutex(); everything else is atomic or belongs to the calling thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "sizeclass/base/memory_limit.h"
+#include "sizeclass/heap/cache.h"
+#include "sizeclass/heap/due.h"
+#include "sizeclass/heap/growth.h"
+
+namespace pktmalloc {
+
+class Ageing {
+ public:
+  static constexpr uint64_t kDefaultIntervalMs = 1000;
+
+  constexpr explicit Ageing(Due& due) : due_(due) {}
+
+  // Above the soft limit nothing waits.
+  void start(uint64_t interval_ms, const MemoryLimit& limit);
+
+  // What brings a thread here.
+  enum class Visit : uint8_t {
+    kTake,     // a trip to depot or slabs for objects
+    kGive,     // a trip to depot or slabs with objects
+    kWatched,  // an allocation while watched
+    kPassing,  // business elsewhere
+  };
+
+  // Has a thread any reason to come by after a trip for the class? Else all that it did was to
+  // exchange a magazine.
+  bool is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const;
+
+  // Called at the end of a slow path by the cache's own thread, on behalf of class `id`.
+  void visit(const Supply& supply, Cache& cache, ClassId id, Visit why);
+
+  // For a background thread: does all due work, without bound. Returns the bytes that still wait.
+  uint64_t run(const Supply& supply);
+
+  // Gives back everything in depots and empty slabs now. Returns the bytes purged.
+  uint64_t trim(const Supply& supply);
+
+  // A thread that will not come by again has freed memory.
+  void notice() {
+    if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
+  }
+
+  // Bytes in depots, but for what would stay in its slabs, and in empty units.
+  static uint64_t waiting_in_all(const Supply& supply) {
+    return waiting_in_depots(supply) + waiting_in_pools(supply);
+  }
+
+  // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
+  // each trip while more than kWatchedBytes wait. It must be cheap and must not allocate or lock.
+  // nullptr turns it off.
+  void use_background(void (*wake)()) {
+    wake_.store(wake, std::memory_order_relaxed);
+    due_.tell_at(0);
+  }
+
+  // Called at the end of every tick, under mutex(), for memory that ages elsewhere. Must not enter
+  // the heap. Set once, before the first visit.
+  void on_tick(void (*hook)()) { tick_hook_ = hook; }
+
+  // Ticks ended since start.
+  uint32_t tick() const { return due_.tick(); }
+  uint64_t tick_ms() const { return tick_ms_; }
+  uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
+  const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
+
+  // Objects of the class moved from the depot to slabs since start; guarded by mutex().
+  uint64_t aged(ClassId id) const UNDER(mutex_) { return aged_[index(id)]; }
+  const uint64_t* aged_counts() const { return aged_; }  // by class
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+
+ private:
+  // What ages: depots by class, empty magazines by size, free objects of partly used slabs by
+  // class, and the two pools' units.
+  static constexpr unsigned kFirstSize = kMaxClasses;
+  static constexpr unsigned kFirstArea = kFirstSize + kMagazineSizes;
+  static constexpr unsigned kFirstPool = kFirstArea + kMaxClasses;
+  static constexpr unsigned kLines = kFirstPool + 2;
+
+  void tell_due(uint64_t now);
+  bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
+  enum class Tick : uint8_t { kTime, kGrowth, kNewMemory };
+  void collect(const Supply& supply, Tick why) UNDER(mutex_);
+  uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
+  void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
+  bool growth_due(const Supply& supply, ClassId id) const;
+  uint64_t end_growth_tick(const Supply& supply) UNDER(mutex_);
+  void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
+  void work(const Supply& supply, uint64_t until_us) UNDER(mutex_);
+  bool step(const Supply& supply, unsigned line) UNDER(mutex_);
+  bool drain_one(const Supply& supply, unsigned line) UNDER(mutex_);
+  static SlabPool& pool(const Supply& supply, unsigned line);
+  static uint64_t waiting_in_depots(const Supply& supply);
+  static uint64_t waiting_in_pools(const Supply& supply);
+  static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
+  bool should_watch(Cache& cache, Visit why) const;
+
+  Mutex mutex_{LockRank::kAgeing};
+  Due& due_;
+  Owned<uint64_t> first_ms_ = 0, first_ticks_ = 0;  // of both clocks, at start()
+  const MemoryLimit* limit_ = nullptr;
+  uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;
+  std::atomic<uint64_t> due_ms_ = 0;
+  std::atomic<bool> pending_ = false;  // some line has something to do
+  std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
+  std::atomic<uint64_t> stacked_ = 0;  // the depots' part of it, not raised
+  std::atomic<void (*)()> wake_ = nullptr;
+  void (*tick_hook_)() = nullptr;
+  Growth growth_;
+  // Magazines to drain, objects whose slabs are to be thinned, units to purge.
+  uint32_t to_do_[kLines] GUARDED_BY(mutex_){};
+  unsigned cursor_ GUARDED_BY(mutex_) = 0;  // the line being worked on
+  uint64_t aged_[kMaxClasses] GUARDED_BY(mutex_){};
+};
+
+}  // namespace pktmalloc

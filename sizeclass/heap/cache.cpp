@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/heap/cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/congruence.h"
+#include "sizeclass/base/misuse.h"
+
+namespace pktmalloc {
+
+constinit const uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
+constinit const Cache kNullCache;
+
+// Every trip quadruples what the thread may hold of the class: a thread that uses a class once
+// keeps a few objects; a busy one trades a full magazine for one atomic. Large objects in magazines
+// cost much memory, and few trips cost little: so beyond the usual size a magazine grows only for a
+// thread that makes kStreak trips within kStreakMs.
+void Cache::grow(const SizeClass& c, Line& line) {
+  constexpr uint8_t kStreak = 32;
+  constexpr uint16_t kStreakMs = 4;  // a reading of the coarse clock
+  if (line.rounds < c.usual_rounds) {
+    line.rounds = static_cast<uint16_t>(
+        line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 4U, c.usual_rounds));
+  } else if (line.rounds == c.largest_rounds) {
+    line.lean = UINT8_MAX;
+  } else if (line.lean > 0) {
+    --line.lean;
+  } else {
+    const auto now = static_cast<uint16_t>(clock_ms());
+    if (static_cast<uint16_t>(now - line.grown_ms) <= kStreakMs) {
+      line.rounds = static_cast<uint16_t>(std::min<unsigned>(line.rounds * 4U, c.largest_rounds));
+    }
+    line.grown_ms = now;
+    line.lean = kStreak;
+  }
+}
+
+void Cache::trip(const Supply& supply, ClassId id, Line& line) {
+  if (line.rounds == 0) line.source = home;
+  const SizeClass& c = supply.classes[id];
+  if (supply.areas[index(id)].is_reserved_for_many()) line.rounds = c.largest_rounds;
+  grow(c, line);
+  note_trip(line, visits.tick);
+  tripped = true;
+}
+
+void Cache::load(ClassId id, Line& line, Magazine* magazine) {
+  line.loaded = magazine;
+  tops_[index(id)] = magazine != nullptr ? magazine->top() : const_cast<uintptr_t*>(kSentinel);
+}
+
+void Cache::mark_after(ClassId id, uint64_t objects) {
+  Line& line = lines_[index(id)];
+  if (line.loaded == nullptr) return;
+  uintptr_t* const top = tops_[index(id)];
+  if (objects >= static_cast<uint64_t>(top - line.loaded->slots())) return;
+  const Raised change(changing_);
+  uintptr_t* const slot = top - objects;
+  marks->slot[index(id)] = slot;
+  marks->object[index(id)] = *slot;
+  *slot = kEmptyMark;
+}
+
+void Cache::unmark(ClassId id) {
+  if (marks == nullptr || marks->slot[index(id)] == nullptr) return;
+  const Raised change(changing_);
+  *marks->slot[index(id)] = marks->object[index(id)];
+  marks->slot[index(id)] = nullptr;
+}
+
+void Cache::unload(ClassId id, Line& line) {
+  if (line.loaded == nullptr) return;
+  unmark(id);
+  line.loaded->rounds = static_cast<uint32_t>(tops_[index(id)] - line.loaded->slots());
+  if (line.previous != nullptr) line.previous->rounds = line.previous_rounds;
+}
+
+void Cache::set_previous(Line& line, Magazine* magazine) {
+  line.previous = magazine;
+  line.previous_rounds = magazine != nullptr ? uint32_t{magazine->rounds} : 0;
+}
+
+// A program whose bursts go to and fro over the border between its two magazines would swap them
+// each time and make no trip, at which they grow. After a few swaps the objects on top of the full
+// one move over, half of a large one, and then there are objects and room on both sides.
+void Cache::balance(const Supply& supply, ClassId id, Line& line) {
+  const SizeClass& c = supply.classes[id];
+  if (line.previous->capacity < c.largest_rounds) grow(c, line);
+  if (line.previous->capacity < line.rounds) {
+    if (Magazine* const larger = supply.store.obtain(line.rounds, home)) {
+      supply.store.give_back(line.previous, home);
+      line.previous = larger;
+    }
+  }
+  Magazine& full = *line.loaded;
+  Magazine& empty = *line.previous;
+  // There must be room for the object that is being released.
+  const uint32_t moved = std::min<uint32_t>(full.rounds, empty.capacity / 2U);
+  full.rounds = full.rounds - moved;
+  memcpy(empty.objects(), full.objects() + full.rounds, moved * sizeof(uintptr_t));
+  empty.rounds = moved;
+  line.swaps = 0;
+}
+
+// The loaded magazine for the previous one. After unload().
+void Cache::swap(ClassId id, Line& line) {
+  Magazine* const loaded = line.loaded;
+  load(id, line, line.previous);
+  set_previous(line, loaded);
+}
+
+// The same where the loaded one is full, the previous one empty.
+void Cache::swap_full(const Supply& supply, ClassId id, Line& line) {
+  if (++line.swaps >= kHovers) balance(supply, id, line);
+  swap(id, line);
+}
+
+void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
+  // Keep the objects in use few, for the processor's nearest cache; but a very small number is not
+  // worth a call that costs as much as four or five fast ones.
+  constexpr size_t kBytes = 4096;
+  const SizeClass& c = supply.classes[id];
+  const size_t most = std::min<size_t>(32, c.largest_rounds / 2);
+  const size_t least = std::clamp<size_t>(kBytes / c.object_bytes, 1, std::max<size_t>(most, 1));
+  const unsigned i = index(id);
+  const Raised change(changing_), also(other.changing_);
+  Magazine* const theirs = other.lines_[i].loaded;
+  if (*tops_[i] != kEmptyMark || theirs == nullptr) return;
+  if (static_cast<size_t>(other.tops_[i] - theirs->slots()) < least) return;
+  std::swap(lines_[i].loaded, other.lines_[i].loaded);
+  std::swap(tops_[i], other.tops_[i]);
+  tripped = true;
+}
+
+void* Cache::allocate_slow(const Supply& supply, ClassId id, bool fills) {
+  const Raised change(changing_);
+  Line& line = lines_[index(id)];
+  unload(id, line);
+  if (line.previous != nullptr && line.previous->rounds > 0) {
+    swap(id, line);
+  } else if (!take_or_fill(supply, id, line, fills)) {
+    return nullptr;
+  }
+  return allocate(id);
+}
+
+// Fisher and Yates, group by group: what a program allocates together stays on few pages.
+void Cache::shuffle(uintptr_t* objects, uint32_t count) {
+  constexpr uint32_t kGroup = 16;
+  for (uint32_t left = count; left > 1; --left) {
+    random_ = next_number(random_);
+    const uint32_t in_group = (left - 1) % kGroup + 1;
+    const uint32_t below = static_cast<uint32_t>((random_ >> 32) * in_group >> 32);
+    std::swap(objects[left - 1], objects[left - in_group + below]);
+  }
+}
+
+// Replaces the loaded magazine, which is empty or missing, by one with objects.
+bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills) {
+  const SizeClass& c = supply.classes[id];
+  trip(supply, id, line);
+  if (Magazine* full = supply.depot.take(id, home, line.source, line.gives)) {
+    note_taken(line, full->rounds);
+    Magazine* const empty = line.loaded;
+    load(id, line, full);
+    const uintptr_t* const top = tops_[index(id)];
+    for (ptrdiff_t n = 0; n < kAhead; ++n) machine::prefetch_for_writing(top[-n]);
+    if (empty == nullptr) return true;
+    if (line.previous == nullptr) {
+      set_previous(line, empty);
+    } else if (empty->capacity < c.usual_rounds ||
+               !supply.depot.leave(id, Mail::empty(empty, empty->capacity), line.source,
+                                   line.gives)) {
+      supply.store.give_back(empty, home);
+    }
+    return true;
+  }
+  if (!fills) return false;
+  if (line.loaded == nullptr || line.loaded->capacity < line.rounds) {
+    if (Magazine* larger = supply.store.obtain(line.rounds, home)) {
+      Magazine* const smaller = line.loaded;
+      load(id, line, larger);
+      if (smaller != nullptr) supply.store.give_back(smaller, home);
+    } else if (line.loaded == nullptr) {
+      return false;
+    }
+  }
+  Magazine& empty = *line.loaded;
+  empty.rounds = supply.areas[index(id)].fill(empty.objects(), empty.capacity);
+  if (random_ != 0) shuffle(empty.objects(), empty.rounds);
+  if (empty.rounds >= c.usual_rounds) supply.depot.note_refill(id);
+  load(id, line, &empty);
+  return empty.rounds > 0;
+}
+
+void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
+  const uint64_t turn = line.gives;
+  note_given(line, magazine->rounds);
+  if (magazine->capacity < supply.classes[id].usual_rounds) {
+    supply.depot.give(id, magazine, home);
+  } else if (Magazine* const smaller = supply.depot.post(id, magazine, home, turn)) {
+    supply.store.give_back(smaller, home);
+  }
+}
+
+// Empties the magazine into the slabs.
+Magazine* Cache::drain(const Supply& supply, ClassId id, Magazine* magazine) {
+  if (magazine->rounds > 0) {
+    supply.areas[index(id)].drain(magazine->objects(), magazine->rounds);
+  }
+  magazine->rounds = 0;
+  return magazine;
+}
+
+void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
+  const Raised change(changing_);
+  Line& line = lines_[index(id)];
+  unload(id, line);
+  if (*tops_[index(id)] == reinterpret_cast<uintptr_t>(object)) {
+    report_misuse(Misuse::kFreedAgain, reinterpret_cast<uintptr_t>(object),
+                  supply.classes[id].object_bytes);
+  }
+  if (line.previous != nullptr && line.previous->rounds == 0) {
+    swap_full(supply, id, line);
+  } else {
+    trip(supply, id, line);
+    if (looks(line)) inspect(supply.areas[index(id)], line.previous, line.loaded);
+    const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
+    Magazine* empty =
+        grows ? nullptr : supply.depot.exchange(id, line.previous, line.rounds, home, line.gives);
+    if (empty != nullptr) {
+      note_given(line, line.previous_rounds);
+      set_previous(line, nullptr);
+    } else {
+      empty = supply.store.reuse(line.rounds, home);
+    }
+    if (empty == nullptr &&
+        (grows || supply.depot.objects(id) < supply.areas[index(id)].promised() ||
+         supply.depot.grants_magazine(id, supply.classes[id].largest_rounds))) {
+      empty = supply.store.make(line.rounds);
+    }
+    if (empty != nullptr) {
+      if (line.previous != nullptr) give(supply, id, line, line.previous);
+    } else if (line.previous != nullptr) {
+      empty = drain(supply, id, line.previous);
+    } else if (line.loaded != nullptr) {
+      load(id, line, drain(supply, id, line.loaded));
+      release(id, object);
+      return;
+    } else {
+      const uintptr_t only = reinterpret_cast<uintptr_t>(object);
+      supply.areas[index(id)].drain(&only, 1);
+      return;
+    }
+    set_previous(line, line.loaded);
+    load(id, line, empty);
+  }
+  release(id, object);
+}
+
+void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot) {
+  const Raised change(changing_);
+  unload(id, line);
+  inspect(supply.areas[index(id)], line.previous, line.loaded);
+  inspect(supply.areas[index(id)], line.loaded, nullptr);
+  Magazine* const held[] = {line.loaded, line.previous};
+  load(id, line, nullptr);
+  set_previous(line, nullptr);
+  line.rounds = 0;
+  for (Magazine* magazine : held) {
+    if (magazine == nullptr) continue;
+    const uint32_t rounds = magazine->rounds;
+    if (!to_depot || rounds * 2 < magazine->capacity ||
+        rounds * 32 < supply.classes[id].largest_rounds) {
+      // Aged here already, less than half full, or very few: not worth another thread's trip.
+      supply.store.give_back(drain(supply, id, magazine), home);
+    } else {
+      give(supply, id, line, magazine);
+    }
+  }
+}
+
+bool Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
+  if (busy != kNoClass) lines_[index(busy)].last_trip = visits.tick;
+  for (const ClassId id : supply.classes.ids()) {
+    Line& line = lines_[index(id)];
+    if (!line.holds() || id == busy || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
+    flush_class(supply, id, line, false);
+    return true;
+  }
+  return false;
+}
+
+bool Cache::recover() {
+  if (changing_) return false;
+  for (unsigned i = 0; i < kMaxClasses; ++i) unmark(static_cast<ClassId>(i));
+  marks = nullptr;
+  return true;
+}
+
+void Cache::flush(const Supply& supply) {
+  for (const ClassId id : supply.classes.ids()) {
+    if (Line& line = lines_[index(id)]; line.holds()) flush_class(supply, id, line, true);
+  }
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Cache: a thread's free lists, one per class; the fast path is here.
+//
+// For each class a thread holds two magazines, loaded and previous (Bonwick & Adams 2001). It
+// stores only the address of the loaded one's top object. On underflow and overflow it first swaps
+// the two; it asks the depot only when both are empty or both are full, so a program that hovers
+// around a boundary stays in the thread. Capacities start small and grow fourfold at each such
+// trip.
+//
+// A common trip swaps a magazine for another in the mail (mail.h), by a leaf function that touches
+// few cache lines: take_lean() and give_lean(). They do nothing else, so they leave the trip to
+// allocate_slow() and release_slow() where anything else may be due.
+//
+// An unused class points at the sentinel, a constant magazine that is empty and full at once. In
+// kNullCache every class does: it stands for "no cache" (thread not started, thread ended, every
+// call to be seen), so allocate() and release() test for none of these.
+//
+// Owned by one thread; others may call only statistics(), under the heap's list lock. A cache is
+// never unmapped: it passes to the next thread with its counters.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/base/class_id.h"
+#include "sizeclass/base/owned.h"
+#include "sizeclass/base/raised.h"
+#include "sizeclass/base/statistics.h"
+#include "sizeclass/exchange/depot.h"
+#include "sizeclass/exchange/magazine.h"
+#include "sizeclass/exchange/magazine_store.h"
+#include "sizeclass/heap/budget.h"
+#include "sizeclass/heap/due.h"
+#include "sizeclass/heap/holder.h"
+#include "sizeclass/slabs/class_table.h"
+#include "sizeclass/slabs/slab_area.h"
+
+namespace pktmalloc {
+
+// What a cache draws from; one per heap.
+struct Supply {
+  const ClassTable& classes;
+  SlabArea* areas;  // by class
+  SlabPool& pool;   // theirs
+  Depot& depot;
+  MagazineStore& store;
+};
+
+extern const uintptr_t kSentinel[2]
+    __attribute__((visibility("hidden")));  // {kEmptyMark, kFullMark}
+
+class alignas(64) Cache {
+  // First, so that the fast path addresses them without an offset.
+  Owned<uintptr_t*> tops_[kMaxClasses];
+  Owned<uint64_t> allocated_[kMaxClasses]{};
+  // What each trip looks at, in one line.
+  uint64_t seen_ = Due::kNever;  // of Due::word()
+  bool changing_ = false;        // a signal may find the cache half changed
+
+ public:
+  uint32_t watched_calls = 0;  // since the latest trip
+  uint8_t home = 0;            // where it exchanges magazines (depot.h)
+  bool tripped = false;        // set by the slow paths when they went to depot or slabs
+
+  constexpr Cache() {
+    for (auto& top : tops_) top = const_cast<uintptr_t*>(kSentinel);
+  }
+
+  // An object, or nullptr: then call allocate_slow().
+  void* allocate(ClassId id) {
+    const size_t i = static_cast<size_t>(id);  // full width: spares the fast path an extension
+    uintptr_t* const top = tops_[i];
+    const uintptr_t object = *top;
+    if (object == kEmptyMark) [[unlikely]]
+      return nullptr;
+    machine::prefetch_for_writing(top[-kAhead]);
+    tops_[i] = top - 1;
+    ++allocated_[i];
+    return reinterpret_cast<void*>(object);
+  }
+
+  // False when there is no room, or when the object was released just before: then call
+  // release_slow().
+  bool release(ClassId id, void* object) {
+    const size_t i = static_cast<size_t>(id);
+    uintptr_t* const top = tops_[i];
+    if (top[1] == kFullMark || top[0] == reinterpret_cast<uintptr_t>(object)) return false;
+    top[1] = reinterpret_cast<uintptr_t>(object);
+    tops_[i] = top + 1;
+    return true;
+  }
+
+  // The same for many at once: how many of the objects were served, the first ones. The next one
+  // then is for allocate() or release(), as it is if there was none.
+  size_t allocate_run(ClassId id, void** objects, size_t count);
+  // The first one is of the class; so are those that lie in the same unit, of 1 << unit_shift
+  // bytes. The others end the run.
+  size_t release_run(ClassId id, void* const* objects, size_t count, unsigned unit_shift);
+
+  // After a run that served fewer than were asked for: true if the thread's other magazine of the
+  // class now is loaded and can take this object, or has one to give (0). False: what is due is for
+  // the slow path.
+  bool turn(const Supply& supply, ClassId id, uintptr_t object);
+
+  // Lets the sampler see some allocations (preload/recording/sampler.h): after a given number of
+  // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
+  // before the next allocate_slow(); the cache calls it itself where it needs the magazine.
+  struct Marks {
+    uintptr_t* slot[kMaxClasses];   // where kEmptyMark lies; nullptr: nowhere
+    uintptr_t object[kMaxClasses];  // what lay there
+  };
+  void mark_after(ClassId id, uint64_t objects);
+  void unmark(ClassId id);
+  uint64_t allocated(ClassId id) const { return allocated_[index(id)]; }
+  Marks* marks = nullptr;  // nullptr: nobody marks
+
+  // For a thread that allocates from this cache and releases into another: swaps an empty magazine
+  // here for a well filled one there, so that the objects freed last are used first without going
+  // through the depot. Counts as a trip.
+  void trade(const Supply& supply, ClassId id, Cache& other);
+
+  // After allocate() failed: an object if nothing is to be done but to swap magazines, the thread's
+  // own or for one in the mail; else nullptr. Also on the null cache.
+  void* take_lean(ClassId id, Depot& depot, const Due& due);  // lean_trip.h
+  // After release() failed, likewise.
+  bool give_lean(ClassId id, void* object, Depot& depot, const Due& due);
+  // From now on trips may be lean while nothing but the word changes; Due::kNever: none may.
+  void saw(uint64_t word) { seen_ = word; }
+  uint64_t seen() const { return seen_; }
+
+  // After allocate() failed. nullptr when neither depot nor slabs have an object; without `fills`
+  // slabs are not asked.
+  void* allocate_slow(const Supply& supply, ClassId id, bool fills = true);
+
+  // From now on what slabs give is handed out in random order, near what lies near. `seed`: not 0.
+  void shuffle(uint64_t seed) { random_ = seed; }
+
+  // After release() failed. Takes the object, or reports that it is free already.
+  void release_slow(const Supply& supply, ClassId id, void* object);
+
+  // Drains to the slabs what the thread has of one class that made no trip since `before` (a tick
+  // number), except class `busy`, which is making one. False: there is none.
+  bool flush_idle(const Supply& supply, uint32_t before, ClassId busy);
+
+  // Reports and aborts if an object lies here twice or is none. Does nothing where a signal
+  // interrupted a change.
+  void inspect_all(const Supply& supply);
+
+  // After its thread ended without a word: the next one may have it as it is. False where a signal
+  // interrupted a change.
+  bool recover();
+
+  // Gives everything to the depot; every class points at the sentinel again.
+  void flush(const Supply& supply);
+
+  CacheStatistics statistics(ClassId id) const;
+
+  // Counts an event for the owner; kept here because a cache outlives its threads.
+  void tally(unsigned what) { ++tallies_[what]; }
+  uint64_t tallied(unsigned what) const { return tallies_[what].seen(); }
+
+  // Where the counters lie in a cache, in bytes from its start, for a reader outside the process.
+  struct Shape {
+    uint64_t next;               // the pointer to the next cache
+    uint64_t tops, allocated;    // one word a class, from the first one on
+    uint64_t lines, line_bytes;  // per class; in each line:
+    uint64_t loaded, previous;   // the pointers to its magazines
+    uint64_t previous_rounds;    // objects in the latter, a 32-bit number
+    uint64_t trips;              // taken, given, takes, gives
+    uint64_t tallies;            // kTallies words
+    uint64_t marks;              // the pointer
+    uint64_t changing;           // a byte
+  };
+  static Shape shape();
+  // The same of what the fast path uses, for code that is inlined into programs; see shape().
+  static constexpr size_t kTopsAt = 0;
+  static constexpr size_t kAllocatedAt = kMaxClasses * sizeof(uintptr_t*);
+
+  // Owned by the heap (heap.h, ageing.h).
+  struct Visits {
+    uint32_t tick = 0;                       // when this thread last came by
+    uint64_t last_ms = 0;                    // likewise
+    uint32_t hover_since = 0U - (1U << 30);  // tick at which it began to hover; first, long ago
+    // Watched calls it can still pay for; at first as many as show that it hovers, and some.
+    Budget tokens{6000};
+    Budget work{0};        // microseconds of ageing, see there
+    bool watched = false;  // every allocation of this thread must reach the slow path
+    bool sweeps = false;   // some classes may not have been looked at since the latest tick
+  } visits;
+  Cache* next = nullptr;       // in the list of all caches
+  Cache* next_free = nullptr;  // in the list of caches without a thread
+  bool counts = false;         // as a thread's first one, among the threads that are alive
+  Holder holder;
+
+ private:
+  struct alignas(64) Line {
+    Owned<Magazine*> loaded;          // nullptr: the sentinel is loaded
+    Owned<Magazine*> previous;        // nullptr until needed
+    Owned<uint32_t> previous_rounds;  // its objects
+    uint32_t last_trip = 0;           // tick number
+    uint16_t rounds = 0;    // capacity of the next magazine obtained; 0 = class not used yet
+    uint16_t grown_ms = 0;  // when lean trips were counted anew
+    uint8_t lean = 0;       // so many more trips may be lean
+    uint8_t source = 0;     // the home that the latest magazine came from
+    uint8_t swaps = 0;      // full for empty, since the latest trip or balance()
+    Owned<uint64_t> taken, given, takes, gives;
+
+    bool holds() const { return loaded != nullptr || previous != nullptr; }
+  };
+  static_assert(sizeof(Line) == 64);
+
+  // Full for empty, so often the thread swaps its own two before it balances them.
+  static constexpr uint8_t kHovers = 8;
+  // A look for wrong frees costs 3 ns an object. So a busy thread, with so many objects of a class
+  // behind it, looks at one magazine in so many only: an error that comes again is found all the
+  // same.
+  static constexpr uint64_t kInspectAll = uint64_t{64} * ClassTable::kRoundsLimit;
+  static constexpr uint64_t kInspectOneIn = 64;
+  static bool looks(const Line& line) {
+    return line.given < kInspectAll || line.gives % kInspectOneIn == 0;
+  }
+
+  void note_trip(Line& line, uint32_t tick) {
+    line.swaps = 0;
+    line.last_trip = tick;
+    watched_calls = 0;
+  }
+  static void note_taken(Line& line, uint32_t rounds) {
+    line.taken += rounds;
+    ++line.takes;
+  }
+  void note_given(Line& line, uint32_t rounds) {
+    line.given += rounds;
+    ++line.gives;
+    line.source = home;
+  }
+  static void grow(const SizeClass& size_class, Line& line);
+  void trip(const Supply& supply, ClassId id, Line& line);
+  void load(ClassId id, Line& line, Magazine* magazine);
+  void unload(ClassId id, Line& line);
+  void swap(ClassId id, Line& line);
+  void swap_full(const Supply& supply, ClassId id, Line& line);
+  void set_previous(Line& line, Magazine* magazine);
+  void balance(const Supply& supply, ClassId id, Line& line);
+  void shuffle(uintptr_t* objects, uint32_t count);
+  bool take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills);
+  static void inspect(const SlabArea& area, Magazine* magazine, Magazine* later);
+  void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
+  static Magazine* drain(const Supply& supply, ClassId id, Magazine* magazine);
+  void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
+
+  Line lines_[kMaxClasses];
+  Owned<uint64_t> tallies_[kTallies];
+  uint64_t random_ = 0;  // 0: no shuffling
+};
+
+extern const Cache kNullCache __attribute__((visibility("hidden")));
+
+}  // namespace pktmalloc

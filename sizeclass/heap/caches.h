@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Caches: a list of all caches ever made, and of those without a thread. None is ever given back.
+// All but start() and stop() run under mutex().
+#pragma once
+
+#include <cstddef>
+
+#include "sizeclass/base/growing_memory.h"
+#include "sizeclass/base/mutex.h"
+#include "sizeclass/heap/cache.h"
+
+namespace pktmalloc {
+
+class Caches {
+ public:
+  void start(uintptr_t begin, size_t most, bool huge_pages) NOT_FOLLOWED {
+    memory_.start(begin, most, huge_pages);
+  }
+  void stop() NOT_FOLLOWED { memory_.shrink_to(0); }
+
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+
+  // A cache without a thread. nullptr: no memory.
+  Cache* take() UNDER(mutex_);
+  void give(Cache* cache) UNDER(mutex_);
+  bool none_waits() const UNDER(mutex_) { return free_ == nullptr; }
+
+  // All caches, one a call, again and again. nullptr: there is none.
+  Cache* walk() UNDER(mutex_) {
+    Cache* const cache = walked_ != nullptr ? walked_ : first_;
+    if (cache != nullptr) walked_ = cache->next;
+    return cache;
+  }
+  void walk_from(Cache* cache) UNDER(mutex_) { walked_ = cache; }
+
+  // The words, also for a reader outside the process.
+  Cache* const& first() const NOT_FOLLOWED { return first_; }
+  const size_t& committed_bytes() const NOT_FOLLOWED { return memory_.bytes(); }
+
+ private:
+  bool make() UNDER(mutex_);
+
+  Mutex mutex_{LockRank::kCaches};
+  GrowingMemory memory_ GUARDED_BY(mutex_);
+  Cache* first_ GUARDED_BY(mutex_) = nullptr;
+  Cache* free_ GUARDED_BY(mutex_) = nullptr;
+  Cache* walked_ GUARDED_BY(mutex_) = nullptr;  // the next one
+  unsigned made_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/heap/heap.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "sizeclass/base/clock.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/misuse.h"
+#include "sizeclass/base/rounding.h"
+
+namespace pktmalloc {
+
+bool Heap::start(const HeapConfig& config) {
+  if (config.sizes != nullptr) {
+    classes_.use_list(config.sizes, config.sizes_count);
+  } else {
+    classes_.use_default();
+  }
+  limit_.set(config.limit, config.soft_limit);
+  ageing_.start(config.interval_ms, limit_);
+  shuffle_seed_ = config.shuffle_seed;
+  constexpr size_t kLeast = size_t{64} << 20;
+  for (size_t bytes = config.most_bytes; bytes >= std::min(kLeast, config.most_bytes); bytes /= 2) {
+    if (find_room(config, bytes)) return started_ = true;
+  }
+  classes_.use_list(nullptr, 0);
+  return false;
+}
+
+// One place for all, where addresses are free for a long way:
+//     | objects | states | records | magazines | their records | caches |
+// Between them and around lie addresses that nobody has: a write past the end of one does not reach
+// another.
+bool Heap::find_room(const HeapConfig& config, size_t bytes) {
+  // Second-level pages of page tables begin at each GiB.
+  const size_t alignment = size_t{1} << (bytes >= size_t{1} << 30 ? 30 : 22);
+  const auto room = [=](size_t wanted) { return round_up(wanted, alignment); };
+  // A free object of 16 bytes takes 8 in a magazine, the average one far less; and the depot's
+  // words name magazines within 256 GiB.
+  const size_t magazines = std::max(bytes / 8, alignment);
+  const size_t parts[] = {bytes,
+                          config.states ? ObjectStates::room_for(bytes) : 0,
+                          SlabPool::record_bytes(bytes),
+                          magazines,
+                          SlabPool::record_bytes(magazines),
+                          std::max(bytes / 256, alignment)};  // caches, 5 KiB each
+  size_t all = 0;
+  for (const size_t part : parts) all += room(part) + alignment;
+  uintptr_t at = memory::find_room(all, alignment);
+  if (at == 0) return false;
+  uintptr_t begins[std::size(parts)];
+  for (unsigned i = 0; i < std::size(parts); ++i) {
+    begins[i] = at;
+    at += room(parts[i]) + alignment;
+  }
+
+  SlabPool::Config objects{.begin = begins[0], .most = bytes, .records = begins[2]};
+  objects.huge_pages = config.huge_pages;
+  objects.zeroes = config.zeroes;
+  SlabPool::Config of_magazines{.begin = begins[3], .most = magazines, .records = begins[4]};
+  of_magazines.rank = 1;
+  of_magazines.huge_pages = config.huge_pages;
+  if (!pool_.start(objects, limit_) || !magazine_pool_.start(of_magazines, limit_)) {
+    pool_.stop();
+    magazine_pool_.stop();
+    return false;
+  }
+  if (config.states) {
+    states_.start(pool_.start_of(pool_.first_unit()), bytes, classes_, begins[1]);
+  }
+  caches_.start(begins[5], parts[5], config.huge_pages != HugePages::kNever);
+  store_.start(magazine_pool_);
+  for (const ClassId id : classes_.ids()) {
+    SlabArea& area = areas_[index(id)];
+    area.start(classes_[id], LockRank::kArea + index(id), pool_, id);
+    if (config.states) area.set_states(states_);
+  }
+  base_ = pool_.base();
+  return true;
+}
+
+void Heap::stop() {
+  if (!started_) return;
+  pool_.stop();
+  magazine_pool_.stop();
+  states_.stop();
+  caches_.stop();
+  started_ = false;
+}
+
+// Has the cache's thread ended without detach()? Then the cache waits for another one.
+bool Heap::inherit(Cache& cache) {
+  if (!cache.holder.has_ended()) return false;
+  if (cache.counts) threads_alive_.fetch_sub(1, std::memory_order_relaxed);
+  cache.counts = false;
+  if (cache.recover()) caches_.give(&cache);
+  return true;
+}
+
+// The next call begins at the thread that this one found: usually it still runs.
+bool Heap::has_threads() {
+  const Lock lock(caches_.mutex());
+  Cache* const first = caches_.walk();
+  for (Cache* cache = first; cache != nullptr;) {
+    if (cache->counts && cache->holder.thread() != nullptr && !inherit(*cache)) {
+      caches_.walk_from(cache);
+      return true;
+    }
+    cache = caches_.walk();
+    if (cache == first) break;
+  }
+  return threads_alive() > 0;
+}
+
+Cache* Heap::take_cache(void* thread) {
+  // A few looks a thread find the ended ones in time, and cost the same however many threads live.
+  constexpr int kLooks = 8;
+  for (int i = 0; i < kLooks && caches_.none_waits(); ++i) {
+    if (Cache* const cache = caches_.walk()) inherit(*cache);
+  }
+  Cache* cache = caches_.take();
+  if (cache == nullptr) return nullptr;
+  cache->holder.enter(thread);
+  cache->visits = Cache::Visits{};
+  cache->visits.last_ms = clock_ms();
+  if (shuffle_seed_ != 0) cache->shuffle(shuffle_seed_ += 2 * sizeof(Cache));
+  cache->visits.tick = ageing_.tick();  // else its first trip would look idle since the start
+  return cache;
+}
+
+Cache* Heap::attach(void* thread) {
+  if (!started_) return nullptr;
+  const Lock lock(caches_.mutex());
+  Cache* const cache = take_cache(thread);
+  if (cache == nullptr) return nullptr;
+  cache->counts = true;
+  ++threads_seen_;
+  threads_alive_.fetch_add(1, std::memory_order_relaxed);
+  return cache;
+}
+
+Cache* Heap::attach_second(void* thread) {
+  const Lock lock(caches_.mutex());
+  return take_cache(thread);
+}
+
+void Heap::detach(Cache* cache) {
+  cache->counts = false;
+  detach_second(cache);
+  threads_alive_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Heap::detach_second(Cache* cache) {
+  cache->flush(supply_);
+  ageing_.notice();
+  const Lock lock(caches_.mutex());
+  cache->holder.leave();
+  caches_.give(cache);
+}
+
+void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
+  if (id == kNoClass) return nullptr;
+  constexpr uint32_t kLarge = 16 << 10;  // to clear less costs no more than a trip
+  if (classes_[id].object_bytes < kLarge) zero = nullptr;
+  if (cache != nullptr) {
+    void* object = cache->allocate(id);
+    if (object == nullptr) object = cache->allocate_slow(supply_, id, zero == nullptr);
+    if (cache->tripped || cache->visits.watched) {
+      come_by(*cache, id, cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched);
+    }
+    if (object != nullptr) return object;
+  }
+  uintptr_t object = 0;
+  if (areas_[index(id)].fill(&object, 1, zero) == 0) return nullptr;
+  direct_allocs_[index(id)].fetch_add(1, std::memory_order_relaxed);
+  return reinterpret_cast<void*>(object);
+}
+
+void Heap::release(Cache* cache, ClassId id, void* object) {
+  if (cache == nullptr) {
+    const uintptr_t only = reinterpret_cast<uintptr_t>(object);
+    areas_[index(id)].drain(&only, 1);
+    return;
+  }
+  if (cache->release(id, object)) return;
+  cache->release_slow(supply_, id, object);
+  if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
+}
+
+void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
+  cache.tripped = false;
+  if (ageing_.is_due(supply_, cache, id, why)) ageing_.visit(supply_, cache, id, why);
+}
+
+bool Heap::is_nobodys(const void* p) const {
+  // Somebody else may have addresses where the pool could have grown.
+  return reinterpret_cast<uintptr_t>(p) - base_ < pool_.most() &&
+         (spans(p) || !memory::is_mapped(p));
+}
+
+// An object that could have begun there when a class had the unit.
+void Heap::refuse(const void* p) const {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+  const SizeClass& c = classes_[pool_.former_class(address)];
+  const auto offset = static_cast<uint32_t>(address % pool_.unit_bytes());
+  const bool was_object =
+      c.units == 1 ? c.exact_index(offset) < c.objects_per_slab : c.units > 1 && offset % 16 == 0;
+  report_misuse(was_object ? Misuse::kDoubleFree : Misuse::kNotAnObject, address, c.object_bytes);
+}
+
+uint64_t Heap::trim(Cache* cache, Cache* second) {
+  if (!started_) return 0;
+  if (cache != nullptr) cache->flush(supply_);
+  if (second != nullptr) second->flush(supply_);
+  return ageing_.trim(supply_);
+}
+
+// Leaves out magazines: a thread with an old depot head may still read one.
+void Heap::decommit(Cache* cache) {
+  trim(cache);
+  if (started_) pool_.decommit();
+}
+
+void Heap::limit_addresses(size_t limit) {
+  if (!started_) return;
+  const Lock lock(pool_.mutex());
+  pool_.let_grow(limit >= kFewAddresses);
+}
+
+// The depots are frozen as well: the system copies a forking process page by page while its other
+// threads run, so a stack that changes meanwhile could show the child one magazine twice.
+void Heap::lock_all() {
+  if (!started_) return;  // nobody is inside, and the areas' locks have no rank yet
+  ageing_.mutex().lock();
+  caches_.mutex().lock();
+  for (const ClassId id : classes_.ids()) areas_[index(id)].mutex().lock();
+  store_.lock_all();
+  pool_.mutex().lock();
+  magazine_pool_.mutex().lock();
+  states_.mutex().lock();
+  depot_.freeze();
+}
+
+void Heap::unlock_all() {
+  if (!started_) return;
+  depot_.thaw();
+  states_.mutex().unlock();
+  magazine_pool_.mutex().unlock();
+  pool_.mutex().unlock();
+  store_.unlock_all();
+  for (unsigned i = classes_.count(); i > 0; --i) areas_[i].mutex().unlock();
+  caches_.mutex().unlock();
+  ageing_.mutex().unlock();
+}
+
+void Heap::forget_other_threads(Cache* mine) {
+  threads_alive_.store(mine != nullptr ? 1 : 0, std::memory_order_relaxed);
+  void* const thread = mine != nullptr ? mine->holder.thread() : nullptr;
+  for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
+    if (cache->holder.thread() != thread) {
+      cache->holder.forget();
+    } else {
+      cache->holder.enter(thread);
+    }
+  }
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Heap: the engine's front door. It joins the pool of units, its classes, the exchange between
+// threads, and the return of memory to the system.
+//
+//     p - base =  | unit | offset in unit |        map at base: unit -> class
+//
+// The map is the index: owner() is a subtraction, a comparison, a shift and a load. Before start()
+// it says that no pointer is ours.
+//
+// The program's threads find their Cache their own way (preload/process/thread.h); the heap only
+// keeps the list. Without a cache, allocate() and release() work on the slabs directly. Layers
+// below: cache, depot, magazine store, slab area, pool, memory, class table. Knows nothing of
+// malloc's contract, the environment or processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/base/huge_pages.h"
+#include "sizeclass/base/memory_limit.h"
+#include "sizeclass/base/statistics.h"
+#include "sizeclass/heap/ageing.h"
+#include "sizeclass/heap/caches.h"
+#include "sizeclass/heap/heap_window.h"
+#include "sizeclass/heap/lean_trip.h"
+#include "sizeclass/slabs/class_table.h"
+#include "sizeclass/slabs/object_states.h"
+
+namespace pktmalloc {
+
+struct HeapConfig {
+  // Addresses for objects, of which none is reserved; fewer where the processor has not as many.
+  size_t most_bytes = size_t{1} << 40;
+  bool states = false;        // keep a state for every object (object_states.h)
+  bool zeroes = false;        // a class's slab is zero when it takes it
+  uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
+  uint64_t interval_ms = Ageing::kDefaultIntervalMs;
+  uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit
+  uint64_t soft_limit = MemoryLimit::kNone;
+  HugePages huge_pages = HugePages::kAuto;
+  const size_t* sizes = nullptr;  // the user's classes, ascending; nullptr: the default table
+  unsigned sizes_count = 0;
+};
+
+class Heap {
+ public:
+  constexpr Heap() = default;
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  // False when the system refuses memory or has no room for it: then nothing is pooled, and the
+  // heap stays usable as such. Call once, before the process has a second thread and before any
+  // other call but owner().
+  bool start(const HeapConfig& config);
+
+  // Gives all memory back; for tests. No object or cache may be used afterwards.
+  void stop();
+
+  // The class that has the pointer's unit; 0: none, it is not ours.
+  uintptr_t owner(const void* p) const { return spans(p) ? owner_of_unit(p) : 0; }
+  // The two halves of it: does the pointer lie among units? Then, the class.
+  bool spans(const void* p) const { return reinterpret_cast<uintptr_t>(p) - base_ < pool_.bytes(); }
+  uintptr_t owner_of_unit(const void* p) const {
+    const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
+    const auto* const map = reinterpret_cast<const SlabPool::Entry*>(base_);
+    const uintptr_t owner = map[distance >> SlabPool::kUnitShift].owner;
+    if (owner >= kMaxClasses) __builtin_unreachable();  // spares the fast path an extension
+    return owner;
+  }
+  static constexpr bool is_class(uintptr_t owner) { return owner != 0; }
+
+  const ClassTable& classes() const { return classes_; }
+
+  // Only if there are states. Of the object that begins at p, in a slab of class `id`.
+  ObjectStates::Entry state_of(ClassId id, const void* p) const {
+    return states_.entry(id, reinterpret_cast<uintptr_t>(p));
+  }
+
+  // For the checks: as in SlabArea, for class `id`.
+  uintptr_t object_at(ClassId id, const void* p) const {
+    return id == kNoClass ? 0 : areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p));
+  }
+  bool slab_holds(ClassId id, const void* p, size_t bytes_before) const {
+    return areas_[index(id)].slab_holds(reinterpret_cast<uintptr_t>(p), bytes_before);
+  }
+  template <typename Visit>
+  void each_object(ClassId id, Visit visit) const {
+    areas_[index(id)].each_object(visit);
+  }
+
+  // A cache for the calling thread; nullptr when there is no memory for one. If the thread ends
+  // without detach(), another one gets its caches, provided it has said what it is (holder.h).
+  Cache* attach(void* thread = nullptr);
+  // Gives back the cache's contents; it no longer belongs to the thread.
+  void detach(Cache* cache);
+  // A second cache for a thread that has one; it does not count as a thread.
+  Cache* attach_second(void* thread = nullptr);
+  void detach_second(Cache* cache);
+
+  // Calls tell(thread) for the threads that said what they are. None of them detaches meanwhile;
+  // those that have ended are left out.
+  template <typename Tell>
+  void each_thread(Tell tell) {
+    const Lock lock(caches_.mutex());
+    for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
+      void* const thread = cache->holder.thread();
+      if (thread != nullptr && !inherit(*cache)) tell(thread);
+    }
+  }
+  // Before allocate(): see Cache::trade().
+  void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
+
+  // See Cache.
+  [[gnu::hot]] void* take_lean(Cache& cache, ClassId id) {
+    return cache.take_lean(id, depot_, due_);
+  }
+  [[gnu::hot]] bool give_lean(Cache& cache, ClassId id, void* object) {
+    return cache.give_lean(id, object, depot_, due_);
+  }
+
+  // From now on every trip comes to allocate() and release().
+  void see_trips() { due_.tell_always(); }
+  // See Due.
+  bool is_called() const { return due_.is_called(); }
+  void answer_call() { due_.answer(); }
+
+  // See Cache::turn().
+  bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(supply_, id, object); }
+
+  // The slow paths. allocate: nullptr when memory is refused. `zero`: set to true if the object is
+  // known to be zero; large ones then come from slabs one by one, rather than from a magazine that
+  // forgets it.
+  void* allocate(Cache* cache, ClassId id, bool* zero = nullptr);
+  void release(Cache* cache, ClassId id, void* object);
+
+  // Of what this thread freed last: reports and aborts if it is wrong.
+  void inspect(Cache& cache) { cache.inspect_all(supply_); }
+
+  // Of a pointer that no class has: can it be nobody else's either? It lies among units, or where
+  // the pool may grow.
+  bool is_nobodys(const void* p) const;
+  // The class that had its unit last, if no class has it; else kNoClass.
+  ClassId former_class(const void* p) const {
+    return pool_.former_class(reinterpret_cast<uintptr_t>(p));
+  }
+  // Reports it, and aborts.
+  [[noreturn]] void refuse(const void* p) const;
+
+  // For callers with business elsewhere: lets ageing go on as at a trip.
+  void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
+
+  // Has memory ready for so many objects of the class more than before, and for the magazines that
+  // take them: using it for the first time faults no page, and it never goes back. False when the
+  // system refuses; then no more is kept than before.
+  bool populate(ClassId id, uint64_t objects);  // populated_slabs.cpp
+
+  // The same on huge pages of the system's pool, as far as it has any. Returns for how many
+  // objects.
+  uint64_t populate_on_huge_pages(ClassId id, uint64_t objects);
+
+  // Gives back all free memory except what other threads hold. `second`: the calling thread's
+  // second cache, if any. Returns the bytes purged.
+  uint64_t trim(Cache* cache, Cache* second = nullptr);
+
+  // Also stops counting what was purged against limits of data, and gives back addresses at the
+  // top. For when the system refuses memory.
+  void decommit(Cache* cache);
+
+  // With so few addresses for the whole process, no more are taken for objects: half-filled slabs
+  // of all classes take up to 12 MiB, which the next allocator need not lose.
+  static constexpr size_t kFewAddresses = size_t{512} << 20;
+  // The process may have so many bytes of addresses from now on.
+  void limit_addresses(size_t limit);
+
+  // Is memory of any class ready in advance?
+  bool has_reserved() const {
+    for (const ClassId id : classes_.ids()) {
+      if (areas_[index(id)].is_reserved()) return true;
+    }
+    return false;
+  }
+
+  // For a background thread, see Ageing.
+  uint64_t age() { return started_ ? ageing_.run(supply_) : 0; }
+  uint64_t waiting_bytes() const { return started_ ? Ageing::waiting_in_all(supply_) : 0; }
+  Ageing& ageing() { return ageing_; }
+  MemoryLimit& limit() { return limit_; }
+  // Is a slab of the class more than the limit leaves?
+  bool is_at_limit(ClassId id) const {
+    return id != kNoClass && limit_.left() < areas_[index(id)].slab_bytes();
+  }
+
+  // Around fork: takes all locks in rank order and stops exchange through the depots. Other threads
+  // may go on inside their own magazines.
+  void lock_all() AROUND_FORK;
+  void unlock_all() AROUND_FORK;
+  // In the child: its other threads are gone. The contents of their magazines stay counted as
+  // cached in threads and are not reused: they may have been changing at the moment of the fork.
+  void forget_other_threads(Cache* mine) NOT_FOLLOWED;
+
+  // Somebody else serves an object of the class, a sample of the heap profile, say: the statistics
+  // count it as the class's, its memory too. A new one was handed out just now.
+  void count_outside(ClassId id, bool is_new) {
+    outside_[index(id)].fetch_add(1, std::memory_order_relaxed);
+    if (is_new) direct_allocs_[index(id)].fetch_add(1, std::memory_order_relaxed);
+  }
+  void uncount_outside(ClassId id) { outside_[index(id)].fetch_sub(1, std::memory_order_relaxed); }
+
+  void statistics(HeapStatistics& out);  // heap_statistics.cpp has it and what follows
+  // Can every lock be had soon, for statistics in a signal handler? Else this thread may hold one.
+  bool can_lock() AROUND_FORK;
+  // The same for a reader outside the process. Call after start().
+  HeapWindow window();
+  // Bytes of the classes' slabs in memory, as the system reports, and of what is outside; walks
+  // over all pages.
+  uint64_t resident_bytes();
+  // Of what is outside.
+  uint64_t outside_bytes() const;
+  // Of slabs that are open, touched or not; those of magazines too.
+  uint64_t open_bytes() const { return pool_.counts().open + magazine_pool_.counts().open; }
+  // Has any thread that runs still a cache? The caches of those that ended wait for others then.
+  bool has_threads();
+  uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
+  uintptr_t base() const { return base_; }
+  const Owned<uintptr_t>& bytes() const { return pool_.bytes(); }  // from base() on
+  // Of addresses that it has mapped.
+  size_t mapped_bytes();
+  bool started() const { return started_; }
+
+ private:
+  uint64_t magazines_for(ClassId id, uint64_t objects) const;
+  bool find_room(const HeapConfig& config, size_t bytes);
+  void come_by(Cache& cache, ClassId id, Ageing::Visit why);
+  Cache* take_cache(void* thread) UNDER(caches_.mutex());
+  bool inherit(Cache& cache) UNDER(caches_.mutex());
+
+  // No pointer is ours until start(). Plain and read without order, like the class table: acquire
+  // loads would cost free an instruction. Thread creation orders it, because start() comes first
+  // (docs/concurrency.md, after the atomics).
+  alignas(64) uintptr_t base_ = 0;  // = pool_.base()
+  Due due_;                         // in the same line, for trips
+  bool started_ = false;
+  ClassTable classes_;
+  SlabPool pool_, magazine_pool_;
+  SlabArea areas_[kMaxClasses];  // by class
+  ObjectStates states_;
+  MagazineStore store_;
+  Depot depot_;
+  MemoryLimit limit_;
+  Ageing ageing_{due_};
+  Supply supply_{classes_, areas_, pool_, depot_, store_};
+
+  Caches caches_;
+  uint64_t shuffle_seed_ = 0;
+  uint64_t threads_seen_ GUARDED_BY(caches_.mutex()) = 0;
+  std::atomic<uint64_t> threads_alive_ = 0;
+  std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that came from no cache
+  std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Populated slabs: taken and given their memory before anybody needs them, and kept.
+#include <algorithm>
+
+#include "sizeclass/base/memory.h"
+#include "sizeclass/heap/heap.h"
+
+namespace pktmalloc {
+
+uint32_t SlabArea::slabs_for(uint64_t objects) const {
+  const uint64_t slabs =
+      objects / class_.objects_per_slab + (objects % class_.objects_per_slab != 0);
+  return static_cast<uint32_t>(std::min<uint64_t>(slabs, SlabPool::kNone));
+}
+
+void SlabArea::keep(uint32_t slab, Stays stays) {
+  record(slab).stays = stays;
+  ++counts_.populated_slabs;
+}
+
+void SlabArea::let_go_of(uint32_t slab) {
+  Record& r = record(slab);
+  r.stays = kGoes;
+  --counts_.populated_slabs;
+  if (r.free == class_.objects_per_slab) set_free(slab, r, r.free);
+}
+
+// The area's lock is open while the system has its time.
+bool SlabArea::populate_slab() {
+  uint32_t slab;
+  {
+    const Lock lock(mutex_);
+    slab = take_slab();
+    if (slab == SlabPool::kNone) return false;
+    keep(slab, kPopulated);
+  }
+  if (memory::populate(reinterpret_cast<void*>(pool_->start_of(slab)), slab_bytes())) return true;
+  const Lock lock(mutex_);
+  let_go_of(slab);
+  return false;
+}
+
+// No more than so many stay; those on huge pages of the system's pool do, as the system does not
+// take back parts of such pages.
+void SlabArea::let_go(uint32_t slabs) {
+  const Lock lock(mutex_);
+  const uint32_t fresh = pool_->fresh();
+  for (uint32_t unit = fresh; unit > pool_->first_unit() && counts_.populated_slabs > slabs;) {
+    const SlabPool::Entry entry = pool_->entry(--unit);
+    if (entry.owner != index(id_) || entry.back != 0) continue;
+    if (record(unit).stays == kPopulated) let_go_of(unit);
+  }
+}
+
+bool SlabArea::populate(uint64_t objects) {
+  if (objects > ~promised()) return false;
+  const auto before = static_cast<uint32_t>(statistics().populated_slabs);
+  const uint32_t last = slabs_for(promised() + objects);
+  for (uint32_t slabs = before; slabs < last; ++slabs) {
+    if (populate_slab()) continue;
+    let_go(before);
+    return false;
+  }
+  promised_ += objects;
+  return true;
+}
+
+uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {
+  if (objects > ~promised()) return 0;
+  const Lock lock(mutex_);
+  const auto before = static_cast<uint32_t>(counts_.populated_slabs);
+  const uint32_t last = slabs_for(promised() + objects);
+  uint32_t got = last - before;
+  const uint32_t first =
+      got > 0 ? pool_->take_on_huge_pages(id_, class_.units, got) : SlabPool::kNone;
+  if (first == SlabPool::kNone) return 0;
+  // The system's pool has set the pages aside for us, so it refuses none.
+  memory::populate(reinterpret_cast<void*>(pool_->start_of(first)), got * slab_bytes());
+  for (uint32_t i = 0; i < got; ++i) {
+    const uint32_t slab = first + i * class_.units;
+    if (adopt(slab, true)) keep(slab, kOnHugePages);
+  }
+  const uint64_t room = counts_.populated_slabs * class_.objects_per_slab;
+  const uint64_t provided = std::min(objects, room - std::min(room, promised()));
+  promised_ += provided;
+  return provided;
+}
+
+void SlabArea::unpopulate(uint64_t objects) {
+  promised_ -= objects;
+  let_go(slabs_for(promised()));
+}
+
+// Magazines for so many objects, and from many objects on what 64 threads have besides.
+uint64_t Heap::magazines_for(ClassId id, uint64_t objects) const {
+  const uint64_t rounds = classes_[id].largest_rounds;
+  if (objects == 0) return 0;
+  return objects / rounds +
+         (objects < SlabArea::kManyMagazines * rounds ? 1 : SlabArea::kManyMagazines);
+}
+
+// Magazines are populated as well: who frees a million objects needs 8 MiB of them.
+bool Heap::populate(ClassId id, uint64_t objects) {
+  if (!started_) return false;
+  const Lock lock(ageing_.mutex());  // one at a time
+  SlabArea& area = areas_[index(id)];
+  SlabArea& magazines = store_.area(size_for_rounds(classes_[id].largest_rounds));
+  const uint64_t before = area.promised();
+  const uint64_t full = magazines_for(id, before + objects) - magazines_for(id, before);
+  if (!magazines.populate(full)) return false;
+  if (area.populate(objects)) return true;
+  magazines.unpopulate(full);
+  return false;
+}
+
+uint64_t Heap::populate_on_huge_pages(ClassId id, uint64_t objects) {
+  if (!started_) return 0;
+  const Lock lock(ageing_.mutex());
+  SlabArea& area = areas_[index(id)];
+  const uint64_t before = magazines_for(id, area.promised());
+  const uint64_t got = area.populate_on_huge_pages(objects);
+  // Without them the objects are there all the same.
+  store_.area(size_for_rounds(classes_[id].largest_rounds))
+      .populate(magazines_for(id, area.promised()) - before);
+  return got;
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/slabs/class_table.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+#include "sizeclass/base/rounding.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr size_t kDefaultSizes[] = {
+#define CLASS(bytes) bytes,
+#include "sizeclass/slabs/classes.def"
+#undef CLASS
+};
+constexpr unsigned kDefaultCount = sizeof kDefaultSizes / sizeof kDefaultSizes[0];
+static_assert(kDefaultCount < kMaxClasses, "one number is kNoClass");
+
+// The smallest slab that wastes less than 3 % after its last object, holds at least four, and is at
+// most 16 units unless four objects need more. If no size reaches 3 %, the one that wastes least.
+unsigned choose_units(size_t object_bytes, unsigned unit_shift) {
+  constexpr size_t kLargest = 16;
+  const size_t least = ((4 * object_bytes - 1) >> unit_shift) + 1;
+  size_t best = least;
+  double least_lost = 1.0;
+  for (size_t units = least; units <= std::max(kLargest, least); ++units) {
+    const size_t slab = units << unit_shift;
+    const double lost = static_cast<double>(slab % object_bytes) / static_cast<double>(slab);
+    if (lost >= least_lost) continue;
+    least_lost = lost;
+    best = units;
+    if (lost < 0.03) break;
+  }
+  return static_cast<unsigned>(best);
+}
+
+}  // namespace
+
+SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
+  SizeClass c{};
+  c.object_bytes = static_cast<uint32_t>(object_bytes);
+  c.units = static_cast<uint8_t>(choose_units(object_bytes, unit_shift));
+  c.objects_per_slab = static_cast<uint32_t>((size_t{c.units} << unit_shift) / object_bytes);
+  c.reciprocal = ((uint64_t{1} << SizeClass::kDivisionShift) + object_bytes - 1) / object_bytes;
+  c.granule_shift = static_cast<uint8_t>(std::bit_width(object_bytes) - 1);
+  c.twos = static_cast<uint8_t>(std::countr_zero(object_bytes));
+  const uint32_t odd = c.object_bytes >> c.twos;
+  c.inverse = odd;  // right in the lowest three bits; each step doubles them
+  for (int bits = 3; bits < 32; bits *= 2) c.inverse *= 2 - odd * c.inverse;
+  const size_t by_bytes = kMagazineBytesLimit / object_bytes;
+  c.largest_rounds =
+      static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(kRoundsLimit)));
+  // Two objects up to 1 KiB, else one: a thousand threads that use a class once should share its
+  // pages.
+  c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));
+  c.usual_rounds = static_cast<uint16_t>(std::clamp<size_t>(
+      kUsualMagazineBytes / object_bytes, c.first_rounds, static_cast<size_t>(c.largest_rounds)));
+  return c;
+}
+
+void ClassTable::clear() {
+  count_ = 0;
+  std::fill(std::begin(small_), std::end(small_), kNoClass);
+  std::fill(std::begin(medium_), std::end(medium_), kNoClass);
+}
+
+void ClassTable::add_class(size_t bytes, unsigned unit_shift) {
+  bytes = round_up(std::max(bytes, kSmallStep), bytes <= kSmallLimit ? kSmallStep : kMediumStep);
+  unit_shift_ = unit_shift;
+  if (count_ > 0 && classes_[count_].object_bytes >= bytes) return;  // equal after rounding
+  classes_[++count_] = describe(bytes, unit_shift);
+}
+
+void ClassTable::fill_lookup(bool half_full_only) {
+  half_full_only_ = half_full_only;
+  size_t least = 1;  // of what the class serves
+  for (const ClassId id : ids()) {
+    const size_t most = classes_[index(id)].object_bytes;
+    if (half_full_only) least = std::max(least, most / 2);
+    const auto fill = [=](ClassId* lookup, size_t step, size_t limit) {
+      const size_t first = (least + step - 1) / step, end = std::min(most, limit) / step + 1;
+      if (first < end) std::fill(lookup + first, lookup + end, id);
+    };
+    fill(small_, kSmallStep, kSmallLimit);
+    fill(medium_, kMediumStep, kMediumLimit);
+    least = most + 1;
+  }
+  small_[0] = small_[1];
+}
+
+void ClassTable::use_default(unsigned unit_shift) {
+  clear();
+  for (const size_t bytes : kDefaultSizes) add_class(bytes, unit_shift);
+  fill_lookup(false);
+}
+
+void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned unit_shift) {
+  clear();
+  for (unsigned i = 0; i < count && count_ + 1 < kMaxClasses; ++i) {
+    add_class(sizes[i], unit_shift);
+  }
+  fill_lookup(true);
+}
+
+size_t SizeClass::alignment(unsigned unit_shift) const {
+  return std::min(size_t{1} << std::countr_zero(object_bytes), size_t{1} << unit_shift);
+}
+
+ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
+  if (wanted > kMediumLimit || bytes > kMediumLimit) return kNoClass;
+  // A suitable class is a multiple of the alignment, so none is below the rounded size.
+  const size_t least = (std::max<size_t>(bytes, 1) + wanted - 1) & -wanted;
+  const ClassId first = find(least);
+  if (first == kNoClass) return kNoClass;
+  for (unsigned i = index(first); i <= count_; ++i) {
+    if (half_full_only_ && least * 2 < classes_[i].object_bytes) break;
+    if (classes_[i].alignment(unit_shift_) >= wanted) return static_cast<ClassId>(i);
+  }
+  return kNoClass;
+}
+
+}  // namespace pktmalloc

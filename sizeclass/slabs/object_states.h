@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// ObjectStates: which addresses are objects, and whether those are in use; far from the objects.
+//
+//     | state of an object | its address / 16, lowest 14 bits |    a word of 16 bits
+//
+// The word's place follows from the address. A class divides addresses into granules, of the
+// largest power of two that is not above its object size: no two objects begin in the same one, and
+// each granule has a word. So one load tells whether an object in use begins at an address. A word
+// of another address, in the middle of an object or never handed out, differs: granules have at
+// most 256 KiB.
+//
+//     words for granules of 16:  | unit 0 | unit 1 | ...
+//     words for granules of 32:  | unit 0 | unit 1 | ...
+//
+// Classes with equal granules share words, with room for the words of all addresses: a
+// shift and an addition find a word. It grows to the highest unit that such a class has.
+//
+// Whoever hands objects out and takes them back sets the states (preload/hardened). A canary lies
+// behind the object's bytes, and is no concern of the engine's. A slab's words are opened with it,
+// and none is left of those that had its units before. Optional: a heap that was not asked for
+// states has none.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/base/growing_memory.h"
+#include "sizeclass/base/mutex.h"
+#include "sizeclass/slabs/class_table.h"
+
+namespace pktmalloc {
+
+class ObjectStates {
+ public:
+  enum State : uint16_t { kNone, kLive, kFreed, kLiveWithCanary };
+
+  // A plain load and store: an object has one owner at a time. `address` is a multiple of 16.
+  class Entry {
+   public:
+    Entry(std::atomic<uint16_t>& word, uintptr_t address)
+        : word_(word), key_(static_cast<uint16_t>(address >> 4 << 2)) {}
+    bool is(State state) const { return word_.load(std::memory_order_relaxed) == (key_ | state); }
+    State state() const {
+      const unsigned found = word_.load(std::memory_order_relaxed) ^ unsigned { key_ };
+      return found <= kLiveWithCanary ? static_cast<State>(found) : kNone;
+    }
+    // Only where an object of a slab begins.
+    void set(State state) const {
+      word_.store(static_cast<uint16_t>(key_ | state), std::memory_order_relaxed);
+    }
+
+   private:
+    std::atomic<uint16_t>& word_;
+    const uint16_t key_;
+  };
+
+  constexpr ObjectStates() = default;
+
+  // Addresses for the words of `bytes` of objects.
+  static size_t room_for(size_t bytes) {
+    return bytes / 4 + (kMostShift - kLeastShift + 1) * kStep;
+  }
+  // For the objects of so many bytes from `base` on, a multiple of all granules. `room`: where the
+  // words lie.
+  void start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room);
+  // Gives them back; for tests.
+  void stop();
+
+  // Opens the words of a slab of the class. False when the system refuses.
+  bool open(ClassId id, uintptr_t start, size_t bytes);
+
+  // `address` lies in a slab of the class.
+  Entry entry(ClassId id, uintptr_t address) const {
+    return {*reinterpret_cast<std::atomic<uint16_t>*>(place(id).word(address)), address};
+  }
+
+  // Where the words of a class begin.
+  struct alignas(16) Place {
+    uintptr_t words = 0;           // of the address 0
+    unsigned shift = kLeastShift;  // a granule is 1 << shift bytes
+
+    uintptr_t word(uintptr_t address) const { return words + words_bytes(address, shift); }
+  };
+  static unsigned shift_of(const SizeClass& c) {
+    return std::min<unsigned>(c.granule_shift, kMostShift);
+  }
+  const Place& place(ClassId id) const { return places_[index(id)]; }
+
+  const std::atomic<uint64_t>& committed_bytes() const { return committed_; }
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+
+ private:
+  static constexpr unsigned kLeastShift = 4, kMostShift = 18;
+  static constexpr size_t kStep = size_t{64} << 10;  // of words that are opened at once
+
+  static size_t words_bytes(size_t bytes, unsigned shift) {
+    return (bytes >> shift) * sizeof(uint16_t);
+  }
+
+  Place places_[kMaxClasses];
+  Mutex mutex_{LockRank::kStates};
+  GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex_);  // by shift
+  std::atomic<uint64_t> committed_ = 0;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/slabs/slab_area.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/misuse.h"
+#include "sizeclass/base/rounding.h"
+
+namespace pktmalloc {
+
+void SlabArea::start(const SizeClass& size_class, LockRank rank, SlabPool& pool, ClassId id) {
+  mutex_.set_rank(rank);
+  class_ = size_class;
+  pool_ = &pool;
+  id_ = id;
+  record_kind_ = SlabPool::record_kind(class_.objects_per_slab);
+  const Lock lock(mutex_);
+  partial_.use(pool.words(id), pool.words_stride());
+  thinned_.use(pool.words_of_thinned(id), pool.words_stride());
+}
+
+uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
+  const Lock lock(mutex_);
+  uintptr_t* next = slots + want;
+  while (next != slots) {
+    if (partial_.count() == 0 && thinned_.count() == 0 && take_slab() == SlabPool::kNone) break;
+    const uint32_t slab = partial_.count() != 0 ? partial_.lowest() : thinned_.lowest();
+    Record& r = record(slab);
+    const uintptr_t start = pool_->start_of(slab);
+    const uint32_t words = this->words();
+    const uint32_t first = first_object(slab);
+    uint64_t wanted = ~uint64_t{0} << first % 64;  // the word that has the first one comes twice
+    uint32_t left = r.free, latest = first;
+    for (uint32_t w = first / 64; left > 0 && next != slots;) {
+      uint64_t word = r.bits[w] & wanted;
+      const uint64_t others = r.bits[w] & ~wanted;
+      const uintptr_t at = start + uintptr_t{w} * 64 * class_.object_bytes;
+      while (word != 0 && next != slots) {
+        *--next = at + static_cast<uintptr_t>(std::countr_zero(word)) * class_.object_bytes;
+        latest = w * 64 + static_cast<uint32_t>(std::countr_zero(word));
+        word &= word - 1;
+        --left;
+      }
+      r.bits[w] = word | others;
+      wanted = ~uint64_t{0};
+      if (++w == words) w = 0;
+    }
+    const uint32_t nth =
+        latest >= first ? latest - first : latest + class_.objects_per_slab - first;
+    if (zero != nullptr) *zero = nth >= r.used;
+    r.used = std::max(r.used, static_cast<uint16_t>(nth + 1));
+    set_free(slab, r, left);
+  }
+  const uint32_t got = want - static_cast<uint32_t>(next - slots);
+  if (next != slots) memmove(slots, next, got * sizeof *slots);
+  free_low_.record(free_unthinned());
+  ++counts_.fills;
+  counts_.filled += got;
+  return got;
+}
+
+void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
+  // Copies: to the compiler, each store to a record might change them.
+  const SizeClass c = class_;
+  const uint32_t all = c.objects_per_slab;
+  mutex_.lock();
+  uint64_t stay = 0;  // objects whose slab stays in its set
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t slab = pool_->slab_of(id_, slots[i]);
+    const uint32_t object =
+        slab == SlabPool::kNone
+            ? all
+            : c.exact_index(static_cast<uint32_t>(slots[i] - pool_->start_of(slab)));
+    if (object >= all) [[unlikely]] {
+      mutex_.unlock();
+      refuse(slots[i]);
+    }
+    Record& r = record(slab);
+    uint64_t& word = r.bits[object / 64];
+    const uint64_t bit = uint64_t{1} << (object % 64);
+    if ((word & bit) != 0) [[unlikely]] {
+      mutex_.unlock();
+      report_misuse(Misuse::kDoubleFree, slots[i], c.object_bytes);
+    }
+    word |= bit;
+    if (r.free == 0 || r.free + 1 == all || r.thinned) {
+      set_free(slab, r, r.free + 1);
+    } else {
+      ++r.free;
+      ++stay;
+    }
+  }
+  counts_.free_objects += stay;
+  ++counts_.drains;
+  counts_.drained += count;
+  mutex_.unlock();
+}
+
+void SlabArea::refuse(uintptr_t address) const {
+  // A slab whose last object came back twice is the pool's.
+  const Misuse misuse =
+      pool_->former_class(address) == id_ ? Misuse::kDoubleFree : Misuse::kNotAnObject;
+  report_misuse(misuse, address, class_.object_bytes);
+}
+
+// Moves the slab to where it belongs with that number of free objects.
+void SlabArea::set_free(uint32_t slab, Record& r, uint32_t free) {
+  if (r.thinned) set_thinned(slab, r, false);
+  const uint32_t all = class_.objects_per_slab, before = r.free;
+  counts_.free_objects += uint64_t{free} - before;
+  r.free = free;
+  if (before == all) --counts_.empty_slabs;
+  if (free == all && r.stays == kGoes) {
+    if (before != 0) partial_.erase(slab);
+    counts_.free_objects -= all;
+    --counts_.slabs;
+    pool_->give(id_, slab, class_.units);
+    return;
+  }
+  if (free == all) ++counts_.empty_slabs;
+  if (before == 0 && free != 0) partial_.insert(slab);
+  if (before != 0 && free == 0) partial_.erase(slab);
+}
+
+void SlabArea::set_thinned(uint32_t slab, Record& r, bool thinned) {
+  (thinned ? partial_ : thinned_).erase(slab);
+  (thinned ? thinned_ : partial_).insert(slab);
+  r.thinned = thinned;
+  thinned_objects_ += thinned ? r.free : uint64_t{0} - r.free;
+}
+
+uint32_t SlabArea::tick() {
+  const Lock lock(mutex_);
+  const uint32_t unneeded = free_low_.tick(free_unthinned());
+  return unneeded - std::min(unneeded, class_.objects_per_slab);
+}
+
+uint32_t SlabArea::make_idle() {
+  const Lock lock(mutex_);
+  free_low_.forget(free_unthinned());
+  return free_unthinned();
+}
+
+// The lock is open around the system calls, while the free objects are somebody's who has none.
+uint32_t SlabArea::thin_one() {
+  uint64_t bits[kMostWords];
+  const Lock lock(mutex_);
+  const uint32_t slab = partial_.highest();
+  if (slab == SlabPool::kNone) return 0;
+  Record& r = record(slab);
+  const uint32_t free = r.free;
+  if (r.stays == kGoes && size_t{free} * class_.object_bytes >= memory::page_bytes() &&
+      pool_->lets_purge_pages(slab)) {
+    std::copy_n(r.bits, words(), bits);
+    std::fill_n(r.bits, words(), 0);
+    set_free(slab, r, 0);
+    mutex_.unlock();
+    const bool gone = purge_free(slab, bits);
+    mutex_.lock();
+    for (uint32_t w = 0; w < words(); ++w) r.bits[w] |= bits[w];
+    const bool alone = r.free == 0;  // nobody brought an object back meanwhile
+    set_free(slab, r, r.free + free);
+    if (!gone) return 0;
+    if (!alone) return free;
+  }
+  set_thinned(slab, r, true);
+  free_low_.remove(free);
+  return free;
+}
+
+// Pages on which there is nothing but free objects.
+bool SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
+  const uintptr_t start = pool_->start_of(slab), page = memory::page_bytes();
+  const uint32_t all = class_.objects_per_slab;
+  const auto is_free = [&](uint32_t i) { return (bits[i / 64] >> i % 64 & 1) != 0; };
+  for (uint32_t i = 0, end; i < all; i = end + 1) {
+    for (end = i; end < all && is_free(end);) ++end;
+    const uintptr_t low = round_up(start + uintptr_t{i} * class_.object_bytes, page);
+    const uintptr_t high = (start + uintptr_t{end} * class_.object_bytes) & -page;
+    if (low < high && !pool_->purge_pages(id_, low, high - low)) return false;
+  }
+  return true;
+}
+
+uint32_t SlabArea::take_slab() {
+  const SlabPool::Taken taken = pool_->take(id_, class_.units);
+  if (taken.unit == SlabPool::kNone || adopt(taken.unit, taken.clean)) return taken.unit;
+  pool_->give(id_, taken.unit, class_.units);
+  return SlabPool::kNone;
+}
+
+// A slab that the pool has just given: all its objects are free.
+bool SlabArea::adopt(uint32_t slab, bool zero) {
+  if (states_ != nullptr && !states_->open(id_, pool_->start_of(slab), slab_bytes())) return false;
+  Record& r = record(slab);
+  uint32_t left = class_.objects_per_slab;
+  for (uint32_t w = 0; left > 0; ++w) {
+    const uint32_t here = std::min<uint32_t>(left, 64);
+    r.bits[w] = ~uint64_t{0} >> (64 - here);
+    left -= here;
+  }
+  r.free = class_.objects_per_slab;
+  r.used = static_cast<uint16_t>(zero ? 0 : class_.objects_per_slab);
+  r.stays = kGoes;
+  r.thinned = false;
+  counts_.free_objects += r.free;
+  ++counts_.slabs;
+  ++counts_.empty_slabs;
+  partial_.insert(slab);
+  return true;
+}
+
+}  // namespace pktmalloc

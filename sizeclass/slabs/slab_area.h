@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// SlabArea: the slabs of one class, and the only place that knows which of their objects are free.
+//
+// It takes slabs from the pool and gives them back (slab_pool.h), and keeps a record of each: how
+// many objects are free and which (a bit each, set = free). A slab with a free object is in the set
+// partial_, and the lowest one serves first. One without is in no set, and one with none in use
+// goes back to the pool, unless it was populated in advance: those stay (populated_slabs.cpp).
+//
+// A few objects in use keep a slab. So when nobody needs the free ones for long, their memory goes
+// back, as far as they have whole pages; such a slab is in the set thinned_ until one of its
+// objects comes or goes, and serves when no other one can.
+//
+// The objects of a slab are handed out from a different one on in each slab, and round: else the
+// first objects of all classes would lie at the same distance from a page's start and share few
+// sets of the processor's cache (slab colouring, Bonwick 1994).
+//
+// Any thread may call fill() and drain(); they hold mutex() while they handle a magazine. SlabArea
+// also serves the magazines themselves (magazine_store.h), as objects like any other.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/base/low_water.h"
+#include "sizeclass/base/mutex.h"
+#include "sizeclass/base/statistics.h"
+#include "sizeclass/slabs/class_table.h"
+#include "sizeclass/slabs/object_states.h"
+#include "sizeclass/slabs/slab_pool.h"
+#include "sizeclass/slabs/slab_set.h"
+
+namespace pktmalloc {
+
+class SlabArea {
+ public:
+  constexpr SlabArea() = default;
+
+  // Once, before any other call. `id`: its number in the pool's map.
+  void start(const SizeClass& size_class, LockRank rank, SlabPool& pool, ClassId id);
+
+  // The states of this area's objects are to be opened with its slabs.
+  void set_states(ObjectStates& states) { states_ = &states; }
+
+  // Writes up to `want` free objects to slots[0..], those to be used first last, and returns how
+  // many: fewer only when the pool has no slab. `zero` becomes true if the last of them is zero.
+  uint32_t fill(uintptr_t* slots, uint32_t want, bool* zero = nullptr);
+
+  // Takes back slots[0..count). Reports and aborts on an object that is already free or is none.
+  void drain(const uintptr_t* slots, uint32_t count);
+
+  // For ageing. Ends a tick: so many objects of slabs that are not thinned were not needed in a
+  // whole window. Those of one slab, which serves next, are left out.
+  uint32_t tick();
+  // Has it any slab that would go when its objects came back? Takes no lock.
+  bool may_shrink() const NOT_FOLLOWED {
+    return counts_.slabs.seen() > counts_.populated_slabs.seen();
+  }
+  // All that are free now.
+  uint32_t make_idle();
+  // Thins a slab; for how many objects. 0: there is none to thin, or the system refuses.
+  uint32_t thin_one();
+
+  // Reports and aborts on an object that is there twice or is none, but does not look whether it is
+  // in use. Takes no lock. Both lists together have at most kInspectMost.
+  static constexpr uint32_t kInspectMost = ClassTable::kRoundsLimit;
+  void inspect(const uintptr_t* objects, uint32_t count, const uintptr_t* more = nullptr,
+               uint32_t more_count = 0) const;
+
+  // The start of the object that holds the address; 0: it is in no object of a slab. Takes no lock.
+  uintptr_t object_at(uintptr_t address) const {
+    const uint32_t slab = pool_->slab_of(id_, address);
+    if (slab == SlabPool::kNone) return 0;
+    const uintptr_t start = pool_->start_of(slab);
+    const uint32_t object = class_.object_index(address - start);
+    return object < class_.objects_per_slab ? start + uintptr_t{object} * class_.object_bytes : 0;
+  }
+
+  // Do the address and so many bytes before it lie in a slab? Takes no lock.
+  bool slab_holds(uintptr_t address, size_t bytes_before) const {
+    const uint32_t slab = pool_->slab_of(id_, address);
+    return slab != SlabPool::kNone && address - pool_->start_of(slab) >= bytes_before;
+  }
+
+  // Calls visit(start) for every object of its slabs, free ones too. Takes no lock.
+  template <typename Visit>
+  void each_object(Visit visit) const {
+    const uint32_t fresh = pool_->fresh();
+    for (uint32_t unit = pool_->first_unit(); unit < fresh; ++unit) {
+      const SlabPool::Entry entry = pool_->entry(unit);
+      if (entry.owner != index(id_) || entry.back != 0) continue;
+      const uintptr_t start = pool_->start_of(unit);
+      for (uint32_t i = 0; i < class_.objects_per_slab; ++i) {
+        visit(start + uintptr_t{i} * class_.object_bytes);
+      }
+    }
+  }
+
+  // Takes and populates slabs for so many objects more than before. From now on they stay. False
+  // when the pool has not as many or the system refuses; then no more stay than before. Not while
+  // another thread populates.
+  bool populate(uint64_t objects);
+  // Takes back the latest populate() of as many objects: their slabs may go again.
+  void unpopulate(uint64_t objects);
+  // The same on huge pages of the system's pool, as far as it has any. Returns for how many
+  // objects.
+  uint64_t populate_on_huge_pages(uint64_t objects);
+  // For how many objects all these were. Calls for few objects each share slabs.
+  uint64_t promised() const { return promised_.load(std::memory_order_relaxed); }
+  bool is_reserved() const { return promised() != 0; }
+  // So many that each thread may have the largest magazines: then there are some for 64 threads.
+  bool is_reserved_for_many() const { return promised() >= kManyMagazines * class_.largest_rounds; }
+  static constexpr uint64_t kManyMagazines = 128;
+
+  size_t slab_bytes() const { return size_t{class_.units} << pool_->unit_shift(); }
+  const SizeClass& size_class() const { return class_; }
+
+  AreaStatistics statistics() {
+    const Lock lock(mutex_);
+    return counts_;
+  }
+  // Where the counts lie, for a reader outside the process (heap_window.h).
+  const AreaStatistics& counts() const { return counts_; }
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+
+  enum Stays : uint8_t { kGoes, kPopulated, kOnHugePages };
+  struct Record {
+    uint32_t free;
+    // All objects handed out since it was zero are among the first so many, counted from
+    // first_object(); all if it was not.
+    uint16_t used;
+    Stays stays;
+    bool thinned;
+    uint64_t bits[1];  // objects_per_slab bits
+  };
+
+ private:
+  Record& record(uint32_t slab) const {
+    return *reinterpret_cast<Record*>(pool_->record(record_kind_, slab));
+  }
+  static constexpr uint32_t kMostWords = 64;  // of bits: 4096 objects of 16 bytes in a unit
+  uint32_t words() const { return (class_.objects_per_slab + 63) / 64; }
+  uint32_t free_unthinned() const UNDER(mutex_) {
+    return static_cast<uint32_t>(counts_.free_objects - thinned_objects_);
+  }
+  // The object of a slab that is handed out first.
+  uint32_t first_object(uint32_t slab) const {
+    return static_cast<uint32_t>(slab % 16 * class_.objects_per_slab / 16);
+  }
+  [[noreturn]] void refuse(uintptr_t address) const;
+  uint32_t take_slab() UNDER(mutex_);
+  bool adopt(uint32_t slab, bool zero) UNDER(mutex_);
+  void keep(uint32_t slab, Stays stays) UNDER(mutex_);
+  void let_go_of(uint32_t slab) UNDER(mutex_);
+  void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(mutex_);
+  void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(mutex_);
+  bool purge_free(uint32_t slab, const uint64_t* bits) const;
+  uint32_t slabs_for(uint64_t objects) const;
+  bool populate_slab();
+  void let_go(uint32_t slabs);
+
+  Mutex mutex_;
+  SizeClass class_{};
+  SlabPool* pool_ = nullptr;
+  ClassId id_ = kNoClass;
+  SlabPool::RecordKind record_kind_ = SlabPool::RecordKind::kSmall;
+  ObjectStates* states_ = nullptr;
+  SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
+  uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
+  LowWater free_low_ GUARDED_BY(mutex_);             // of the others
+  AreaStatistics counts_ GUARDED_BY(mutex_){};
+  std::atomic<uint64_t> promised_ = 0;
+};
+
+}  // namespace pktmalloc

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+#include "sizeclass/slabs/slab_pool.h"
+
+#include <bit>
+#include <cstring>
+
+namespace pktmalloc {
+namespace {
+
+// The stretch of units grows by a quarter: small programs use little, and committed memory counts
+// against RLIMIT_DATA and overcommit; larger steps save too few calls.
+constexpr size_t kStepLeast = size_t{256} << 10;
+constexpr size_t kStepMost = size_t{16} << 20;
+
+constexpr size_t kPurgeBytes = size_t{256} << 10;  // in one system call: about 20 us
+constexpr uint32_t kRefusedTicks = 64;
+// Each run takes two of the 65,530 mappings that a process may have.
+constexpr uint32_t kWithdrawnRuns = 1000;
+// Units in a huge page where one is asked for: others are larger than a step.
+constexpr uint32_t kMostGroup = 512;
+
+}  // namespace
+
+size_t SlabPool::record_bytes(size_t bytes, unsigned unit_shift) {
+  return ((bytes >> unit_shift) / 64 + 1) * round_up(kChapter, memory::page_bytes());
+}
+
+SlabPool::RecordKind SlabPool::record_kind(uint32_t objects) {
+  return objects <= 64    ? RecordKind::kSmall
+         : objects <= 512 ? RecordKind::kMiddle
+                          : RecordKind::kLarge;
+}
+
+bool SlabPool::start(const Config& config, MemoryLimit& limit) {
+  mutex_.set_rank(LockRank::kPool + config.rank);
+  unit_shift_ = config.unit_shift;
+  huge_pages_ = config.huge_pages;
+  zeroes_ = config.zeroes;
+  limit_ = &limit;
+  base_ = config.begin;
+  most_ = config.most;
+  map_ = reinterpret_cast<Entry*>(base_);
+  chapter_bytes_ = round_up(kChapter, memory::page_bytes());
+  const bool huge = config.huge_pages != HugePages::kNever;
+  const size_t map_most = round_up((config.most >> unit_shift_) * sizeof(Entry), unit_bytes());
+  first_ = static_cast<uint32_t>(map_most >> unit_shift_);
+  map_memory_.start(base_, map_most, huge);
+  units_.start(base_ + map_most, (config.most - map_most) >> unit_shift_ << unit_shift_, huge);
+  records_.start(config.records, record_bytes(config.most, unit_shift_), huge);
+  const Lock lock(mutex_);
+  set_fresh(first_);
+  chapters_ = records_.at(0) - first_ / 64 * chapter_bytes_;
+  empty_.use(words(kEmptySet), chapter_bytes_);
+  purged_.use(words(kPurgedSet), chapter_bytes_);
+  return grow_to(first_ + static_cast<uint32_t>(kStepLeast >> unit_shift_));
+}
+
+void SlabPool::stop() {
+  const Lock lock(mutex_);
+  bytes_ = 0;
+  for (GrowingMemory* stretch : {&units_, &map_memory_, &records_}) stretch->shrink_to(0);
+}
+
+void SlabPool::set_fresh(uint32_t fresh) {
+  fresh_.store(fresh, std::memory_order_relaxed);
+  counts_.used.store(uint64_t{fresh - first_} << unit_shift_, std::memory_order_relaxed);
+}
+
+void SlabPool::set_entry(uint32_t unit, unsigned owner, unsigned back) {
+  Entry entry{static_cast<uint8_t>(owner), static_cast<uint8_t>(back)};
+  __atomic_store(&map_[unit], &entry, __ATOMIC_RELAXED);
+}
+
+void SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
+  for (uint32_t i = 0; i < units; ++i) set_entry(unit + i, index(id), i);
+  counts_.taken.fetch_add(uint64_t{units} << unit_shift_, std::memory_order_relaxed);
+}
+
+void SlabPool::take_empty(uint32_t unit) {
+  empty_.erase(unit);
+  latest_share(unit).empty_bytes -= unit_bytes();
+  empty_low_.record(empty_.count());
+  empty_count_.store(empty_.count(), std::memory_order_relaxed);
+}
+
+void SlabPool::put_purged(uint32_t unit) {
+  purged_.insert(unit);
+  note_longer_run(unit);
+}
+
+void SlabPool::put_empty(uint32_t unit) {
+  empty_.insert(unit);
+  note_longer_run(unit);
+  latest_share(unit).empty_bytes += unit_bytes();
+  empty_count_.store(empty_.count(), std::memory_order_relaxed);
+}
+
+// The first of the lowest so many units in a row that are empty, or purged as well.
+uint32_t SlabPool::lowest_run(uint32_t units, bool purged_too) {
+  if (empty_.count() + (purged_too ? purged_.count() : 0) < units) return kNone;
+  const uint32_t end = (fresh() + 63) / 64;
+  uint32_t w = std::min(empty_.lowest(), purged_too ? purged_.lowest() : kNone) / 64;
+  Sought& sought = sought_[purged_too];
+  if (units >= sought.units) w = std::max(w, sought.word);
+  sought = {units, end};
+  uint32_t run = 0;  // units in a row at the end of the words before
+  for (; w < end; ++w) {
+    uint64_t bits = empty_.bits(w) | (purged_too ? purged_.bits(w) : 0);
+    uint32_t found = kNone;
+    if (run + static_cast<uint32_t>(std::countr_one(bits)) >= units) found = w * 64 - run;
+    run = bits == ~uint64_t{0} ? run + 64 : static_cast<uint32_t>(std::countl_one(bits));
+    // A bit stays where so many begin in a row.
+    for (uint32_t have = 1; have < units && bits != 0;) {
+      const uint32_t more = std::min(have, units - have);
+      bits &= bits >> more;
+      have += more;
+    }
+    if (found == kNone && bits != 0) {
+      found = w * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+    }
+    if (found == kNone) continue;
+    sought.word = found / 64;
+    return found;
+  }
+  return kNone;
+}
+
+// A run that is longer now may begin in the word before.
+void SlabPool::note_longer_run(uint32_t unit) {
+  for (Sought& sought : sought_) {
+    sought.word = std::min(sought.word, unit / 64 - (unit >= 64 ? 1 : 0));
+  }
+}
+
+SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
+  Taken taken{kNone, true};
+  {
+    const Lock lock(mutex_);
+    const uint64_t bytes = uint64_t{units} << unit_shift_;
+    taken.unit = units == 1 ? empty_.lowest() : lowest_run(units, false);
+    if (taken.unit != kNone) {
+      for (uint32_t i = 0; i < units; ++i) take_empty(taken.unit + i);
+      taken.clean = false;
+    } else {
+      if (!limit_->take(bytes)) return taken;
+      taken.unit = lowest_run(units, true);
+      if (taken.unit == kNone) taken.unit = end_of_owned();
+      uint32_t resident = 0;
+      for (uint32_t i = 0; i < units; ++i) resident += is_empty(taken.unit + i);
+      if (!open(id, taken.unit, units)) {
+        limit_->give(bytes);
+        return {kNone, true};
+      }
+      limit_->give(uint64_t{resident} << unit_shift_);
+      taken.clean = resident == 0;
+    }
+    own(id, taken.unit, units);
+  }
+  if (zeroes_ && !taken.clean) {
+    memset(at(taken.unit), 0, size_t{units} << unit_shift_);
+    taken.clean = true;
+  }
+  return taken;
+}
+
+uint32_t SlabPool::end_of_owned() {
+  uint32_t unit = fresh();
+  while (unit > first_ && (empty_.contains(unit - 1) || purged_.contains(unit - 1))) --unit;
+  return unit;
+}
+
+// Units that are purged, empty, or fresh; at least one is not empty.
+bool SlabPool::open(ClassId id, uint32_t unit, uint32_t units) {
+  const uint32_t fresh = this->fresh(), end = unit + units, used = std::min(end, fresh);
+  if (end > fresh && (!grows_ || !grow(id, end))) return false;
+  if (decommits_ && used > unit && !make_usable(unit, used)) return false;
+  for (uint32_t i = unit; i < end; ++i) {
+    if (is_empty(i)) {
+      take_empty(i);
+      continue;
+    }
+    if (i < fresh) purged_.erase(i);
+    counts_.open.fetch_add(unit_bytes(), std::memory_order_relaxed);
+  }
+  if (end > fresh) set_fresh(end);
+  return true;
+}
+
+// Of purged units some may be unusable since decommit(); to say so of all costs the same. Where the
+// process has no mapping left for a part of a run, the whole run takes none.
+bool SlabPool::make_usable(uint32_t unit, uint32_t end) {
+  if (commit(unit, end)) return true;
+  while (unit > first_ && purged_.contains(unit - 1)) --unit;
+  while (end < fresh() && purged_.contains(end)) ++end;
+  return commit(unit, end);
+}
+
+bool SlabPool::commit(uint32_t unit, uint32_t end) {
+  const size_t bytes = size_t{end - unit} << unit_shift_;
+  if (!memory::commit(at(unit), bytes)) return false;
+  const bool huge = huge_pages_ == HugePages::kMadvise && unit >= huge_from_;
+  if (huge || huge_pages_ == HugePages::kNever) memory::ask_for_huge_pages(at(unit), bytes, huge);
+  return true;
+}
+
+// In steps. The pool begins with small pages and gets huge ones from the step on that is a whole
+// one: a quarter of what there is, so rounding costs at most as much.
+bool SlabPool::grow(ClassId id, uint32_t end) {
+  if (end <= units_end()) return true;
+  const size_t step = std::clamp(units_.bytes() / 4, kStepLeast, kStepMost);
+  const size_t most = units_.most() >> unit_shift_;
+  if (end - first_ > most) return false;
+  const uint32_t before = units_end();
+  uint32_t generous = before + static_cast<uint32_t>(step >> unit_shift_);
+  const bool huge = huge_pages_ == HugePages::kMadvise && step >= memory::huge_page_bytes();
+  if (huge) {
+    generous = static_cast<uint32_t>(round_up(generous, memory::huge_page_bytes() >> unit_shift_));
+  }
+  generous = std::min(std::max(generous, end), first_ + static_cast<uint32_t>(most));
+  // Under a tight limit the system may refuse a step but grant a single slab.
+  if (!grow_to(generous) && !grow_to(end)) return false;
+  ++shares_[index(id)].commits;
+  if (huge) {
+    memory::ask_for_huge_pages(at(before), size_t{units_end() - before} << unit_shift_, true);
+    huge_from_ = std::min(huge_from_, before);
+  }
+  return true;
+}
+
+bool SlabPool::grow_to(uint32_t end) {
+  if (!map_memory_.grow_to(end * sizeof(Entry)) || !records_.grow_to(records_to(end)) ||
+      !units_.grow_to(size_t{end - first_} << unit_shift_)) {
+    map_memory_.shrink_to(units_end() * sizeof(Entry));
+    records_.shrink_to(records_to(units_end()));
+    note_mapped();
+    return false;
+  }
+  note_mapped();
+  return true;
+}
+
+void SlabPool::note_mapped() {
+  bytes_ = uintptr_t{units_end()} << unit_shift_;
+  const uint64_t bookkeeping = map_memory_.bytes() + records_.bytes();
+  counts_.bookkeeping.store(bookkeeping, std::memory_order_relaxed);
+  counts_.mapped.store(units_.bytes() + bookkeeping, std::memory_order_relaxed);
+}
+
+// Page by page, as far as the limit, the system and its pool go. Such pages must never be purged in
+// parts: the system would clear none of it, or more. So the last slab ends on small pages, and what
+// it cannot get stays nobody's.
+uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slabs) {
+  const Lock lock(mutex_);
+  const size_t page = memory::huge_page_bytes(), slab = size_t{units} << unit_shift_;
+  const uint64_t bytes = slabs * uint64_t{slab};
+  slabs = 0;
+  const uint32_t fresh = this->fresh();
+  const uint32_t unit =
+      fresh + static_cast<uint32_t>((-start_of(fresh) & (page - 1)) >> unit_shift_);
+  const auto units_in = [this](uint64_t of) { return static_cast<uint32_t>(of >> unit_shift_); };
+  uint64_t huge = 0;
+  while (grows_ && bytes - huge >= page && huge + page <= units_.most() && limit_->take(page)) {
+    if (!grow_to(unit + units_in(huge + page)) || !memory::take_from_pool(at(unit) + huge, page)) {
+      limit_->give(page);
+      break;
+    }
+    huge += page;
+  }
+  if (huge == 0) return kNone;
+  slabs = static_cast<uint32_t>(huge / slab);
+  const uint64_t rest = huge % slab == 0 ? 0 : slab - huge % slab;
+  if (rest > 0 && limit_->take(rest)) {
+    if (grow_to(unit + units_in(huge + rest))) {
+      ++slabs;
+    } else {
+      limit_->give(rest);
+    }
+  }
+  const uint32_t end = std::max(unit + slabs * units, unit + units_in(huge));
+  for (uint32_t i = fresh; i < unit; ++i) put_purged(i);
+  set_fresh(end);
+  counts_.open.fetch_add(uint64_t{end - unit} << unit_shift_, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < slabs; ++i) own(id, unit + i * units, units);
+  return unit;
+}
+
+void SlabPool::give(ClassId id, uint32_t unit, uint32_t units) {
+  const Lock lock(mutex_);
+  for (uint32_t i = 0; i < units; ++i) {
+    set_entry(unit + i, index(kNoClass), index(id));  // back: who had it last
+    put_empty(unit + i);
+  }
+}
+
+uint32_t SlabPool::tick() {
+  const Lock lock(mutex_);
+  const uint32_t unneeded = empty_low_.tick(empty_.count());
+  const uint32_t left = refused_.load(std::memory_order_relaxed);
+  if (left == 0) return unneeded;
+  refused_.store(left - 1, std::memory_order_relaxed);
+  return 0;
+}
+
+// Where huge pages may be, only groups of which no unit is owned: else the system would split one
+// that is in use. Such a group goes as a whole, and elsewhere a few units.
+SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
+  const uint32_t fresh = this->fresh();
+  const auto group = static_cast<uint32_t>(memory::huge_page_bytes() >> unit_shift_);
+  uint32_t high = empty_.highest();
+  while (!splits && high != kNone && high >= huge_from_) {
+    const uint32_t begin = std::max(high / group * group, first_);
+    const uint32_t end = std::min(high / group * group + group, fresh);
+    uint32_t unit = begin;
+    while (unit < end && (empty_.contains(unit) || purged_.contains(unit))) ++unit;
+    if (unit == end) return {begin, end - begin};
+    high = empty_.highest_below(begin);
+  }
+  if (high == kNone || most == 0) return {0, 0};
+  const auto step = static_cast<uint32_t>(std::max<size_t>(kPurgeBytes >> unit_shift_, 1));
+  uint32_t low = high;
+  while (high - low + 1 < std::min(most, step) && low > first_ && empty_.contains(low - 1)) --low;
+  return {low, high - low + 1};
+}
+
+// The lock is open around the system call, while the units are in no set.
+uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
+  const Lock lock(mutex_);
+  if (refused_.load(std::memory_order_relaxed) > 0) return 0;
+  const Run run = run_to_purge(most, splits);
+  if (run.count == 0) return 0;
+  uint32_t count = 0;
+  bool was_purged[kMostGroup]{};
+  for (uint32_t i = 0; i < run.count; ++i) {
+    const uint32_t unit = run.low + i;
+    if (empty_.contains(unit)) {
+      empty_.erase(unit);
+      latest_share(unit).empty_bytes -= unit_bytes();
+      ++count;
+    } else {
+      purged_.erase(unit);
+      was_purged[i] = true;
+    }
+  }
+  empty_low_.remove(count);
+  empty_count_.store(empty_.count(), std::memory_order_relaxed);
+  mutex_.unlock();
+  const bool gone = memory::purge(at(run.low), size_t{run.count} << unit_shift_);
+  mutex_.lock();
+  ++latest_share(run.low).purges;
+  for (uint32_t i = 0; i < run.count; ++i) {
+    const uint32_t unit = run.low + i;
+    if (gone && !was_purged[i]) latest_share(unit).purged_total_bytes += unit_bytes();
+    if (gone || was_purged[i]) {
+      put_purged(unit);
+    } else {
+      put_empty(unit);
+    }
+  }
+  if (!gone) {
+    refused_.store(kRefusedTicks, std::memory_order_relaxed);
+    return 0;
+  }
+  const uint64_t bytes = uint64_t{count} << unit_shift_;
+  counts_.open.fetch_sub(bytes, std::memory_order_relaxed);
+  counts_.purged.fetch_add(bytes, std::memory_order_relaxed);
+  limit_->give(bytes);
+  return count;
+}
+
+bool SlabPool::lets_purge_pages(uint32_t unit) {
+  const Lock lock(mutex_);
+  return !zeroes_ && unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
+}
+
+bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
+  const bool gone = memory::purge(reinterpret_cast<void*>(start), bytes);
+  if (!gone) refused_.store(kRefusedTicks, std::memory_order_relaxed);
+  const Lock lock(mutex_);
+  PoolShare& share = shares_[index(id)];
+  ++share.purges;
+  if (gone) {
+    share.purged_total_bytes += bytes;
+    counts_.purged.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  return gone;
+}
+
+void SlabPool::decommit() {
+  const Lock lock(mutex_);
+  uint32_t fresh = this->fresh(), top = fresh;
+  while (top > first_ && purged_.contains(top - 1)) --top;
+  bytes_ = uintptr_t{top} << unit_shift_;  // before the first address can be somebody else's
+  units_.shrink_to(size_t{top - first_} << unit_shift_);
+  if (units_end() == top) {  // else the system refused, and some may be unusable
+    while (fresh > top) purged_.erase(--fresh);
+    set_fresh(fresh);
+  }
+  note_mapped();
+  const uint64_t purged = counts_.purged.load(std::memory_order_relaxed);
+  if (purged == withdrawn_at_) return;
+  withdrawn_at_ = purged;
+  uint32_t runs = 0;
+  for (uint32_t unit = first_, end; unit < fresh && runs < kWithdrawnRuns; unit = end + 1) {
+    for (end = unit; end < fresh && purged_.contains(end);) ++end;
+    if (end == unit) continue;
+    // Somebody may look at any object that was in use.
+    memory::withdraw(at(unit), size_t{end - unit} << unit_shift_);
+    decommits_ = true;
+    ++runs;
+  }
+}
+
+uint64_t SlabPool::resident_bytes() const {
+  return memory::resident_bytes(at(first_), counts_.used.load(std::memory_order_relaxed));
+}
+
+}  // namespace pktmalloc

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// SlabPool: the units that all classes share, and the map that says whose each one is.
+//
+//     base:  | map: an entry for each unit | unit | unit | unit | ...
+//     entry: | owner: its class, 0: none | back: units to its slab's first one |
+//
+// A unit is 64 KiB. A slab is one unit or several in a row; a class takes one when it has no free
+// object left and gives it back when all its objects are free. So memory goes from class to class
+// without a call of the system, and the used units lie close together: few pages of page tables,
+// and whole huge pages. A unit is
+//
+//     owned    a class has it
+//     empty    no class has it; its memory is resident and waits (ageing.h)
+//     purged   its memory went back, and reads as zero
+//     fresh    not mapped yet: everything behind the last unit that was ever used
+//
+// A slab is taken from the lowest units that lie together: empty ones, else purged ones as well,
+// else those at the end and fresh ones. Purging begins at the top. Small programs use few pages,
+// and large ones leave the top, as address-ordered first fit does (Wilson et al. 1995).
+//
+// Bookkeeping lies far away, in chapters of 64 units, which are mapped as the pool grows:
+//
+//     | words of sets | records of up to 64 objects | of up to 512 | of up to 4096 |
+//
+// Each unit has room for a record of each kind; its class uses one (slab_area.h). Neighbours in a
+// chapter share pages, and only used records are touched.
+//
+// Any thread may read the map: what it says of a live object does not change. All else happens
+// under mutex(), which comes after the classes' locks.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "sizeclass/base/growing_memory.h"
+#include "sizeclass/base/huge_pages.h"
+#include "sizeclass/base/low_water.h"
+#include "sizeclass/base/memory_limit.h"
+#include "sizeclass/base/mutex.h"
+#include "sizeclass/base/owned.h"
+#include "sizeclass/base/statistics.h"
+#include "sizeclass/slabs/class_table.h"
+#include "sizeclass/slabs/slab_set.h"
+
+namespace pktmalloc {
+
+class SlabPool {
+ public:
+  static constexpr unsigned kUnitShift = ClassTable::kUnitShift;
+  static constexpr uint32_t kNone = SlabSet::kNone;
+
+  // Of a unit that no class has, `back` is the class that had it last, or 0.
+  struct alignas(2) Entry {
+    uint8_t owner;
+    uint8_t back;
+  };
+
+  struct Config {
+    uintptr_t begin;    // of the map, aligned to the largest alignment of an object
+    size_t most;        // bytes of map and units
+    uintptr_t records;  // where bookkeeping begins
+    unsigned unit_shift = kUnitShift;
+    unsigned rank = 0;  // among pools
+    HugePages huge_pages = HugePages::kAuto;
+    bool zeroes = false;  // what a class takes is zero always
+  };
+  // Bytes of bookkeeping for so many of units.
+  static size_t record_bytes(size_t bytes, unsigned unit_shift = kUnitShift);
+
+  constexpr SlabPool() = default;
+
+  // Maps the first units. Once, before any other call. False when the system refuses.
+  bool start(const Config& config, MemoryLimit& limit);
+  // Gives all back; for tests.
+  void stop();
+
+  unsigned unit_shift() const { return unit_shift_; }
+  size_t unit_bytes() const { return size_t{1} << unit_shift_; }
+  uintptr_t base() const { return base_; }
+  uintptr_t start_of(uint32_t unit) const { return base_ + (uintptr_t{unit} << unit_shift_); }
+  Entry entry(uint32_t unit) const {
+    Entry found;
+    __atomic_load(&map_[unit], &found, __ATOMIC_RELAXED);
+    return found;
+  }
+
+  // The first unit of the slab that holds the address, if it is the class's; else kNone.
+  uint32_t slab_of(ClassId id, uintptr_t address) const {
+    const uintptr_t distance = address - base_;
+    if (distance >= bytes_.seen()) return kNone;
+    const auto unit = static_cast<uint32_t>(distance >> unit_shift_);
+    const Entry at = entry(unit);
+    return at.owner == index(id) ? unit - at.back : kNone;
+  }
+
+  // The class that had the address's unit last, if nobody has it now; else kNoClass.
+  ClassId former_class(uintptr_t address) const {
+    const uintptr_t distance = address - base_;
+    if (distance >= bytes_.seen()) return kNoClass;
+    const Entry at = entry(static_cast<uint32_t>(distance >> unit_shift_));
+    return at.owner == index(kNoClass) ? static_cast<ClassId>(at.back) : kNoClass;
+  }
+
+  // From base() on, map included: addresses that are ours. It changes only with the mapped units.
+  const Owned<uintptr_t>& bytes() const { return bytes_; }
+  // To so many it may grow.
+  size_t most() const { return most_; }
+
+  // A slab of so many units for the class; its first one. kNone: a limit, or the system, refuses.
+  struct Taken {
+    uint32_t unit;
+    bool clean;  // all zero
+  };
+  Taken take(ClassId id, uint32_t units);
+
+  // So many slabs in a row, from fresh units alone, that begin on huge pages of the system's pool;
+  // `slabs` becomes fewer if it has not enough pages. The first unit; kNone: none.
+  uint32_t take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slabs);
+
+  // Nobody uses the slab any more. It keeps its contents.
+  void give(ClassId id, uint32_t unit, uint32_t units);
+
+  // Where a class has its set's words, and the records of its slabs.
+  void* words(ClassId id) const { return words(index(id)); }
+  void* words_of_thinned(ClassId id) const { return words(kPurgedSet + 1 + index(id)); }
+  size_t words_stride() const { return chapter_bytes_; }
+  const char* chapters() const { return chapters_; }
+  enum class RecordKind : uint8_t { kSmall, kMiddle, kLarge };
+  static RecordKind record_kind(uint32_t objects);
+  // In bytes from where the chapter of unit 0 would be.
+  static size_t record_at(RecordKind kind, uint32_t unit, size_t chapter_bytes) {
+    const RecordPlace place = kRecordPlaces[static_cast<int>(kind)];
+    return size_t{unit / 64} * chapter_bytes + place.at + unit % 64 * place.bytes;
+  }
+  char* record(RecordKind kind, uint32_t unit) const {
+    return chapters_ + record_at(kind, unit, chapter_bytes_);
+  }
+
+  // Ends a tick: how many empty units nobody needed in a whole window, including those of earlier
+  // ticks that were not purged.
+  uint32_t tick();
+  // Purges a few of the empty units, at most `most` but at least one group of a huge page where
+  // there are any; returns how many. 0: none is to be had, or the system refuses, as it does for
+  // locked memory; then it is not asked for a while. `splits`: also parts of huge pages.
+  uint32_t purge_some(uint32_t most, bool splits = false);
+  // Whole pages of a slab of the class; false when the system refuses.
+  bool purge_pages(ClassId id, uintptr_t start, size_t bytes);
+  // False: the system refuses to purge, or that would split a huge page that was asked for, or
+  // objects may have headers, of which no part is to be zero by itself.
+  bool lets_purge_pages(uint32_t unit);
+  // It may be asked again.
+  void forget_refusal() { refused_.store(0, std::memory_order_relaxed); }
+  // For when the system refuses memory: purged units no longer count against limits of data, and
+  // those at the top give back their addresses, too.
+  void decommit();
+
+  // False: from now on it has the units that it has used, and no others.
+  void let_grow(bool grows) UNDER(mutex_) { grows_ = grows; }
+
+  uint32_t empty_units() const { return empty_count_.load(std::memory_order_relaxed); }
+  // Of empty units, unless the system refuses to take them.
+  uint64_t waiting_bytes() const {
+    return refused_.load(std::memory_order_relaxed) > 0 ? 0
+                                                        : uint64_t{empty_units()} << unit_shift_;
+  }
+  // Also for a reader outside the process (heap_window.h); any thread. Bytes.
+  struct Counts {
+    std::atomic<uint64_t> used;         // units that were ever used: first_unit() and up
+    std::atomic<uint64_t> open;         // of these, owned or empty
+    std::atomic<uint64_t> taken;        // by classes since start
+    std::atomic<uint64_t> purged;       // since start
+    std::atomic<uint64_t> mapped;       // units and bookkeeping
+    std::atomic<uint64_t> bookkeeping;  // of these, the map and the records
+  };
+  const Counts& counts() const { return counts_; }
+  uint64_t resident_bytes() const;
+
+  const PoolShare& share(ClassId id) const NOT_FOLLOWED { return shares_[index(id)]; }
+  uint32_t first_unit() const { return first_; }
+  // Units from here on have not been used.
+  uint32_t fresh() const { return fresh_.load(std::memory_order_relaxed); }
+  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+
+ private:
+  // Words of sets, by class, then those of the pool's own.
+  static constexpr unsigned kEmptySet = kMaxClasses, kPurgedSet = kMaxClasses + 1;
+  // By kind: where a chapter has its records, from a whole cache line on, and bytes of one.
+  struct RecordPlace {
+    size_t at, bytes;
+  };
+  static constexpr size_t kWords = 1088;
+  static constexpr RecordPlace kRecordPlaces[] = {
+      {kWords, 16}, {kWords + size_t{64} * 16, 72}, {kWords + size_t{64} * (16 + 72), 520}};
+  static constexpr size_t kChapter = kWords + size_t{64} * (16 + 72 + 520);
+
+  void* words(unsigned set) const { return chapters_ + set * sizeof(uint64_t); }
+  uint32_t lowest_run(uint32_t units, bool purged_too) UNDER(mutex_);
+  void note_longer_run(uint32_t unit) UNDER(mutex_);
+  uint32_t end_of_owned() UNDER(mutex_);
+  bool make_usable(uint32_t unit, uint32_t end) UNDER(mutex_);
+  bool commit(uint32_t unit, uint32_t end) UNDER(mutex_);
+  bool open(ClassId id, uint32_t unit, uint32_t units) UNDER(mutex_);
+  bool grow(ClassId id, uint32_t end) UNDER(mutex_);
+  bool grow_to(uint32_t end) UNDER(mutex_);
+  void note_mapped() UNDER(mutex_);
+  void set_fresh(uint32_t fresh) UNDER(mutex_);
+  void own(ClassId id, uint32_t unit, uint32_t units) UNDER(mutex_);
+  void set_entry(uint32_t unit, unsigned owner, unsigned back);
+  PoolShare& latest_share(uint32_t unit) UNDER(mutex_) { return shares_[map_[unit].back]; }
+  bool is_empty(uint32_t unit) UNDER(mutex_) { return unit < fresh() && empty_.contains(unit); }
+  void take_empty(uint32_t unit) UNDER(mutex_);
+  void put_empty(uint32_t unit) UNDER(mutex_);
+  void put_purged(uint32_t unit) UNDER(mutex_);
+  struct Run {
+    uint32_t low, count;
+  };
+  Run run_to_purge(uint32_t most, bool splits) UNDER(mutex_);
+  size_t records_to(uint32_t end) const {
+    return (end / 64 - first_ / 64 + size_t{1}) * chapter_bytes_;
+  }
+  uint32_t units_end() const UNDER(mutex_) {
+    return first_ + static_cast<uint32_t>(units_.bytes() >> unit_shift_);
+  }
+  char* at(uint32_t unit) const { return reinterpret_cast<char*>(start_of(unit)); }
+
+  Mutex mutex_;
+  uintptr_t base_ = 0;
+  Owned<uintptr_t> bytes_ = 0;
+  Entry* map_ = nullptr;
+  size_t most_ = 0;
+  unsigned unit_shift_ = kUnitShift;
+  uint32_t first_ = 0;
+  size_t chapter_bytes_ = 0;
+  char* chapters_ = nullptr;      // where that of unit 0 would be
+  MemoryLimit* limit_ = nullptr;  // of all units that are owned or empty
+  HugePages huge_pages_ = HugePages::kAuto;
+  bool zeroes_ = false;
+  bool grows_ GUARDED_BY(mutex_) = true;
+  bool decommits_ GUARDED_BY(mutex_) = false;     // purged units may be no longer usable
+  uint64_t withdrawn_at_ GUARDED_BY(mutex_) = 0;  // counts_.purged at the latest decommit()
+  GrowingMemory map_memory_, units_, records_;
+  std::atomic<uint32_t> fresh_ = 0;
+  uint32_t huge_from_ GUARDED_BY(mutex_) = kNone;  // units from here on may have huge pages
+  SlabSet empty_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
+  // The latest search for a run of empty units, or of purged ones as well: for how many, and the
+  // word before which none began.
+  struct Sought {
+    uint32_t units = kNone, word = 0;
+  };
+  Sought sought_[2] GUARDED_BY(mutex_);
+  LowWater empty_low_ GUARDED_BY(mutex_);
+  std::atomic<uint32_t> empty_count_ = 0;
+  std::atomic<uint32_t> refused_ = 0;  // ticks for which the system is not asked to purge
+  Counts counts_{};
+  PoolShare shares_[kMaxClasses] GUARDED_BY(mutex_){};
+};
+
+}  // namespace pktmalloc
