@@ -29,6 +29,7 @@ CXX := $(CROSS)g++ $(CROSS_SYSROOT)
 CC := $(CROSS)gcc $(CROSS_SYSROOT)
 AR := $(CROSS)gcc-ar
 PYTHON ?= python3
+.DEFAULT_GOAL := all
 include tools/musl/musl.mk
 
 # For another make: quiet, and as many jobs as there are processors unless this one was told how many.
