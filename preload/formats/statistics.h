@@ -40,41 +40,32 @@ static_assert(kTallies == kPassReasons * kSizeBands);
 inline constexpr unsigned pass_tally(unsigned reason, unsigned band) {
   return reason * kSizeBands + band;
 }
-inline void add_tallies(Snapshot& s) {
-  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
-    for (unsigned band = 0; band < kSizeBands; ++band) {
-      s.passed[reason][band] += s.heap.tallies[pass_tally(reason, band)];
-    }
-  }
+
+// What both have under the same key.
+template <typename Process, typename Part>
+void add_alike(Process& process, const Part& part) {
+#define PROCESS_STATISTIC(key, kind, help) \
+  if constexpr (requires { part.key; }) process.key += part.key;
+#include "preload/formats/statistics.def"
 }
 
-// Fills `process` from the rest, except resident_bytes and forks.
+// Adds what threads with a cache passed on, and fills `process` from the rest, except
+// resident_bytes and forks.
 inline void sum_up(Snapshot& s) {
   ProcessStatistics& p = s.process;
+  add_alike(p, s.heap);
   for (unsigned i = 0; i < s.heap.classes; ++i) {
     const ClassStatistics& c = s.heap.of[i];
+    add_alike(p, c);
     p.allocated_bytes += c.live * c.object_bytes;
     p.cached_threads_bytes += c.cached_threads * c.object_bytes;
     p.cached_depot_bytes += c.cached_depot * c.object_bytes;
     p.cached_slabs_bytes += c.cached_slabs * c.object_bytes;
-    p.active_bytes += c.active_bytes;
-    p.free_bytes += c.free_bytes;
-    p.committed_bytes += c.committed_bytes;
-    p.purged_bytes += c.purged_bytes;
-    p.populated_bytes += c.populated_bytes;
-    p.allocs += c.allocs;
-    p.frees += c.frees;
   }
-  p.metadata_bytes = s.heap.metadata_bytes;
-  p.reserved_bytes = s.heap.reserved_bytes;
-  p.waiting_bytes = s.heap.waiting_bytes;
-  p.threads_seen = s.heap.threads_seen;
-  p.threads_alive = s.heap.threads_alive;
-  p.limit_bytes = s.heap.limit_bytes;
-  p.soft_limit_bytes = s.heap.soft_limit_bytes;
-  p.limited_bytes = s.heap.limited_bytes;
-  for (const auto& bands : s.passed) {
-    for (const uint64_t n : bands) p.passed += n;
+  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
+    for (unsigned band = 0; band < kSizeBands; ++band) {
+      p.passed += s.passed[reason][band] += s.heap.tallies[pass_tally(reason, band)];
+    }
   }
 }
 

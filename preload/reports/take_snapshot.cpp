@@ -22,7 +22,6 @@ void take_snapshot(Snapshot& out) {
       out.passed[reason][band] = passed_counts()[reason][band].load(std::memory_order_relaxed);
     }
   }
-  add_tallies(out);
   sum_up(out);
 }
 

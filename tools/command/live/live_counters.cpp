@@ -114,7 +114,6 @@ void read_counters(const Window& window, const RemoteMemory& memory, Snapshot& o
   };
   memory.copy_all(pieces);
   if (window.heap.classes > 0) read_heap(window.heap, memory, out.heap);
-  add_tallies(out);
   sum_up(out);
 }
 
