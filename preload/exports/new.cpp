@@ -27,45 +27,38 @@ Function runtime_new(const char* name) {
   abort();
 }
 
-// The mangled names, for throwing and nothrow, plain and array (Itanium C++ ABI, 64-bit size_t).
-struct Plain {
-  static constexpr Family kFamily = Family::kNew;
-  static constexpr char kNew[] = "_Znwm";
-  static constexpr char kNothrow[] = "_ZnwmRKSt9nothrow_t";
-  static constexpr char kAligned[] = "_ZnwmSt11align_val_t";
-  static constexpr char kAlignedNothrow[] = "_ZnwmSt11align_val_tRKSt9nothrow_t";
-};
-struct Array {
-  static constexpr Family kFamily = Family::kNewArray;
-  static constexpr char kNew[] = "_Znam";
-  static constexpr char kNothrow[] = "_ZnamRKSt9nothrow_t";
-  static constexpr char kAligned[] = "_ZnamSt11align_val_t";
-  static constexpr char kAlignedNothrow[] = "_ZnamSt11align_val_tRKSt9nothrow_t";
-};
+// The mangled names: plain or array, of any alignment or aligned, throwing or nothrow (Itanium C++
+// ABI, 64-bit size_t).
+constexpr const char* kNames[2][2][2] = {
+    {{"_Znwm", "_ZnwmRKSt9nothrow_t"},
+     {"_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t"}},
+    {{"_Znam", "_ZnamRKSt9nothrow_t"},
+     {"_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t"}}};
+constexpr Family kPlain = Family::kNew, kArray = Family::kNewArray;
 
 // Nothrow: std::nothrow_t or nothing, depending on the form.
-template <typename Form, typename... Nothrow>
+template <Family kFamily, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
-  if (void* p = front::allocate_slow(bytes, Form::kFamily)) return p;
-  const char* const name = sizeof...(Nothrow) > 0 ? Form::kNothrow : Form::kNew;
+  if (void* p = front::allocate_slow(bytes, kFamily)) return p;
+  const char* const name = kNames[kFamily == kArray][0][sizeof...(Nothrow)];
   return runtime_new<void* (*)(size_t, const Nothrow&...)>(name)(bytes, Nothrow{}...);
 }
 
-template <typename Form>
+template <Family kFamily>
 void* aligned(size_t bytes, std::align_val_t alignment) {
   const size_t a = static_cast<size_t>(alignment);
-  return is_power_of_two(a) ? front::allocate_aligned(a, bytes, Form::kFamily) : nullptr;
+  return is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
 }
 
 // libstdc++ rounds the size up to the alignment and ignores overflow, so it would accept a tiny
 // object; its plain forms refuse all sizes that malloc refuses.
 bool overflows_when_rounded(size_t bytes) { return bytes > PTRDIFF_MAX; }
 
-template <typename Form, typename... Nothrow>
+template <Family kFamily, typename... Nothrow>
 void* new_aligned(size_t bytes, std::align_val_t alignment) {
-  if (overflows_when_rounded(bytes)) return new_slow<Form, Nothrow...>(bytes);
-  if (void* p = aligned<Form>(bytes, alignment)) return p;
-  const char* const name = sizeof...(Nothrow) > 0 ? Form::kAlignedNothrow : Form::kAligned;
+  if (overflows_when_rounded(bytes)) return new_slow<kFamily, Nothrow...>(bytes);
+  if (void* p = aligned<kFamily>(bytes, alignment)) return p;
+  const char* const name = kNames[kFamily == kArray][1][sizeof...(Nothrow)];
   using Function = void* (*)(size_t, std::align_val_t, const Nothrow&...);
   return runtime_new<Function>(name)(bytes, alignment, Nothrow{}...);
 }
@@ -73,14 +66,14 @@ void* new_aligned(size_t bytes, std::align_val_t alignment) {
 }  // namespace
 
 // clang-format off
-PKTMALLOC_HOT void* operator new(size_t n) { return front::allocate<new_slow<Plain>>(n); }
-PKTMALLOC_EXPORT void* operator new[](size_t n) { return front::allocate<new_slow<Array>>(n); }
-PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<Plain, std::nothrow_t>>(n); }
-PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<Array, std::nothrow_t>>(n); }
-PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a) { return new_aligned<Plain>(n, a); }
-PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a) { return new_aligned<Array>(n, a); }
-PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<Plain, std::nothrow_t>(n, a); }
-PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<Array, std::nothrow_t>(n, a); }
+PKTMALLOC_HOT void* operator new(size_t n) { return front::allocate<new_slow<kPlain>>(n); }
+PKTMALLOC_EXPORT void* operator new[](size_t n) { return front::allocate<new_slow<kArray>>(n); }
+PKTMALLOC_EXPORT void* operator new(size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<kPlain, std::nothrow_t>>(n); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, const std::nothrow_t&) noexcept { return front::allocate<new_slow<kArray, std::nothrow_t>>(n); }
+PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a) { return new_aligned<kPlain>(n, a); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a) { return new_aligned<kArray>(n, a); }
+PKTMALLOC_EXPORT void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<kPlain, std::nothrow_t>(n, a); }
+PKTMALLOC_EXPORT void* operator new[](size_t n, std::align_val_t a, const std::nothrow_t&) noexcept { return new_aligned<kArray, std::nothrow_t>(n, a); }
 
 PKTMALLOC_HOT void operator delete(void* p) noexcept { front::release(p, {Family::kNew}); }
 PKTMALLOC_EXPORT void operator delete[](void* p) noexcept { front::release(p, {Family::kNewArray}); }
