@@ -17,6 +17,7 @@ unsigned wanting = 0;  // of them that need to see calls
 
 template <typename Call>
 void each(Call call) {
+  if (this_thread.forking) return;
   const unsigned all = count.load(std::memory_order_acquire);
   for (unsigned i = 0; i < all; ++i) call(*observers[i]);
 }
@@ -45,29 +46,26 @@ void end_observation() {
 }
 
 void tell_allocated(void* p, size_t bytes, size_t alignment) {
-  if (p == nullptr || this_thread.forking) return;
+  if (p == nullptr) return;
   each([&](const Observer& o) { o.allocated(p, bytes, alignment); });
 }
 
 void tell_released(void* p) {
-  if (this_thread.forking) return;
   each([&](const Observer& o) { o.released(p); });
 }
 
 void tell_zeroed(void* p, size_t bytes) {
-  if (p == nullptr || this_thread.forking) return;
+  if (p == nullptr) return;
   each([&](const Observer& o) {
     o.zeroed != nullptr ? o.zeroed(p, bytes) : o.allocated(p, bytes, 0);
   });
 }
 
 void tell_moving(void* p) {
-  if (this_thread.forking) return;
   each([&](const Observer& o) { o.moving != nullptr ? o.moving(p) : o.released(p); });
 }
 
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
-  if (this_thread.forking) return;
   each([&](const Observer& o) {
     if (o.resized != nullptr) return o.resized(from, p, bytes, was_moving);
     o.allocated(p, bytes, 0);
@@ -76,7 +74,6 @@ void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
 }
 
 void tell_asked() {
-  if (this_thread.forking) return;
   each([](const Observer& o) {
     if (o.asked != nullptr) o.asked();
   });
