@@ -39,7 +39,7 @@ struct mallinfo2 both_heaps() {
     ours.committed_bytes -= theirs;
     ours.allocated_bytes -= theirs;
   }
-  struct mallinfo2 info = next_allocator().info();
+  struct mallinfo2 info = next_allocator().process().mallinfo2();
   info.arena += ours.committed_bytes;
   info.uordblks += ours.allocated_bytes;
   info.fordblks += ours.committed_bytes - ours.allocated_bytes;
@@ -100,22 +100,15 @@ PKTMALLOC_EXPORT struct mallinfo2 mallinfo2() { return both_heaps(); }
 
 PKTMALLOC_EXPORT struct mallinfo mallinfo() {
   const struct mallinfo2 wide = both_heaps();
-  const auto narrow = [](size_t n) { return static_cast<int>(std::min<size_t>(n, INT_MAX)); };
   struct mallinfo info {};
-  info.arena = narrow(wide.arena);
-  info.ordblks = narrow(wide.ordblks);
-  info.smblks = narrow(wide.smblks);
-  info.hblks = narrow(wide.hblks);
-  info.hblkhd = narrow(wide.hblkhd);
-  info.fsmblks = narrow(wide.fsmblks);
-  info.uordblks = narrow(wide.uordblks);
-  info.fordblks = narrow(wide.fordblks);
-  info.keepcost = narrow(wide.keepcost);
+  static_assert(sizeof wide / sizeof wide.arena == sizeof info / sizeof info.arena);
+  std::transform(&wide.arena, &wide.arena + sizeof wide / sizeof wide.arena, &info.arena,
+                 [](size_t n) { return static_cast<int>(std::min<size_t>(n, INT_MAX)); });
   return info;
 }
 
 PKTMALLOC_EXPORT int mallopt(int option, int value) {
-  return next_allocator().set_option(option, value);
+  return next_allocator().process().mallopt(option, value);
 }
 
 PKTMALLOC_EXPORT const char* pktmalloc_version() { return PKTMALLOC_VERSION; }

@@ -26,11 +26,7 @@ constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us
 
-// For tick(): was there a request or a release since the latest tick; ticks without any; may memory
-// lie idle in the heap?
-constinit std::atomic<bool> called = false;
-unsigned quiet_ticks = 0;
-bool may_trim = false;
+constinit std::atomic<bool> called = false;  // a request or a release since the latest tick
 
 // The largest thresholds that glibc would choose by itself on a 64-bit machine, as it does when the
 // program frees a 32 MiB block.
@@ -102,22 +98,6 @@ void NextAllocator::find() {
         "process",
         path, why != nullptr ? why : "it lacks mi_ functions");
   }
-}
-
-void NextAllocator::keep_heap_top() const {
-  if (user_tuned_glibc()) return;
-  process_.mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
-  process_.mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
-}
-
-void NextAllocator::tick() const {
-  const bool quiet = !called.exchange(false, std::memory_order_relaxed);
-  quiet_ticks = quiet ? quiet_ticks + 1 : 0;
-  may_trim |= !quiet;
-  if (!may_trim || quiet_ticks < LowWater::kTicks) return;
-  may_trim = false;
-  const KeepErrno keep_errno;
-  trim(0);
 }
 
 // Private: the program does not see its malloc, and only we use its mi_ functions. Pointers from
@@ -193,14 +173,6 @@ bool NextAllocator::trim(size_t pad) const {
   return process_.malloc_trim(pad) != 0;
 }
 
-int NextAllocator::set_option(int option, int value) const {
-  return process_.mallopt(option, value);
-}
-
-struct mallinfo2 NextAllocator::info() const {
-  return process_.mallinfo2();
-}
-
 void* find_next_function(const char* name) {
   // The C++ runtime itself first: another allocator after us may have an operator new that was
   // built without exceptions and aborts instead of throwing (mimalloc), and the runtime of a plugin
@@ -216,13 +188,26 @@ void* find_next_function(const char* name) {
 
 namespace {
 
+// Ends a tick of ageing: trims if something was released and an interval has passed without a call.
 void tick() {
-  if (found.load(std::memory_order_acquire)) next.tick();
+  static unsigned quiet_ticks = 0;
+  static bool may_trim = false;  // memory may lie idle in the heap
+  if (!found.load(std::memory_order_acquire)) return;
+  const bool quiet = !called.exchange(false, std::memory_order_relaxed);
+  quiet_ticks = quiet ? quiet_ticks + 1 : 0;
+  may_trim |= !quiet;
+  if (!may_trim || quiet_ticks < LowWater::kTicks) return;
+  may_trim = false;
+  const KeepErrno keep_errno;
+  next.trim(0);
 }
 
 void load() {
   next_allocator();  // finds the functions
-  if (heap.started()) next.keep_heap_top();
+  // Somebody calls tick().
+  if (!heap.started() || user_tuned_glibc()) return;
+  next.process().mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  next.process().mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
 }
 
 }  // namespace

@@ -32,18 +32,7 @@ class NextAllocator {
   void release(void* p) const;
   size_t usable_size(void* p) const;
   bool trim(size_t pad) const;
-  int set_option(int option, int value) const;
-  struct mallinfo2 info() const;
 
-  // Tells glibc not to trim; for a process that calls tick().
-  void keep_heap_top() const;
-
-  // Ends a tick of ageing: trims if something was released and an interval has passed without a
-  // call. Keeps errno.
-  void tick() const;
-
- private:
-  friend const NextAllocator& next_allocator();
   // Until they are found, and for those that are missing: as if there were no memory.
   struct Functions {
     void* (*malloc)(size_t) = [](size_t) { return no_memory(); };
@@ -59,14 +48,20 @@ class NextAllocator {
     // By their names behind the prefix. False: some that every allocator has are missing.
     bool look_up(void* library, const char* prefix);
   };
+  // Of the one that is next in the process.
+  const Functions& process() const { return process_; }
+
+ private:
+  friend const NextAllocator& next_allocator();
+
   void find();
   template <typename Call>
   void* within_limit(size_t bytes, void* old, const Call& call) const;
   bool load_mimalloc(const char* path);
   const Functions& owner_of(void* p) const;
 
-  Functions process_{};  // next in the process
-  Functions chosen_{};   // serves requests; = process_ unless mimalloc was chosen
+  Functions process_{};
+  Functions chosen_{};  // serves requests; = process_ unless mimalloc was chosen
   bool (*in_chosen_)(const void*) = nullptr;  // does the pointer belong to chosen_; null: yes
 };
 
