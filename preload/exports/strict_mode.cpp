@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// prctl is libc's, or whoever's stands in front of it. But once it has put the calling thread into
+// prctl like libc's, by one system call. But once it has put the calling thread into
 // the kernel's strict mode, any system call except read, write and exit kills that thread, and so
 // does a look at the exact clock. From then on its mallocs and frees do neither; the next allocator
 // serves what our heap has no memory for. (A program that enters strict mode by the system call
@@ -7,7 +7,6 @@
 // lock of the heap: to wait for it is a call.
 //
 // Weak, because a program linked with the archive may have its own.
-#include <dlfcn.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -19,37 +18,19 @@
 #include "preload/process/thread.h"
 #include "sizeclass/base/memory.h"
 
-namespace {
-
 using namespace pktmalloc;
-
-using Word = unsigned long;
-
-int by_number(int option, Word a, Word b, Word c, Word d) {
-  return static_cast<int>(syscall(SYS_prctl, option, a, b, c, d));
-}
-// Looked up at load, because it may be called in a signal handler.
-int (*next_prctl)(int, ...) = nullptr;
-
-__attribute__((constructor(102))) void find_next() {
-  next_prctl = reinterpret_cast<decltype(next_prctl)>(dlsym(RTLD_NEXT, "prctl"));
-}
-
-}  // namespace
 
 extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int prctl(int option, ...) noexcept {
   va_list arguments;
   va_start(arguments, option);
-  Word words[4];
-  for (Word& word : words) word = va_arg(arguments, Word);
+  unsigned long words[4];
+  for (unsigned long& word : words) word = va_arg(arguments, unsigned long);
   va_end(arguments);
   const bool strict = option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT;
   if (strict) cache_of_this_thread();  // to make one later takes calls
   // The thread may read no clock of the processor soon: in strict mode, too.
   if (strict || option == PR_SET_TSC) heap.see_trips();
-  const int result = next_prctl != nullptr
-                         ? next_prctl(option, words[0], words[1], words[2], words[3])
-                         : by_number(option, words[0], words[1], words[2], words[3]);
+  const long result = syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
   if (strict && result == 0) memory::in_strict_mode = true;
-  return result;
+  return static_cast<int>(result);
 }
