@@ -71,36 +71,30 @@ int open_place(const char* path, const char* name, bool& is_new) {
 
 bool ReportPath::name(const char* pattern, unsigned number) {
   size_t used = 0;
-  const auto append = [&](const char* text, size_t length) {
-    if (used + length >= sizeof path) return false;
-    memcpy(path + used, text, length);
-    used += length;
-    return true;
+  const auto append = [&](const char* format, auto what) {
+    used += static_cast<size_t>(snprintf(path + used, sizeof path - used, format, what));
+    return used < sizeof path;
   };
   bool fits = true;
   if (*pattern != '/' && *start_folder() != '\0') {
-    fits = append(start_folder(), strlen(start_folder())) && append("/", 1);
+    fits = append("%s/", start_folder());
     while (strncmp(pattern, "./", 2) == 0) pattern += 2;
   }
   for (const char* p = pattern; *p != '\0' && fits; ++p) {
-    char digits[16];
-    const char letter = p[0] == '%' ? p[1] : '\0';
+    const bool stands = p[0] == '%' && p[1] != '\0' && strchr("pnec%", p[1]) != nullptr;
+    const char letter = stands ? *++p : '\0';
     if (letter == 'p') {
-      fits = append(digits, static_cast<size_t>(snprintf(digits, sizeof digits, "%d", getpid())));
+      fits = append("%d", getpid());
     } else if (letter == 'n') {
-      fits = append(digits, static_cast<size_t>(snprintf(digits, sizeof digits, "%05u", number)));
+      fits = append("%05u", number);
     } else if (letter == 'e') {
-      fits = append(program_name(), strlen(program_name()));
-    } else if (letter == 'c') {
-      const bool is_child = options().tell != 0 && options().tell != getpid();
-      const int length = is_child ? snprintf(digits, sizeof digits, ".%d", getpid()) : 0;
-      fits = append(digits, static_cast<size_t>(length));
-    } else {
-      fits = append(p, 1);
+      fits = append("%s", program_name());
+    } else if (letter != 'c') {
+      fits = append("%c", *p);
+    } else if (options().tell != 0 && options().tell != getpid()) {
+      fits = append(".%d", getpid());
     }
-    if (letter == 'p' || letter == 'n' || letter == 'e' || letter == 'c' || letter == '%') ++p;
   }
-  path[used] = '\0';
   return fits;
 }
 
