@@ -60,16 +60,12 @@ void record_place(uint32_t number) {
   recording::Place* const place = recorded_places.add(number);
   if (place == nullptr) return;
   const StackId stack = sums[number].stack;
-  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
-  const unsigned count = profile_frames(stack, frames, stack_depth);
   const uint32_t room = recording::kFramesInChunk - frames_recorded % recording::kFramesInChunk;
-  if (count > room) frames_recorded += room;
-  uint64_t* const place_frames = recorded_frames.add(frames_recorded);
-  if (place_frames != nullptr) {
-    memcpy(place_frames, frames, count * sizeof *frames);
+  if (stack_depth > room) frames_recorded += room;
+  if (uint64_t* const frames = recorded_frames.add(frames_recorded)) {
     place->first_frame = frames_recorded;
-    place->frame_count = count;
-    frames_recorded += count;
+    place->frame_count = profile_frames(stack, frames, stack_depth);
+    frames_recorded += place->frame_count;
   }
   place->is_cut = is_cut(stack);
   recording_here()->places.store(number + 1, std::memory_order_release);

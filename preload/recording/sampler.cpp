@@ -64,7 +64,6 @@ Sampler* new_sampler() {
   if (memory == nullptr) return nullptr;
   auto* const sampler = new (memory) Sampler;
   sampler->random = next_number(reinterpret_cast<uint64_t>(sampler) ^ clock_us());
-  for (double& bytes : sampler->countdown) bytes = sampler->next_distance();
   sampler->others = next_number(sampler->random);
   return sampler;
 }
@@ -108,6 +107,17 @@ double Sampler::next_distance() {
 
 namespace {
 
+// Countdowns have no memory, so new ones are as good.
+void begin_stage(Sampler& sampler) {
+  for (double& units_left : sampler.countdown) units_left = sampler.next_distance();
+  for (const ClassId id : heap.classes().ids()) {
+    this_thread.cache->unmark(id);
+    // What it already holds is the main thread's from before.
+    sampler.seen[index(id)] = this_thread.cache->allocated(id);
+    sample_mark(id, true);
+  }
+}
+
 void attach() {
   if (!sampling) return;
   stage_here = stage.load(std::memory_order_relaxed);
@@ -117,14 +127,9 @@ void attach() {
     this_thread.release_cache = heap.attach_second(&this_thread);
     if (this_thread.release_cache == nullptr) return free_sampler(sampler);
   }
-  Cache& cache = *this_thread.cache;
-  cache.marks = &sampler->marks;
-  for (unsigned i = 0; i < kMaxClasses; ++i) {
-    sampler->seen[i] = cache.allocated(static_cast<ClassId>(i));
-  }
+  this_thread.cache->marks = &sampler->marks;
   this_thread.sampler = sampler;
-  // What it already holds is the main thread's from before.
-  for (const ClassId id : heap.classes().ids()) sample_mark(id, true);
+  begin_stage(*sampler);
 }
 
 void detach() {
@@ -161,18 +166,11 @@ void pause_sampling(bool pause) {
 
 namespace {
 
-// Countdowns have no memory, so new ones are as good.
 void enter_stage(uint32_t now) {
   if (this_thread.cache == nullptr) return;
   stage_here = now;
-  Sampler* const sampler = this_thread.sampler;
-  if (sampler == nullptr) return attach();  // once a stage, should memory be refused
-  for (double& units_left : sampler->countdown) units_left = sampler->next_distance();
-  for (const ClassId id : heap.classes().ids()) {
-    this_thread.cache->unmark(id);
-    sampler->seen[index(id)] = this_thread.cache->allocated(id);
-    sample_mark(id, true);
-  }
+  if (this_thread.sampler == nullptr) return attach();  // once a stage, should memory be refused
+  begin_stage(*this_thread.sampler);
 }
 
 }  // namespace
