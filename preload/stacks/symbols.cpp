@@ -28,24 +28,6 @@ const char* module_name(const char* path) {
   return path == nullptr || *path == '\0' ? program_name() : basename(path);
 }
 
-struct Search {
-  uintptr_t address;
-  const char* module;  // the one with it in a segment
-};
-
-int look_into(dl_phdr_info* info, size_t, void* argument) {
-  Search& search = *static_cast<Search*>(argument);
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type == PT_LOAD &&
-        search.address - (info->dlpi_addr + segment.p_vaddr) < segment.p_memsz) {
-      search.module = module_name(info->dlpi_name);
-      return 1;
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 bool in_this_library(uintptr_t pc) {
@@ -110,10 +92,8 @@ void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out
 
 const char* why_no_heap(const void* p, char* buffer, size_t bytes) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-  Search search{address, nullptr};
-  dl_iterate_phdr(look_into, &search);
-  if (search.module != nullptr) {
-    snprintf(buffer, bytes, "static data of %s", search.module);
+  if (const Function around = function_at(address + 1); around.module != nullptr) {
+    snprintf(buffer, bytes, "static data of %s", around.module);
     return buffer;
   }
   Stretch stretch;
