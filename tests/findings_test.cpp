@@ -155,6 +155,14 @@ const Row kRows[] = {
     {"guard_read", "read past the end of *, an object of 1472 bytes: byte 1475", "reads_guard"},
 };
 
+// Told before they write; who goes on is told of the damage, too.
+const Row kCopies[] = {
+    {"copy_past_end", "write past the end of *, an object of 100 bytes: byte 100", "copies"},
+    {"copy_from_before", "write before the start of *, an object of 100 bytes: byte -32", "copies"},
+    {"copy_after_free", "write after free to *, an object of 100 bytes: byte 0", "copies"},
+    {"move_past_end", "write past the end of *, an object of 100 bytes: byte 100", "moves"},
+};
+
 bool has_stack(const std::string& report, const std::string& title, const std::string& function) {
   const size_t at = report.find("  " + title + ":\n    #0  " + function + "+0x");
   return at != std::string::npos && report.find(" main+0x", at) != std::string::npos;
@@ -164,6 +172,16 @@ bool has_stack(const std::string& report, const std::string& title, const std::s
 
 TEST_CASE("each finding is told with its exact first line, and the program is aborted") {
   for (const Row& row : kRows) {
+    const Outcome outcome = fault(row.name).run();
+    INFO(row.name << ": " << outcome);
+    CHECK(outcome.signal == SIGABRT);
+    CHECK(first_line(outcome.err) == expected(row, outcome.out));
+  }
+}
+
+TEST_CASE("a copy that runs over an object, or into a freed one, is told before it writes") {
+  CHECK(fault("copy").run().status == 7);
+  for (const Row& row : kCopies) {
     const Outcome outcome = fault(row.name).run();
     INFO(row.name << ": " << outcome);
     CHECK(outcome.signal == SIGABRT);

@@ -61,6 +61,25 @@ TEST_CASE("canaries show every overflow, and nothing else") {
   CHECK(outcome.clean());
 }
 
+TEST_CASE("a copy that runs over an object, or into a freed one, is stopped before it writes") {
+  const auto outcome_of = [](const std::string& kind) {
+    return hardened({program_path("faults", "checked"), kind}).with("PKTMALLOC_CANARY", "1").run();
+  };
+  const Outcome right = outcome_of("copy");
+  INFO(right);
+  CHECK(right.status == 7);
+  CHECK(right.err.empty());
+  for (const std::string kind :
+       {"copy_past_end", "copy_from_before", "copy_after_free", "move_past_end"}) {
+    const Outcome outcome = outcome_of(kind);
+    INFO(kind << ": " << outcome);
+    CHECK(outcome.signal == SIGABRT);
+    const std::string line = outcome.err.substr(0, outcome.err.find('\n'));
+    CHECK(line.find(kind == "move_past_end" ? ", in moves of" : ", in copies of") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a program that asks for reports goes on, and each wrong call does nothing") {
   for (const std::string kind : {"double_free", "double_free_1000", "inner", "never_handed_out",
                                  "delete_too_large", "realloc_of_freed", "write_after_free"}) {

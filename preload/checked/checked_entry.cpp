@@ -267,4 +267,14 @@ size_t usable_size_at(Site site, void* p) {
   return pktmalloc::usable_size(p);
 }
 
+void inspect_copy_at(Site site, void* to, size_t bytes) {
+  const Header* const header = find_object_slow(to);  // most copies begin inside of objects
+  if (header == nullptr) return;
+  const size_t at =
+      static_cast<size_t>(static_cast<char*>(to) - static_cast<char*>(header->user()));
+  const bool fits = at <= header->bytes && bytes <= header->bytes - at;
+  if (!fits || header->freed_at.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    tell_copy(site, facts_of(*header), to);
+}
+
 }  // namespace pktmalloc::checked

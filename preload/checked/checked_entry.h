@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include "preload/process/heap.h"
 #include "preload/serving/call.h"
 #include "preload/stacks/stacks.h"
 
@@ -21,6 +22,7 @@ void* reallocate_at(Site site, void* p, size_t bytes);
 // Takes the parts of Told, so that all arguments are in registers.
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment);
 size_t usable_size_at(Site site, void* p);
+void inspect_copy_at(Site site, void* to, size_t bytes);
 
 [[gnu::always_inline]] inline void* allocate_slow(size_t bytes, Family family) {
   return allocate_at(this_site(), bytes, family);
@@ -58,5 +60,10 @@ inline size_t allocate_run(size_t, void**, size_t) { return 0; }
 inline size_t release_run(void* const*, size_t) { return 0; }
 
 [[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }
+
+// Before so many bytes are written there: do they lie in one live object, if in the pool?
+[[gnu::always_inline]] inline void inspect_copy(void* to, size_t bytes) {
+  if (bytes > 0 && Heap::is_class(heap.owner(to))) inspect_copy_at(this_site(), to, bytes);
+}
 
 }  // namespace pktmalloc::checked

@@ -9,6 +9,7 @@
 #include "preload/process/next_allocator.h"
 #include "preload/recording/observer.h"
 #include "preload/stacks/finding.h"
+#include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc::hardened {
@@ -96,6 +97,20 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
     set_canary(p, class_bytes(owner), bytes);
   }
   return p;
+}
+
+// `object` is not live, has a canary, or is too small.
+[[gnu::noinline]] void inspect_copy_slow(Site site, const void* to, size_t bytes, ClassId id,
+                                         const void* object) {
+  const size_t object_bytes = heap.classes()[id].object_bytes;
+  const bool in_use = is_in_use(id, object);
+  const size_t room =
+      has_canary(id, object) ? read_canary(object, object_bytes).bytes : object_bytes;
+  const auto at =
+      static_cast<size_t>(static_cast<const char*>(to) - static_cast<const char*>(object));
+  if (in_use && at <= room && bytes <= room - at) return;
+  if (in_use || in_this_library(site.pc)) return tell_copy(site, facts_of(object, room), to);
+  tell_wrong(site, "memcpy", to);
 }
 
 void* reallocate_other(Site site, void* p, size_t bytes) {
@@ -196,6 +211,17 @@ size_t usable_size_at(Site site, void* p) {
   if (!heap.is_nobodys(p)) return pktmalloc::usable_size(p);
   tell_wrong(site, "malloc_usable_size", p);
   return 0;
+}
+
+void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id) {
+  const uintptr_t start = heap.object_at(id, to);
+  const size_t object_bytes = heap.classes()[id].object_bytes;
+  const size_t at = reinterpret_cast<uintptr_t>(to) - start;
+  const auto* const object = reinterpret_cast<const void*>(start);
+  const bool is_live = start != 0 && heap.state_of(id, object).is(ObjectStates::kLive);
+  if (is_live && bytes <= object_bytes - at) [[likely]]
+    return;
+  if (start != 0) inspect_copy_slow(site, to, bytes, id, object);
 }
 
 void release_waited_at(Site site, ClassId id, void* p) {

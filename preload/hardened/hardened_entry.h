@@ -27,6 +27,7 @@ void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t byte
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes);
 void* reallocate_at(Site site, void* p, size_t bytes);
 size_t usable_size_at(Site site, void* p);
+void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id);
 // What is not pooled, or wrong: reports it.
 void release_other_at(Site site, void* p, Family family, size_t bytes, size_t alignment);
 // Of an object that has waited: clears it and gives it back; looks whether it was written to.
@@ -131,5 +132,13 @@ inline size_t allocate_run(size_t, void**, size_t) { return 0; }
 inline size_t release_run(void* const*, size_t) { return 0; }
 
 [[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }
+
+// Before so many bytes are written there: do they lie in one object in use, if in the pool?
+[[gnu::always_inline]] inline void inspect_copy(void* to, size_t bytes) {
+  const uintptr_t owner = heap.owner(to);
+  if (bytes > 0 && Heap::is_class(owner)) {
+    inspect_copy_at(this_site(), to, bytes, static_cast<ClassId>(owner));
+  }
+}
 
 }  // namespace pktmalloc::hardened

@@ -21,6 +21,7 @@
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
 #include "sizeclass/base/misuse.h"
 
 // glibc's lock on the list of all FILEs, recursive; exported, but in no header.
@@ -167,6 +168,9 @@ void start_process() {
     config.sizes_count = options().class_count;
   }
   config.zeroes = PKTMALLOC_HARDENED || PKTMALLOC_CHECKED;
+  if (PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary)) {
+    config.beside = memory::page_bytes();
+  }
   if (address_limit() >= Heap::kFewAddresses) heap.start(config);
   allow_resize_in_place(true);
   each_part(&Part::start);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -143,6 +144,15 @@ void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t a
   const bool outside_freed = object.is_freed && (before || past);
   tell(now, object, "%s %s %p, %s%s: byte %td%s", what, where, object.user, Named(object).text,
        outside_freed ? " that is freed" : "", at, found);
+}
+
+void tell_copy(Site site, const Facts& object, const void* to) {
+  if (in_this_library(site.pc)) return;
+  const KeepErrno keep_errno;
+  const ptrdiff_t at = static_cast<const char*>(to) - static_cast<const char*>(object.user);
+  const bool starts_outside = at < 0 || object.freed_at != 0;
+  tell_access(capture(site), object, "write",
+              starts_outside ? at : std::max(at, static_cast<ptrdiff_t>(object.bytes)));
 }
 
 }  // namespace pktmalloc

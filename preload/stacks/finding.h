@@ -44,4 +44,8 @@ void tell_wrong_pointer(StackId now, const Facts& object, const char* call, cons
 void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t at,
                  const char* found = "");
 
+// The same of a call that is about to copy to `to`, outside of the object or after its free. The
+// library's own copies, to an object that is not handed out yet, are right.
+void tell_copy(Site site, const Facts& object, const void* to);
+
 }  // namespace pktmalloc

@@ -33,6 +33,7 @@ struct HeapConfig {
   size_t most_bytes = size_t{1} << 40;
   bool states = false;        // keep a state for every object (object_states.h)
   bool zeroes = false;        // a class's slab is zero when it takes it
+  size_t beside = 0;          // bytes beside an object, for which the largest class has room
   uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
   uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit

@@ -90,9 +90,11 @@ void ClassTable::fill_lookup(bool half_full_only) {
   small_[0] = small_[1];
 }
 
-void ClassTable::use_default(unsigned unit_shift) {
+void ClassTable::use_default(unsigned unit_shift, size_t beside) {
   clear();
-  for (const size_t bytes : kDefaultSizes) add_class(bytes, unit_shift);
+  for (const size_t& bytes : kDefaultSizes) {
+    add_class(bytes + (&bytes == std::end(kDefaultSizes) - 1 ? beside : 0), unit_shift);
+  }
   fill_lookup(false);
 }
 

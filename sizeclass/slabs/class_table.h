@@ -62,8 +62,9 @@ class ClassTable {
 
   constexpr ClassTable() = default;
 
-  // The table of classes.def: every size up to 256 KiB is pooled.
-  void use_default(unsigned unit_shift = kUnitShift);
+  // The table of classes.def: every size up to 256 KiB is pooled, and in the largest class so many
+  // bytes beside it.
+  void use_default(unsigned unit_shift = kUnitShift, size_t beside = 0);
 
   // Only these classes: sizes ascending, each at most kMediumLimit, fewer than kMaxClasses. Sizes
   // are rounded up to the lookup step. A class serves requests that fill at least half of it.

@@ -110,6 +110,20 @@ SITE void writes_behind(void* p) {
   bytes(p)[100] = 'A';
   free(p);
 }
+// Each to a place of its own, with a size that no compiler knows.
+SITE void copies(char* to, size_t size) {
+  static char from[200];
+  asm volatile("" : "+r"(size));
+  memcpy(to, from, size);
+}
+SITE void moves(char* to, size_t size) {
+  asm volatile("" : "+r"(size));
+  memmove(to, to + 1, size);
+}
+SITE void copies_whole(void* p) { copies(bytes(p), 100); }
+SITE void copies_too_much(void* p) { copies(bytes(p), 101); }
+SITE void copies_from_before(void* p) { copies(bytes(p) - 32, 40); }
+SITE void moves_too_much(void* p) { moves(bytes(p) + 60, 42); }
 SITE void writes_behind_large(void* p) {
   bytes(p)[1000000] = 'A';
   free(p);
@@ -362,6 +376,11 @@ const std::map<std::string, Fault> kFaults = {
     {"past_end_live", {allocation, writes_behind_and_keeps}},
     {"past_end_realloc", {allocation, writes_behind_and_grows}},
     {"before_start", {allocation, writes_before}},
+    {"copy", {allocation, copies_whole}},
+    {"copy_past_end", {allocation, copies_too_much}},
+    {"copy_from_before", {allocation, copies_from_before}},
+    {"copy_after_free", {freed_allocation, copies_whole}},
+    {"move_past_end", {allocation, moves_too_much}},
     {"far_before_start", {allocation, writes_far_before}},
     {"far_before_start_large", {large_allocation, writes_far_before}},
     {"far_before_start_guarded", {whole_guarded, writes_far_before}},
