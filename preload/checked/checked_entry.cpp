@@ -191,6 +191,12 @@ bool resize_in_place(Header& header, size_t bytes) {
 
 }  // namespace
 
+}  // namespace pktmalloc::checked
+
+namespace pktmalloc::twin {
+
+using namespace checked;
+
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
   constexpr size_t kDress = sizeof(Header) + kLeastBack;
@@ -213,7 +219,7 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family fami
   return hand_out(site, raw, all, alignment, bytes, family);
 }
 
-void* allocate_zeroed_at(Site site, size_t bytes) {
+void* allocate_zeroed_at(Site site, size_t, size_t, size_t bytes) {
   const size_t all = raw_bytes(0, bytes);
   if (all == 0) return no_memory();
   // In the pool the dress comes first: if zeroed with its header, it would look overwritten.
@@ -267,7 +273,7 @@ size_t usable_size_at(Site site, void* p) {
   return pktmalloc::usable_size(p);
 }
 
-void inspect_copy_at(Site site, void* to, size_t bytes) {
+void inspect_copy_at(Site site, void* to, size_t bytes, ClassId) {
   const Header* const header = find_object_slow(to);  // most copies begin inside of objects
   if (header == nullptr) return;
   const size_t at =
@@ -277,4 +283,4 @@ void inspect_copy_at(Site site, void* to, size_t bytes) {
     tell_copy(site, facts_of(*header), to);
 }
 
-}  // namespace pktmalloc::checked
+}  // namespace pktmalloc::twin

@@ -147,7 +147,19 @@ void tell_written(Site site, void* p) {
               at_exit ? ", found at exit" : ", found when its memory was to be used again");
 }
 
-void* allocate_slow_at(Site site, size_t bytes) {
+void release_waited_at(Site site, ClassId id, void* p) {
+  if (!is_head_blank(p)) tell_written(site, p);
+  memset(p, 0, cleared_bytes[index(id)]);
+  if (!this_thread.releases_to->release(id, p)) release_slow(p);
+}
+
+}  // namespace pktmalloc::hardened
+
+namespace pktmalloc::twin {
+
+using namespace hardened;
+
+void* allocate_at(Site site, size_t bytes, Family) {
   if (bytes == 0) {
     if (void* p = allocate_nothing()) {
       if (is_observed()) tell_allocated(p, 0, 0);
@@ -163,15 +175,17 @@ void* allocate_slow_at(Site site, size_t bytes) {
   return handed_out(site, p != nullptr ? p : pktmalloc::allocate_slow(all), bytes, true);
 }
 
+size_t room_for(size_t bytes) { return with_canary(bytes); }
+
 void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t bytes) {
-  if (bytes == 0) return allocate_slow_at(site, 0);
+  if (bytes == 0) return allocate_at(site, 0, Family::kMalloc);
   if (canaries) count = 1, bytes_each = with_canary(bytes);
   return handed_out(site, pktmalloc::allocate_zeroed(count, bytes_each, with_canary(bytes)), bytes,
                     false);
 }
 
-void* allocate_aligned_at(Site site, size_t alignment, size_t bytes) {
-  if (bytes == 0 && alignment <= ClassTable::kSmallStep) return allocate_slow_at(site, 0);
+void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family) {
+  if (bytes == 0 && alignment <= ClassTable::kSmallStep) return allocate_at(site, 0, family);
   return handed_out(site, pktmalloc::allocate_aligned(alignment, with_canary(bytes)), bytes, true);
 }
 
@@ -191,7 +205,7 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
     if (guarded) set_canary(p, object_bytes, bytes);
     return p;
   }
-  void* const moved = allocate_slow_at(site, bytes);
+  void* const moved = allocate_at(site, bytes, Family::kMalloc);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   set_freed(site, id, p, heap.state_of(id, p));
@@ -224,13 +238,8 @@ void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id) {
   if (start != 0) inspect_copy_slow(site, to, bytes, id, object);
 }
 
-void release_waited_at(Site site, ClassId id, void* p) {
-  if (!is_head_blank(p)) tell_written(site, p);
-  memset(p, 0, cleared_bytes[index(id)]);
-  if (!this_thread.releases_to->release(id, p)) release_slow(p);
-}
-
-void release_other_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
+// What is not pooled, or wrong, or has a canary.
+void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
   const Told told{family, bytes, alignment};
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) {
@@ -249,4 +258,4 @@ void release_other_at(Site site, void* p, Family family, size_t bytes, size_t al
   }
 }
 
-}  // namespace pktmalloc::hardened
+}  // namespace pktmalloc::twin

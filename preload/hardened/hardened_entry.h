@@ -1,35 +1,25 @@
 // SPDX-License-Identifier: MIT
-// Hardened entry: replaces fast_path.h in the hardened library. The same functions under the same
-// names, which look at every object on its way out and back:
+// Hardened entry: the calls of the hardened library (serving/twin_calls.h), which look at every
+// object on its way out and back:
 //
 //     out:   its state must not be "in use"; it must begin with zeros, as free memory does
 //     back:  its state must be "in use"; it waits for a while (waiting.h) and is cleared (blank.h)
 //
 // A state is a word far from the object (sizeclass/slabs/object_states.h). Objects with canaries
-// (canary.h) take the slower functions. Below, the caches work as in
-// the normal library. What is not pooled passes through.
+// (canary.h) take the slower functions. Below, the caches work as in the normal library. What is
+// not pooled passes through.
 #pragma once
-
-#include <cstddef>
 
 #include "preload/hardened/blank.h"
 #include "preload/hardened/canary.h"
 #include "preload/hardened/waiting.h"
-#include "preload/serving/call.h"
 #include "preload/serving/fast_path.h"
-#include "preload/stacks/stacks.h"
+#include "preload/serving/twin_calls.h"
 
 namespace pktmalloc::hardened {
 
-// For what is not hot. Told comes in parts, so that all arguments are in registers.
-void* allocate_slow_at(Site site, size_t bytes);
-void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t bytes);
-void* allocate_aligned_at(Site site, size_t alignment, size_t bytes);
-void* reallocate_at(Site site, void* p, size_t bytes);
-size_t usable_size_at(Site site, void* p);
-void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id);
-// What is not pooled, or wrong: reports it.
-void release_other_at(Site site, void* p, Family family, size_t bytes, size_t alignment);
+using namespace twin;
+
 // Of an object that has waited: clears it and gives it back; looks whether it was written to.
 void release_waited_at(Site site, ClassId id, void* p);
 
@@ -94,25 +84,6 @@ template <void* (*kSlow)(size_t)>
   return kSlow(bytes);
 }
 
-[[gnu::always_inline]] inline void* allocate_slow(size_t bytes) {
-  return allocate_slow_at(this_site(), bytes);
-}
-[[gnu::always_inline]] inline void* allocate_slow(size_t bytes, Family) {
-  return allocate_slow(bytes);
-}
-
-[[gnu::always_inline]] inline void* allocate_zeroed(size_t count, size_t bytes_each, size_t bytes) {
-  return allocate_zeroed_at(this_site(), count, bytes_each, bytes);
-}
-
-[[gnu::always_inline]] inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
-  return allocate_aligned_at(this_site(), alignment, bytes);
-}
-
-[[gnu::always_inline]] inline void* reallocate(void* p, size_t bytes) {
-  return reallocate_at(this_site(), p, bytes);
-}
-
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
   const uintptr_t owner = heap.owner(p);
   if (Heap::is_class(owner)) [[likely]] {
@@ -121,24 +92,7 @@ template <void* (*kSlow)(size_t)>
     if (state.is(ObjectStates::kLive) && is_start(p) && fits(owner, told)) [[likely]]
       return set_freed(this_site(), id, p, state);
   }
-  release_other_at(this_site(), p, told.family, told.bytes, told.alignment);
-}
-
-// What the classes are asked for on behalf of a request of so many bytes.
-inline size_t room_for(size_t bytes) { return with_canary(bytes); }
-
-// Each object of a batch is looked at by itself.
-inline size_t allocate_run(size_t, void**, size_t) { return 0; }
-inline size_t release_run(void* const*, size_t) { return 0; }
-
-[[gnu::always_inline]] inline size_t usable_size(void* p) { return usable_size_at(this_site(), p); }
-
-// Before so many bytes are written there: do they lie in one object in use, if in the pool?
-[[gnu::always_inline]] inline void inspect_copy(void* to, size_t bytes) {
-  const uintptr_t owner = heap.owner(to);
-  if (bytes > 0 && Heap::is_class(owner)) {
-    inspect_copy_at(this_site(), to, bytes, static_cast<ClassId>(owner));
-  }
+  release_at(this_site(), p, told.family, told.bytes, told.alignment);
 }
 
 }  // namespace pktmalloc::hardened
