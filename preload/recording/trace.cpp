@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/recording/trace.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,7 +13,9 @@
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
+#include "preload/base/this_library.h"
 #include "preload/base/undisturbed.h"
 #include "preload/formats/trace_format.h"
 #include "preload/process/part.h"
@@ -205,16 +208,6 @@ void on_thread_exit() {
   buffer->taken.store(false, std::memory_order_release);
 }
 
-void on_process_exit() {
-  if (same_process == nullptr) return;  // no trace was wanted
-  if (!*same_process) begin_anew(false);
-  if (finish_trace() != nullptr) tell_file("calls", file.path(), "replay");
-}
-
-void look_for_fork() {
-  if (same_process != nullptr && process != getpid()) begin_anew(mine.busy);
-}
-
 constexpr Observer kTracer = {on_allocated, on_released, on_zeroed, on_moving, on_resized};
 
 // False: no memory.
@@ -224,17 +217,8 @@ bool make_room() {
   return shared != nullptr && same_process != nullptr;
 }
 
-void load() {
-  if (options().trace_path == nullptr) return;
-  if (PKTMALLOC_CHECKED) {
-    message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
-    return;
-  }
-  begin_trace(options().trace_path, false);
-}
-
-}  // namespace
-
+// By order the file is opened for each block, so threads with different tables of descriptors can
+// write it. False after a line.
 bool begin_trace(const char* its_pattern, bool by_order) {
   if (!make_room()) {
     message("no trace: there is no memory for its buffers");
@@ -263,6 +247,8 @@ bool begin_trace(const char* its_pattern, bool by_order) {
   return true;
 }
 
+// Writes what the threads have recorded until now; what they record meanwhile is lost. How it
+// ended, or nullptr: there was no file that it could end.
 const trace::State* finish_trace() {
   const Undisturbed undisturbed;
   const Lock shared_lock(shared_mutex);
@@ -279,6 +265,61 @@ const trace::State* finish_trace() {
   file.close(end);
   ended = true;
   return &end;
+}
+
+void on_process_exit() {
+  if (same_process == nullptr) return;  // no trace was wanted
+  if (!*same_process) begin_anew(false);
+  if (finish_trace() != nullptr) tell_file("calls", file.path(), "replay");
+}
+
+void look_for_fork() {
+  if (same_process != nullptr && process != getpid()) begin_anew(mine.busy);
+}
+
+void load() {
+  if (options().trace_path == nullptr) return;
+  if (PKTMALLOC_CHECKED) {
+    message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
+    return;
+  }
+  begin_trace(options().trace_path, false);
+}
+
+bool started = false;  // by order, and not stopped; perhaps it has ended early
+
+const char* objection(const char* its_pattern) {
+  if (kThisLibrary != LibraryKind::kNormal) return "is for libpktmalloc.so";
+  if (options().trace_path != nullptr) return "is that of PKTMALLOC_TRACE";
+  if (started) return "is under way already";
+  if (its_pattern == nullptr) return "needs a file";
+  if (strlen(its_pattern) >= PATH_MAX) return "has too long a name";
+  struct stat found;  // a pattern of no file is taken for a regular one
+  if (status_of(its_pattern, &found) == 0 && !S_ISREG(found.st_mode)) return "needs a regular file";
+  return nullptr;
+}
+
+}  // namespace
+
+const char* start_trace(const char* its_pattern) {
+  if (const char* const why = objection(its_pattern)) return why;
+  static char copy[PATH_MAX];
+  started = begin_trace(strcpy(copy, its_pattern), true);
+  return started ? nullptr : "cannot be written; the process's stderr says why";
+}
+
+const char* stop_trace() {
+  if (options().trace_path != nullptr) {
+    return "is that of PKTMALLOC_TRACE, and ends with the process";
+  }
+  if (!started) return "is not under way";
+  started = false;
+  end_observation();
+  const trace::State* const end = finish_trace();
+  if (end == nullptr || *end != trace::State::kEnded) {
+    return "ends early, or is that of a parent process; stderr says why";
+  }
+  return nullptr;
 }
 
 const char* trace_path() { return file.path(); }

@@ -10,17 +10,15 @@
 // child has its own trace if its name differs (%p), from its first full buffer, and none otherwise.
 #pragma once
 
-#include "preload/formats/trace_format.h"
-
 namespace pktmalloc {
 
-// The option and the order (trace_order.h) begin it, in the file of a pattern that stays. By order
-// the file is opened for each block, so threads with different tables of descriptors can write it.
-// False after a line.
-bool begin_trace(const char* pattern, bool by_order);
-// Writes what the threads have recorded until now; what they record meanwhile is lost. How it
-// ended, or nullptr: there was no file that it could end.
-const trace::State* finish_trace();
+// By order (pktmalloc tell), while the program runs. One thread at a time, with no fork meanwhile;
+// it may have a table of descriptors of its own. Both return nullptr, or why nothing is done: words
+// behind "the trace".
+// A trace from each thread's next call on, if divert_next_calls() follows; in the file that the
+// pattern of an absolute path names.
+const char* start_trace(const char* pattern);
+const char* stop_trace();
 const char* trace_path();  // of the latest
 
 }  // namespace pktmalloc

@@ -9,7 +9,6 @@
 #include "preload/process/thread.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/trace.h"
-#include "preload/recording/trace_order.h"
 #include "preload/reports/report.h"
 
 namespace pktmalloc {
