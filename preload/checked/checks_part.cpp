@@ -65,16 +65,16 @@ void load() {
   load_unwinder();
 }
 
-void thread_exit() { leave_thread_of_quarantine(); }
+void thread_exit() { leave_quarantine(options().quarantine_bytes); }
 
 bool refused(size_t bytes) {
   if (bytes > options().quarantine_bytes) return false;
-  empty_quarantine();
+  leave_quarantine(0);
   return true;
 }
 
 void at_exit() {
-  inspect_quarantine();
+  leave_quarantine(0, false);
   inspect_all();
 }
 

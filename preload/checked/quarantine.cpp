@@ -169,20 +169,6 @@ void exchange(size_t most_bytes, void (*let_go)(Header&)) {
   } while (leaving == kBatch);
 }
 
-// This thread's objects, and the oldest in the ring beyond so many bytes, are inspected and, as a
-// rule, given back.
-void leave_quarantine(size_t most_bytes, bool gives_back = true) {
-  // At work: exit() out of a signal handler that interrupted us.
-  if (most_entries == 0 || recent.at_work) return;
-  exchange(
-      most_bytes, gives_back ? leave : [](Header& header) { inspect_freed(header); });
-  const Raised at_work(recent.at_work);
-  while (recent.count > 0) {
-    Header& header = recent.pop();
-    if (inspect_recent(header) && gives_back) give_back(header);
-  }
-}
-
 void quarantine_slow(Header& header) {
   const size_t bytes = raw_bytes(header);
   // Between our fork handlers this thread already holds the lock. In strict mode the heap could not
@@ -228,10 +214,16 @@ void start_quarantine(size_t bytes, int rate) {
   most_recent_bytes = std::min(bytes, Recent::kMostBytes);
 }
 
-void leave_thread_of_quarantine() { leave_quarantine(limit_bytes); }
-
-void empty_quarantine() { leave_quarantine(0); }
-
-void inspect_quarantine() { leave_quarantine(0, false); }
+void leave_quarantine(size_t most_bytes, bool gives_back) {
+  // At work: exit() out of a signal handler that interrupted us.
+  if (most_entries == 0 || recent.at_work) return;
+  exchange(
+      most_bytes, gives_back ? leave : [](Header& header) { inspect_freed(header); });
+  const Raised at_work(recent.at_work);
+  while (recent.count > 0) {
+    Header& header = recent.pop();
+    if (inspect_recent(header) && gives_back) give_back(header);
+  }
+}
 
 }  // namespace pktmalloc::checked

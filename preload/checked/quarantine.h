@@ -17,15 +17,10 @@ void start_quarantine(size_t bytes, int rate);
 // Takes an object whose freed_at is set. Its memory goes back at once if it is too large to wait.
 void quarantine(Header& header);
 
-// The calling thread ends: its own batch joins the ring.
-void leave_thread_of_quarantine();
-
-// Memory is refused: nothing waits any longer, except what other threads freed last.
-void empty_quarantine();
-
-// At exit: the last look at all waiting objects, except what other threads freed last. Nothing goes
-// back to the heap: a signal handler that allocates would find its locks held.
-void inspect_quarantine();
+// What this thread freed, and the oldest in the ring beyond so many bytes, are inspected and, as a
+// rule, given back; what other threads freed last is not. At exit nothing goes back to the heap: a
+// signal handler that allocates would find its locks held.
+void leave_quarantine(size_t most_bytes, bool gives_back = true);
 
 extern Mutex quarantine_mutex;  // held around a fork
 
