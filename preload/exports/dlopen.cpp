@@ -17,7 +17,7 @@
 
 #include "preload/base/message.h"
 #include "preload/base/options.h"
-#include "preload/reports/open_window.h"
+#include "preload/formats/live_window.h"
 #include "sizeclass/base/machine.h"
 
 namespace {
@@ -38,7 +38,8 @@ Open find_next_dlopen() {
 }
 
 void lose_deep_binding(const char* file) {
-  if (count_deep_binding() > 0 || !options().verbose) return;
+  const std::atomic_ref lost(pktmalloc_window.deep_bindings);
+  if (lost.fetch_add(1, std::memory_order_relaxed) > 0 || !options().verbose) return;
   message("dlopen ignores RTLD_DEEPBIND, here for %s; README, Limits, says how to keep it", file);
 }
 

@@ -43,3 +43,5 @@ struct Window {
 };
 
 }  // namespace pktmalloc
+
+extern "C" pktmalloc::Window pktmalloc_window;

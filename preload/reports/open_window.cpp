@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/reports/open_window.h"
+// Opens the window (formats/live_window.h) at load.
 
 #include <unistd.h>
 
@@ -44,9 +44,5 @@ void load() {
 }  // namespace
 
 constinit const Part window_part{.load = load};
-
-uint64_t count_deep_binding() {
-  return std::atomic_ref(pktmalloc_window.deep_bindings).fetch_add(1, std::memory_order_relaxed);
-}
 
 }  // namespace pktmalloc
