@@ -12,26 +12,10 @@
 #include "preload/base/mapping.h"
 #include "preload/formats/format.h"
 #include "preload/recording/recording.h"
-#include "preload/stacks/address_map.h"
 #include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {
-
-// The executable lines of /proc/self/maps.
-void write_mappings(Writer& out) {
-  using Text = char[2 * 4096 + 256];  // a line holds a path
-  const Mapped<Text> text;
-  if (!text) return;
-  each_mapping(*text, sizeof *text, [&](const char* line) {
-    const char* const rights = strchr(line, ' ');
-    if (rights != nullptr && rights[3] == 'x') {
-      out.put(line, strlen(line));
-      out.put("\n", 1);
-    }
-    return false;
-  });
-}
 
 // Writes to memory, because the loader holds a lock meanwhile.
 int write_build_id(dl_phdr_info* info, size_t, void* argument) {
@@ -67,17 +51,7 @@ int write_build_id(dl_phdr_info* info, size_t, void* argument) {
   return 0;
 }
 
-void write_build_ids(Writer& out) {
-  using Text = char[1 << 20];
-  const Mapped<Text> text;
-  if (!text) return;
-  Writer in_memory(*text, sizeof *text);
-  dl_iterate_phdr(write_build_id, &in_memory);
-  in_memory.finish();
-  out.put(*text, strlen(*text));
-}
-
-// As a line of /proc/PID/maps.
+// As a line of /proc/PID/maps. To memory, too.
 int write_code(dl_phdr_info* info, size_t, void* argument) {
   Writer& out = *static_cast<Writer*>(argument);
   char program[PATH_MAX] = "";
@@ -97,6 +71,13 @@ int write_code(dl_phdr_info* info, size_t, void* argument) {
   return 0;
 }
 
+// Ends what is written.
+void list_mapped_files(Writer& out) {
+  dl_iterate_phdr(write_code, &out);
+  dl_iterate_phdr(write_build_id, &out);
+  out.finish();
+}
+
 int look_at_changes(dl_phdr_info* info, size_t, void* changes) {
   *static_cast<uint64_t*>(changes) = info->dlpi_adds + info->dlpi_subs;
   return 1;
@@ -108,8 +89,12 @@ constinit std::atomic<bool> busy = false;  // one thread notes them; the next sa
 }  // namespace
 
 void write_mapped_files(Writer& out) {
-  write_mappings(out);
-  write_build_ids(out);
+  using Text = char[1 << 20];
+  const Mapped<Text> text;
+  if (!text) return;
+  Writer in_memory(*text, sizeof *text);
+  list_mapped_files(in_memory);
+  out.put(*text, strlen(*text));
 }
 
 void record_mapped_files() {
@@ -124,9 +109,7 @@ void record_mapped_files() {
   if (places[place] == nullptr) places[place] = add_chunk(recording::ChunkKind::kMappings, place);
   if (places[place] != nullptr) {
     Writer out(static_cast<char*>(places[place]), recording::kChunkBytes);
-    dl_iterate_phdr(write_code, &out);
-    dl_iterate_phdr(write_build_id, &out);
-    out.finish();
+    list_mapped_files(out);
     header->mappings_bytes[place] =
         static_cast<uint32_t>(std::min(out.length(), recording::kChunkBytes - 1));
     header->mappings.store(place + 1, std::memory_order_release);

@@ -6,7 +6,7 @@
 
 namespace pktmalloc {
 
-// Those that are mapped to be executed, with all code that comes from no file, and their build ids.
+// The program and its libraries: where their code is mapped, and their build ids.
 void write_mapped_files(Writer& out);
 
 // Notes the program and its libraries in the recording, if there is one and they are others than at
