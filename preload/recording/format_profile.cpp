@@ -10,7 +10,6 @@
 namespace pktmalloc {
 
 void write_profile(Writer& out) {
-  pin_profile_peak();
   const uint32_t end = profile_stacks();
   PlaceSums all{};
   for (uint32_t i = 1; i < end; ++i) all += profile_sums(i);

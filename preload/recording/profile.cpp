@@ -213,12 +213,8 @@ uint64_t profile_lost() {
 
 uint32_t profile_stacks() {
   const ProfileLock lock;
-  return sums.size();
-}
-
-void pin_profile_peak() {
-  const ProfileLock lock;
   peak.pin();
+  return sums.size();
 }
 
 ProfileSums profile_sums(uint32_t number) {

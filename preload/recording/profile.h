@@ -46,12 +46,8 @@ ProfileWindow profile_window();
 
 // Samples that could not be kept.
 uint64_t profile_lost();
-
-// For a report, one at a time: what stacks held at the latest peak stays as it is until the next
-// call.
-void pin_profile_peak();
-
-// Stacks so far: 1 to profile_stacks() - 1. Any thread; copies each as a whole.
+// For a report, one at a time. Stacks so far: 1 to profile_stacks() - 1; what they held at the
+// latest peak stays as it is until the next call. Any thread; copies each as a whole.
 uint32_t profile_stacks();
 ProfileSums profile_sums(uint32_t number);
 
