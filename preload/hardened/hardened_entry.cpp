@@ -73,6 +73,13 @@ size_t inspect_canary(Site site, const char* found, const void* p, size_t object
   return canary.bytes;
 }
 
+void tell_handed_out_twice(Site site, void* p) {
+  const size_t bytes = class_bytes(heap.owner(p));
+  tell(capture(site), facts_of(p, bytes),
+       "double free of %p, an object of up to %zu bytes, found when it was handed out twice", p,
+       bytes);
+}
+
 // An object that no cache holds any more is in use from now on.
 void set_live(Site site, ClassId id, void* p) {
   const ObjectStates::Entry entry = heap.state_of(id, p);
@@ -127,13 +134,6 @@ void* hand_out_suspicious_at(Site site, ClassId id, void* p) {
   set_live(site, id, p);
   inspect(site, id, p);
   return p;
-}
-
-void tell_handed_out_twice(Site site, void* p) {
-  const size_t bytes = class_bytes(heap.owner(p));
-  tell(capture(site), facts_of(p, bytes),
-       "double free of %p, an object of up to %zu bytes, found when it was handed out twice", p,
-       bytes);
 }
 
 void tell_written(Site site, void* p) {

@@ -27,8 +27,7 @@ void release_waited_at(Site site, ClassId id, void* p);
 // program is to go on.
 void* hand_out_suspicious_at(Site site, ClassId id, void* p);
 
-// They report, and return if the program is to go on. No site: at exit.
-void tell_handed_out_twice(Site site, void* p);
+// Reports, and returns if the program is to go on. No site: at exit.
 void tell_written(Site site, void* p);
 
 // It must begin with zeros.
