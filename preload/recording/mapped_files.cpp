@@ -17,15 +17,25 @@
 namespace pktmalloc {
 namespace {
 
-// Writes to memory, because the loader holds a lock meanwhile.
-int write_build_id(dl_phdr_info* info, size_t, void* argument) {
+// A module's code, as lines of /proc/PID/maps, and its build id by where that begins. To memory,
+// because the loader holds a lock meanwhile.
+int write_module(dl_phdr_info* info, size_t, void* argument) {
   Writer& out = *static_cast<Writer*>(argument);
-  uintptr_t code = 0;
+  char program[PATH_MAX] = "";
+  const char* path = info->dlpi_name;
+  if (*path == '\0' && readlink("/proc/self/exe", program, sizeof program - 1) > 0) path = program;
+  uint64_t code = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 && code == 0) {
-      code = (info->dlpi_addr + segment.p_vaddr) & ~uintptr_t{4095};
-    }
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+    const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+    const uint64_t page = begin & ~uint64_t{4095};
+    if (code == 0) code = page;
+    out.print("%llx-%llx r-xp %08llx 00:00 0 ", number(page),
+              number(round_up(begin + segment.p_memsz, 4096)),
+              number(segment.p_offset - (begin - page)));
+    out.put(path, strlen(path));
+    out.put("\n", 1);
   }
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
@@ -41,7 +51,7 @@ int write_build_id(dl_phdr_info* info, size_t, void* argument) {
       if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(name, "GNU", 4) != 0) {
         continue;
       }
-      out.print("# build-id %zx ", size_t{code});
+      out.print("# build-id %llx ", number(code));
       for (unsigned n = 0; n < note.n_descsz; ++n) {
         out.print("%02x", static_cast<unsigned char>(id[n]));
       }
@@ -49,33 +59,6 @@ int write_build_id(dl_phdr_info* info, size_t, void* argument) {
     }
   }
   return 0;
-}
-
-// As a line of /proc/PID/maps. To memory, too.
-int write_code(dl_phdr_info* info, size_t, void* argument) {
-  Writer& out = *static_cast<Writer*>(argument);
-  char program[PATH_MAX] = "";
-  const char* path = info->dlpi_name;
-  if (*path == '\0' && readlink("/proc/self/exe", program, sizeof program - 1) > 0) path = program;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
-    const uint64_t page = begin & ~uint64_t{4095};
-    out.print("%llx-%llx r-xp %08llx 00:00 0 ", number(page),
-              number(round_up(begin + segment.p_memsz, 4096)),
-              number(segment.p_offset - (begin - page)));
-    out.put(path, strlen(path));
-    out.put("\n", 1);
-  }
-  return 0;
-}
-
-// Ends what is written.
-void list_mapped_files(Writer& out) {
-  dl_iterate_phdr(write_code, &out);
-  dl_iterate_phdr(write_build_id, &out);
-  out.finish();
 }
 
 int look_at_changes(dl_phdr_info* info, size_t, void* changes) {
@@ -93,7 +76,8 @@ void write_mapped_files(Writer& out) {
   const Mapped<Text> text;
   if (!text) return;
   Writer in_memory(*text, sizeof *text);
-  list_mapped_files(in_memory);
+  dl_iterate_phdr(write_module, &in_memory);
+  in_memory.finish();
   out.put(*text, strlen(*text));
 }
 
@@ -109,7 +93,8 @@ void record_mapped_files() {
   if (places[place] == nullptr) places[place] = add_chunk(recording::ChunkKind::kMappings, place);
   if (places[place] != nullptr) {
     Writer out(static_cast<char*>(places[place]), recording::kChunkBytes);
-    list_mapped_files(out);
+    dl_iterate_phdr(write_module, &out);
+    out.finish();
     header->mappings_bytes[place] =
         static_cast<uint32_t>(std::min(out.length(), recording::kChunkBytes - 1));
     header->mappings.store(place + 1, std::memory_order_release);
