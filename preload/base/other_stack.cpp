@@ -15,24 +15,26 @@ constexpr size_t kGuardBytes = size_t{64} << 10;
 
 void* stack = nullptr;
 constinit std::atomic<bool> in_use = false;
-void (*job)(void*) = nullptr;  // of the user, like the rest
+void (*job)(void*, bool) = nullptr;  // of the user, like the rest
 void* its_argument = nullptr;
 ucontext_t caller;
 ucontext_t there;
 
-void start() { job(its_argument); }
+void start() { job(its_argument, true); }
 
 }  // namespace
 
 void make_other_stack() {
+  if (stack != nullptr) return;
   char* const guard = static_cast<char*>(map_lazily(kGuardBytes + kBytes, PROT_NONE));
   if (guard == nullptr || mprotect(guard + kGuardBytes, kBytes, PROT_READ | PROT_WRITE) != 0)
     return;
   stack = guard + kGuardBytes;
 }
 
-void run_on_other_stack(void (*run)(void*), void* argument) {
-  if (stack == nullptr || in_use.exchange(true, std::memory_order_acquire)) return run(argument);
+void run_on_other_stack(void (*run)(void*, bool), void* argument) {
+  if (stack == nullptr || in_use.exchange(true, std::memory_order_acquire))
+    return run(argument, false);
   job = run;
   its_argument = argument;
   getcontext(&there);

@@ -8,7 +8,8 @@ namespace pktmalloc {
 // At load.
 void make_other_stack();
 
-// Calls run(argument) there, or right here if another thread has the stack or there is none.
-void run_on_other_stack(void (*run)(void*), void* argument);
+// Calls run(argument, has_room) there, or right here, without room, if another thread has the stack
+// or there is none.
+void run_on_other_stack(void (*run)(void*, bool has_room), void* argument);
 
 }  // namespace pktmalloc

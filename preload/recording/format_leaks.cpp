@@ -54,7 +54,7 @@ bool write_place(Writer& out, const Leak& leak, const Demangler& demangler) {
 
 }  // namespace
 
-void write_leaks(Writer& out) {
+void write_leaks(Writer& out, bool has_room) {
   Amount all{};
   Leak largest[kPlaces + 1];
   unsigned count = 0;
@@ -83,7 +83,7 @@ void write_leaks(Writer& out) {
   if (const uint64_t lost = profile_lost(); lost > 0) {
     out.print("  %llu samples were lost for want of memory and are missing here\n", number(lost));
   }
-  const Demangler demangler(true);
+  const Demangler demangler(has_room);
   bool readable = true;
   for (unsigned i = 0; i < count; ++i) readable &= write_place(out, largest[i], demangler);
   if (place_count > count) out.print("  and %u places with less\n", place_count - count);

@@ -54,7 +54,7 @@ ProfileSums profile_sums(uint32_t number);
 // The heap profile of this process as text for pprof (formats/heap_profile.h), and for people the
 // places that hold memory at exit (PKTMALLOC_PROFILE_LEAKS). Both allocate nothing.
 void write_profile(Writer& out);
-void write_leaks(Writer& out);
+void write_leaks(Writer& out, bool has_room);  // on the stack, for readable names
 
 // The innermost frames that count, without this library's own.
 unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most);

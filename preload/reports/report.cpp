@@ -13,6 +13,7 @@
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
+#include "preload/base/other_stack.h"
 #include "preload/base/report_file.h"
 #include "preload/formats/format.h"
 #include "preload/process/part.h"
@@ -108,7 +109,8 @@ void report_leaks() {
   const int fd = kept_stderr();
   if (fd < 0) return;
   Writer out(fd, room.file.buffer, sizeof room.file.buffer);
-  write_leaks(out);
+  run_on_other_stack(
+      [](void* to, bool has_room) { write_leaks(*static_cast<Writer*>(to), has_room); }, &out);
   out.finish();
 }
 
@@ -130,6 +132,7 @@ void load() {
   const bool to_stderr =
       (path != nullptr && *path == '\0') || options().profile_leaks || tells_files();
   if (to_stderr) keep_stderr();
+  if (options().profile_leaks) make_other_stack();
 }
 
 void at_exit() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Demangler: C++ names as in the source, by the C++ runtime that the process has anyway.
 //
-// The runtime allocates and needs room on the stack. So it is asked only where that is allowed, and
-// on a stack with room; else a name is the linker's (for c++filt).
+// The runtime allocates and needs 128 KiB of stack. So it is asked only where both may be had; else
+// a name is the linker's (for c++filt).
 #pragma once
 
 #include <cstddef>

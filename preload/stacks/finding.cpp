@@ -61,7 +61,7 @@ struct Finding {
   va_list arguments;
 };
 
-void write_finding(void* its) {
+void write_finding(void* its, bool has_room) {
   auto& [now, object, format, arguments] = *static_cast<Finding*>(its);
   if (telling) return;
   const unsigned number = findings.fetch_add(1, std::memory_order_relaxed);
@@ -74,7 +74,7 @@ void write_finding(void* its) {
   char buffer[1000];
   const int fd = kept_stderr();
   Writer out(fd >= 0 ? fd : STDERR_FILENO, buffer, sizeof buffer);
-  const Demangler demangler(!this_thread.forking);
+  const Demangler demangler(has_room && !this_thread.forking);
   uintptr_t frames[kStackFrames];
   unsigned first;
   char where[kNameBytes + 100] = "";
