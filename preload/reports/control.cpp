@@ -92,10 +92,7 @@ void admit() {
   }
   if (const char* const why = objection(client)) {
     char answer[100] = {control::kRefused};
-    Writer out(answer + 1, sizeof answer - 1);
-    out.print("%s", why);
-    out.finish();
-    send_answer(client, answer, 1 + out.length());
+    send_answer(client, answer, 1 + strlen(strcpy(answer + 1, why)));
     close(client);
     return pause_briefly();
   }
