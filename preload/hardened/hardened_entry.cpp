@@ -55,8 +55,10 @@ bool is_in_use(ClassId id, const void* p) {
   return is_start(p) && (heap.state_of(id, p).is(ObjectStates::kLive) || has_canary(id, p));
 }
 
-// Tells if it is not as it was. The bytes that were asked for.
-size_t inspect_canary(Site site, const char* found, const void* p, size_t object_bytes) {
+// Tells if a canary is not as it was. The bytes that were asked for, as far as they are known.
+size_t inspect_canary(Site site, const char* found, ClassId id, const void* p) {
+  const size_t object_bytes = heap.classes()[id].object_bytes;
+  if (!has_canary(id, p)) return object_bytes;
   const Canary canary = read_canary(p, object_bytes);
   if (canary.whole) return canary.bytes;
   const KeepErrno keep;
@@ -82,9 +84,8 @@ void tell_handed_out_twice(Site site, void* p) {
 
 // An object that no cache holds any more is in use from now on.
 void set_live(Site site, ClassId id, void* p) {
-  const ObjectStates::Entry entry = heap.state_of(id, p);
-  if (entry.is(ObjectStates::kLive)) tell_handed_out_twice(site, p);
-  entry.set(ObjectStates::kLive);
+  if (is_in_use(id, p)) tell_handed_out_twice(site, p);
+  heap.state_of(id, p).set(ObjectStates::kLive);
 }
 
 void inspect(Site site, ClassId id, void* p) {
@@ -96,7 +97,6 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return p;
   const ClassId id = static_cast<ClassId>(owner);
-  if (has_canary(id, p)) tell_handed_out_twice(site, p);
   set_live(site, id, p);
   if (blank_before) inspect(site, id, p);
   if (canaries) {
@@ -120,12 +120,13 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
   tell_wrong(site, "memcpy", to);
 }
 
-void* reallocate_other(Site site, void* p, size_t bytes) {
-  if (heap.is_nobodys(p)) {
-    tell_wrong(site, "realloc", p);
-    return no_memory();
-  }
-  return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
+// Of what goes into `call`: neither an object in use nor another allocator's? Tells.
+bool is_wrong(Site site, const char* call, const void* p) {
+  const uintptr_t owner = heap.owner(p);
+  const bool is_right =
+      Heap::is_class(owner) ? is_in_use(static_cast<ClassId>(owner), p) : !heap.is_nobodys(p);
+  if (!is_right) tell_wrong(site, call, p);
+  return !is_right;
 }
 
 }  // namespace
@@ -190,19 +191,16 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family fami
 }
 
 void* reallocate_at(Site site, void* p, size_t bytes) {
+  if (is_wrong(site, "realloc", p)) return no_memory();
   const uintptr_t owner = heap.owner(p);
-  if (!Heap::is_class(owner)) return reallocate_other(site, p, bytes);
   const ClassId id = static_cast<ClassId>(owner);
-  if (!is_in_use(id, p)) {
-    tell_wrong(site, "realloc", p);
-    return no_memory();
+  if (!Heap::is_class(owner)) {
+    return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
   }
-  const size_t object_bytes = class_bytes(owner);
   const bool guarded = has_canary(id, p);
-  const size_t old_bytes =
-      guarded ? inspect_canary(site, ", found when it was resized", p, object_bytes) : object_bytes;
+  const size_t old_bytes = inspect_canary(site, ", found when it was resized", id, p);
   if (resizes_in_place(owner, bytes + (guarded ? kCanaryBytes : 0))) {
-    if (guarded) set_canary(p, object_bytes, bytes);
+    if (guarded) set_canary(p, class_bytes(owner), bytes);
     return p;
   }
   void* const moved = allocate_at(site, bytes, Family::kMalloc);
@@ -213,18 +211,12 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
 }
 
 size_t usable_size_at(Site site, void* p) {
+  if (is_wrong(site, "malloc_usable_size", p)) return 0;
   const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner)) {
-    const ClassId id = static_cast<ClassId>(owner);
-    if (is_in_use(id, p)) {
-      return has_canary(id, p) ? read_canary(p, class_bytes(owner)).bytes : class_bytes(owner);
-    }
-    tell_wrong(site, "malloc_usable_size", p);
-    return 0;
-  }
-  if (!heap.is_nobodys(p)) return pktmalloc::usable_size(p);
-  tell_wrong(site, "malloc_usable_size", p);
-  return 0;
+  if (!Heap::is_class(owner)) return pktmalloc::usable_size(p);
+  const size_t object_bytes = class_bytes(owner);
+  return has_canary(static_cast<ClassId>(owner), p) ? read_canary(p, object_bytes).bytes
+                                                    : object_bytes;
 }
 
 void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id) {
@@ -241,21 +233,15 @@ void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id) {
 // What is not pooled, or wrong, or has a canary.
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
   const Told told{family, bytes, alignment};
+  if (is_wrong(site, name_of(told), p)) return;
   const uintptr_t owner = heap.owner(p);
-  if (!Heap::is_class(owner)) {
-    if (heap.is_nobodys(p)) return tell_wrong(site, name_of(told), p);
-    release_slow(p);
-  } else if (const ClassId id = static_cast<ClassId>(owner); !is_in_use(id, p)) {
-    tell_wrong(site, name_of(told), p);
-  } else {
-    const bool guarded = has_canary(id, p);
-    const size_t bytes_asked =
-        guarded ? inspect_canary(site, ", found when it was freed", p, class_bytes(owner))
-                : class_bytes(owner);
-    const bool right = guarded ? !is_sized(told) || told.bytes == bytes_asked : fits(owner, told);
-    if (!right) return tell_mismatch(site, p, told, bytes_asked);
-    set_freed(site, id, p, heap.state_of(id, p));  // without a canary: addresses were given back
-  }
+  if (!Heap::is_class(owner)) return release_slow(p);
+  const ClassId id = static_cast<ClassId>(owner);
+  const bool guarded = has_canary(id, p);
+  const size_t bytes_asked = inspect_canary(site, ", found when it was freed", id, p);
+  const bool right = guarded ? !is_sized(told) || told.bytes == bytes_asked : fits(owner, told);
+  if (!right) return tell_mismatch(site, p, told, bytes_asked);
+  set_freed(site, id, p, heap.state_of(id, p));  // without a canary: addresses were given back
 }
 
 }  // namespace pktmalloc::twin
