@@ -24,6 +24,8 @@ constinit Mutex threads_mutex{lock_rank(OuterRank::kThreads)};
 
 namespace {
 
+unsigned observers = 0;
+
 void divert(void* p) {
   Thread& thread = *static_cast<Thread*>(p);
   Cache* const none = const_cast<Cache*>(&kNullCache);
@@ -33,6 +35,19 @@ void divert(void* p) {
 }
 
 }  // namespace
+
+void begin_observation() {
+  ++observers;
+  allow_resize_in_place(false);
+  observing.store(true, std::memory_order_release);
+  publish(this_thread.cache);
+}
+
+void end_observation() {
+  if (--observers > 0) return;
+  observing.store(false, std::memory_order_relaxed);
+  allow_resize_in_place(true);
+}
 
 // Twice, because a slow call that was under way the first time sets its thread's pointers again.
 void divert_next_calls() {

@@ -5,7 +5,7 @@
 //
 // malloc and free use the caches `allocates_from` and `releases_to`. Normally both are the thread's
 // own cache. Both are the null cache, which sends every call to the slow path, before the thread
-// has started, after it has ended, and while every call must be seen (observer.h); allocates_from
+// has started, after it has ended, and while every call must be seen (is_observed); allocates_from
 // also while the thread's allocations must be seen (Ageing). The slow path uses `cache` and sets
 // both again before it returns. With control others, too, may set both to the null cache
 // (divert_next_calls).
@@ -35,9 +35,14 @@ struct Thread {
 
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
 
-// Every call of the program must be seen (observer.h): no thread may serve one by itself.
+// Every call of the program must be seen (recording/observer.h): no thread may serve one by itself.
 extern std::atomic<bool> observing __attribute__((visibility("hidden")));
 inline bool is_observed() { return observing.load(std::memory_order_relaxed); }
+// One observer more needs to see all calls: at load, before the program has a second thread, or
+// while the program runs, if divert_next_calls() follows. Or one less, which may be told some all
+// the same. One thread at a time.
+void begin_observation();
+void end_observation();
 
 // Starts the process if nobody has (process.h), and gives the calling thread a cache; nullptr when
 // it must work on the slabs directly.

@@ -16,7 +16,7 @@
 #include "preload/formats/sizes.h"
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
-#include "preload/recording/observer.h"
+#include "preload/process/thread.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/size_histogram.h"
 #include "sizeclass/base/keep_errno.h"
@@ -108,37 +108,6 @@ bool record(const void* p, size_t bytes, size_t alignment) {
 
 void tell_end() { message("PKTMALLOC_SIZES: no memory for the record of sizes, which ends here"); }
 
-void allocated(void* p, size_t bytes, size_t alignment) {
-  const KeepErrno keep_errno;
-  const uint64_t open = heap.open_bytes();
-  bool ends = false, looks = false;
-  {
-    const SizesLock lock;
-    if (ended) {
-      ++totals.missing;
-      return record_totals();
-    }
-    ends = !count_thread() || !record(p, bytes, alignment);
-    ended = ends;
-    looks = !ends && should_look(open);
-  }
-  if (ends) tell_end();
-  if (looks) look_at_memory();
-}
-
-void released(void* p) {
-  const SizesLock lock;
-  if (ended) return;
-  const uint64_t word = rows_of.take(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{7});
-  if (word != 0) histogram.remove_object(row_in(word));
-}
-
-void asked() {
-  const SizesLock lock;
-  ++totals.usable_sizes;
-  record_totals();
-}
-
 void forget_rows_used() {
   if (rows_used != nullptr) memory::release(rows_used, kRowsUsedBytes);
   rows_used = nullptr;
@@ -170,8 +139,6 @@ unsigned list_classes(uint64_t (&bytes)[kMaxClasses]) {
   return count;
 }
 
-constexpr Observer kObserver{.allocated = allocated, .released = released, .asked = asked};
-
 void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const KeepErrno keep_errno;
@@ -182,8 +149,8 @@ void load() {
       list_classes(header->size_classes);
     }
     record_report(recording::Content::kSizes, options().sizes_path, 1);
-    observe(kObserver);
     active.store(true, std::memory_order_release);  // partner: recording_sizes()
+    begin_observation();
   } else {
     tell_end();
   }
@@ -196,6 +163,40 @@ constinit const Part size_recording_part{
     .load = load, .thread_exit = thread_exit, .mutexes = {&mutex}, .forked = forked};
 
 bool recording_sizes() { return active.load(std::memory_order_acquire); }
+
+void size_allocated(void* p, size_t bytes, size_t alignment) {
+  if (!recording_sizes()) return;
+  const KeepErrno keep_errno;
+  const uint64_t open = heap.open_bytes();
+  bool ends = false, looks = false;
+  {
+    const SizesLock lock;
+    if (ended) {
+      ++totals.missing;
+      return record_totals();
+    }
+    ends = !count_thread() || !record(p, bytes, alignment);
+    ended = ends;
+    looks = !ends && should_look(open);
+  }
+  if (ends) tell_end();
+  if (looks) look_at_memory();
+}
+
+void size_released(void* p) {
+  if (!recording_sizes()) return;
+  const SizesLock lock;
+  if (ended) return;
+  const uint64_t word = rows_of.take(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{7});
+  if (word != 0) histogram.remove_object(row_in(word));
+}
+
+void size_asked() {
+  if (!recording_sizes()) return;
+  const SizesLock lock;
+  ++totals.usable_sizes;
+  record_totals();
+}
 
 namespace {
 

@@ -15,6 +15,10 @@ namespace pktmalloc {
 
 // Is there a record to write?
 bool recording_sizes();
+// What calls do (observer.h), if there is.
+void size_allocated(void* p, size_t bytes, size_t alignment);
+void size_released(void* p);
+void size_asked();
 
 // Writes JSON. One thread at a time; holds no lock meanwhile, so that no allocation waits for it.
 void write_sizes(Writer& out);

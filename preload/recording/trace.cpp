@@ -20,7 +20,6 @@
 #include "preload/formats/trace_format.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
-#include "preload/recording/observer.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/trace_buffer.h"
 #include "preload/recording/trace_file.h"
@@ -179,25 +178,6 @@ void record(const TraceRecord& call) {
   mine.buffer->add(call);
 }
 
-void on_allocated(void* p, size_t bytes, size_t alignment) {
-  if (alignment == 0) return record({trace::kAllocation, p, bytes});
-  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
-  record({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
-}
-
-void on_zeroed(void* p, size_t bytes) {
-  record({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
-}
-
-void on_released(void* p) { record({trace::kRelease, p}); }
-
-void on_moving(void* p) { record({trace::kMove, p}); }
-
-void on_resized(void* from, void* p, size_t bytes, bool was_moving) {
-  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
-  record({trace::kSpecialAllocation, p, bytes, special, from});
-}
-
 void on_thread_exit() {
   mine.ended = true;
   if (same_process != nullptr && !*same_process) begin_anew(false);
@@ -207,8 +187,6 @@ void on_thread_exit() {
   flush(*buffer);
   buffer->taken.store(false, std::memory_order_release);
 }
-
-constexpr Observer kTracer = {on_allocated, on_released, on_zeroed, on_moving, on_resized};
 
 // False: no memory.
 bool make_room() {
@@ -243,7 +221,7 @@ bool begin_trace(const char* its_pattern, bool by_order) {
   join_session(*shared);
   *same_process = true;
   active.store(true, std::memory_order_release);
-  observe(kTracer);
+  begin_observation();
   return true;
 }
 
@@ -300,6 +278,25 @@ const char* objection(const char* its_pattern) {
 }
 
 }  // namespace
+
+void trace_allocated(void* p, size_t bytes, size_t alignment) {
+  if (alignment == 0) return record({trace::kAllocation, p, bytes});
+  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
+  record({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
+}
+
+void trace_zeroed(void* p, size_t bytes) {
+  record({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
+}
+
+void trace_released(void* p) { record({trace::kRelease, p}); }
+
+void trace_moving(void* p) { record({trace::kMove, p}); }
+
+void trace_resized(void* from, void* p, size_t bytes, bool was_moving) {
+  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
+  record({trace::kSpecialAllocation, p, bytes, special, from});
+}
 
 const char* start_trace(const char* its_pattern) {
   if (const char* const why = objection(its_pattern)) return why;
