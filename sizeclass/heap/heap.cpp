@@ -266,4 +266,38 @@ void Heap::forget_other_threads(Cache* mine) {
   }
 }
 
+// Magazines for so many objects, and from many objects on what 64 threads have besides.
+uint64_t Heap::magazines_for(ClassId id, uint64_t objects) const {
+  const uint64_t rounds = classes_[id].largest_rounds;
+  if (objects == 0) return 0;
+  return objects / rounds +
+         (objects < SlabArea::kManyMagazines * rounds ? 1 : SlabArea::kManyMagazines);
+}
+
+// Magazines are populated as well: who frees a million objects needs 8 MiB of them.
+bool Heap::populate(ClassId id, uint64_t objects) {
+  if (!started_) return false;
+  const Lock lock(ageing_.mutex());  // one at a time
+  SlabArea& area = areas_[index(id)];
+  SlabArea& magazines = store_.area(size_for_rounds(classes_[id].largest_rounds));
+  const uint64_t before = area.promised();
+  const uint64_t full = magazines_for(id, before + objects) - magazines_for(id, before);
+  if (!magazines.populate(full)) return false;
+  if (area.populate(objects)) return true;
+  magazines.unpopulate(full);
+  return false;
+}
+
+uint64_t Heap::populate_on_huge_pages(ClassId id, uint64_t objects) {
+  if (!started_) return 0;
+  const Lock lock(ageing_.mutex());
+  SlabArea& area = areas_[index(id)];
+  const uint64_t before = magazines_for(id, area.promised());
+  const uint64_t got = area.populate_on_huge_pages(objects);
+  // Without them the objects are there all the same.
+  store_.area(size_for_rounds(classes_[id].largest_rounds))
+      .populate(magazines_for(id, area.promised()) - before);
+  return got;
+}
+
 }  // namespace pktmalloc

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/slabs/slab_pool.h"
 
-#include <bit>
 #include <cstring>
 
 namespace pktmalloc {
@@ -85,51 +84,15 @@ void SlabPool::take_empty(uint32_t unit) {
 
 void SlabPool::put_purged(uint32_t unit) {
   purged_.insert(unit);
-  note_longer_run(unit);
+  runs_.note_longer(unit);
 }
 
 void SlabPool::put_empty(uint32_t unit) {
   empty_.insert(unit);
-  note_longer_run(unit);
+  empty_runs_.note_longer(unit);
+  runs_.note_longer(unit);
   latest_share(unit).empty_bytes += unit_bytes();
   empty_count_.store(empty_.count(), std::memory_order_relaxed);
-}
-
-// The first of the lowest so many units in a row that are empty, or purged as well.
-uint32_t SlabPool::lowest_run(uint32_t units, bool purged_too) {
-  if (empty_.count() + (purged_too ? purged_.count() : 0) < units) return kNone;
-  const uint32_t end = (fresh() + 63) / 64;
-  uint32_t w = std::min(empty_.lowest(), purged_too ? purged_.lowest() : kNone) / 64;
-  Sought& sought = sought_[purged_too];
-  if (units >= sought.units) w = std::max(w, sought.word);
-  sought = {units, end};
-  uint32_t run = 0;  // units in a row at the end of the words before
-  for (; w < end; ++w) {
-    uint64_t bits = empty_.bits(w) | (purged_too ? purged_.bits(w) : 0);
-    uint32_t found = kNone;
-    if (run + static_cast<uint32_t>(std::countr_one(bits)) >= units) found = w * 64 - run;
-    run = bits == ~uint64_t{0} ? run + 64 : static_cast<uint32_t>(std::countl_one(bits));
-    // A bit stays where so many begin in a row.
-    for (uint32_t have = 1; have < units && bits != 0;) {
-      const uint32_t more = std::min(have, units - have);
-      bits &= bits >> more;
-      have += more;
-    }
-    if (found == kNone && bits != 0) {
-      found = w * 64 + static_cast<uint32_t>(std::countr_zero(bits));
-    }
-    if (found == kNone) continue;
-    sought.word = found / 64;
-    return found;
-  }
-  return kNone;
-}
-
-// A run that is longer now may begin in the word before.
-void SlabPool::note_longer_run(uint32_t unit) {
-  for (Sought& sought : sought_) {
-    sought.word = std::min(sought.word, unit / 64 - (unit >= 64 ? 1 : 0));
-  }
 }
 
 SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
@@ -137,13 +100,13 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
   {
     const Lock lock(mutex_);
     const uint64_t bytes = uint64_t{units} << unit_shift_;
-    taken.unit = units == 1 ? empty_.lowest() : lowest_run(units, false);
+    taken.unit = units == 1 ? empty_.lowest() : empty_runs_.lowest(units, empty_, empty_, fresh());
     if (taken.unit != kNone) {
       for (uint32_t i = 0; i < units; ++i) take_empty(taken.unit + i);
       taken.clean = false;
     } else {
       if (!limit_->take(bytes)) return taken;
-      taken.unit = lowest_run(units, true);
+      taken.unit = runs_.lowest(units, empty_, purged_, fresh());
       if (taken.unit == kNone) taken.unit = end_of_owned();
       uint32_t resident = 0;
       for (uint32_t i = 0; i < units; ++i) resident += is_empty(taken.unit + i);

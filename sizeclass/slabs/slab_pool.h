@@ -42,6 +42,7 @@
 #include "sizeclass/base/owned.h"
 #include "sizeclass/base/statistics.h"
 #include "sizeclass/slabs/class_table.h"
+#include "sizeclass/slabs/run_search.h"
 #include "sizeclass/slabs/slab_set.h"
 
 namespace pktmalloc {
@@ -196,8 +197,6 @@ class SlabPool {
   static constexpr size_t kChapter = kWords + size_t{64} * (16 + 72 + 520);
 
   void* words(unsigned set) const { return chapters_ + set * sizeof(uint64_t); }
-  uint32_t lowest_run(uint32_t units, bool purged_too) UNDER(mutex_);
-  void note_longer_run(uint32_t unit) UNDER(mutex_);
   uint32_t end_of_owned() UNDER(mutex_);
   bool make_usable(uint32_t unit, uint32_t end) UNDER(mutex_);
   bool commit(uint32_t unit, uint32_t end) UNDER(mutex_);
@@ -244,12 +243,7 @@ class SlabPool {
   std::atomic<uint32_t> fresh_ = 0;
   uint32_t huge_from_ GUARDED_BY(mutex_) = kNone;  // units from here on may have huge pages
   SlabSet empty_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
-  // The latest search for a run of empty units, or of purged ones as well: for how many, and the
-  // word before which none began.
-  struct Sought {
-    uint32_t units = kNone, word = 0;
-  };
-  Sought sought_[2] GUARDED_BY(mutex_);
+  RunSearch empty_runs_ GUARDED_BY(mutex_), runs_ GUARDED_BY(mutex_);  // of empty units; of both
   LowWater empty_low_ GUARDED_BY(mutex_);
   std::atomic<uint32_t> empty_count_ = 0;
   std::atomic<uint32_t> refused_ = 0;  // ticks for which the system is not asked to purge

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Populated slabs (sizeclass/heap/populated_slabs.cpp).
+// Populated slabs (sizeclass/slabs/populated_slabs.cpp).
 #include <catch2/catch.hpp>
 
 #include "tests/unit/lone_area.h"
