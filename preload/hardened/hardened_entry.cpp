@@ -110,13 +110,16 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
 [[gnu::noinline]] void inspect_copy_slow(Site site, const void* to, size_t bytes, ClassId id,
                                          const void* object) {
   const size_t object_bytes = heap.classes()[id].object_bytes;
-  const bool in_use = is_in_use(id, object);
-  const size_t room =
-      has_canary(id, object) ? read_canary(object, object_bytes).bytes : object_bytes;
+  const bool in_use = is_in_use(id, object), guarded = has_canary(id, object);
+  const size_t room = guarded ? read_canary(object, object_bytes).bytes : object_bytes;
   const auto at =
       static_cast<size_t>(static_cast<const char*>(to) - static_cast<const char*>(object));
   if (in_use && at <= room && bytes <= room - at) return;
-  if (in_use || in_this_library(site.pc)) return tell_copy(site, facts_of(object, room), to);
+  if (in_use || in_this_library(site.pc)) {
+    Facts facts = facts_of(object, room);
+    facts.is_most = !guarded;
+    return tell_copy(site, facts, to);
+  }
   tell_wrong(site, "memcpy", to);
 }
 
