@@ -125,7 +125,11 @@ uint64_t live_of(const Json& statistics, uint64_t bytes) {
 std::string recordings(const TemporaryFolder& folder) {
   for (const auto end = end_of_patience(); std::chrono::steady_clock::now() < end;) {
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-      if (entry.is_directory() && !std::filesystem::is_empty(entry.path())) return entry.path();
+      const std::string name = entry.path().filename();
+      const bool is_of_page = name.starts_with("pktmalloc-page-");  // where files are tried
+      if (entry.is_directory() && !is_of_page && !std::filesystem::is_empty(entry.path())) {
+        return entry.path();
+      }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
