@@ -109,6 +109,47 @@ TEST_CASE("objects that a heap profile samples have their types, too") {
   CHECK(objects_of_size(all, 1536) == 1600);
 }
 
+TEST_CASE("with a heap profile objects are told by place, also what grew") {
+  Running::Environment environment = preloaded();
+  environment["PKTMALLOC_PROFILE_LEAKS"] = "1";
+  Running program({program_path("holds_known_types"), "grows"}, environment);
+  const std::string pid = program.line("ready ");
+  const auto place = [](const Json& all, const std::string& type, const std::string& call) {
+    for (const Json& row : all["places"]) {
+      const bool is_type = type.empty() ? row["type"].is_null() : row["type"] == type;
+      if (is_type && has(row["calls"][0], call)) return row;
+    }
+    return Json::object();
+  };
+  const Json all = seen({pid});
+  INFO(all["places"]);
+  const Json both = place(all, "Both", "make<Both>");
+  CHECK(both["objects"] == 300);
+  CHECK(both["bytes"] == 300 * 232);
+  CHECK(has(both["calls"][1], "main at holds_known_types.cpp:"));
+  CHECK(place(all, "", "make<Plain>")["objects"] == 70);
+  CHECK(place(all, "Packet", "make<Packet>")["objects"] == 1000);
+  CHECK(has(objects_of({pid}).out, "samples of the heap profile:\n\n       OBJECTS"));
+
+  std::atomic<bool> over{false};
+  std::thread grower([&] {
+    while (!over) {
+      program.send(SIGUSR1);
+      usleep(20'000);
+    }
+  });
+  Json grown;
+  do {
+    grown = seen({"--diff", "0.1", pid})["places"][0];
+  } while (grown["grown_objects"] == 0);
+  over = true;
+  grower.join();
+  CHECK(grown["type"] == "Packet");
+  CHECK(grown["grown_objects"] > 0);
+  CHECK(grown["grown_bytes"] > 0);
+  CHECK(grown["calls"] != place(all, "Packet", "make<Packet>")["calls"]);
+}
+
 TEST_CASE("types are told of programs that hold the library, or are stripped") {
   for (const std::string way : {"shared", "static"}) {
     INFO(way);

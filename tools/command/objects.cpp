@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "tools/command/failure.h"
-#include "tools/command/heap/census.h"
 #include "tools/command/heap/census_table.h"
+#include "tools/command/heap/inventory.h"
 #include "tools/command/heap/leak_search.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/standard_output.h"
@@ -24,55 +24,26 @@ struct Options {
   bool json = false;
 };
 
-struct Seen {
-  Look look;
-  Census census;
-};
-
-Seen see(const Subject& subject, const Options& options) {
-  Seen seen;
-  const RemoteMemory& memory = subject.image().memory();
-  RemoteHeap heap(subject.window().heap, memory);
-  seen.look = subject.look(heap, options.running ? 0 : options.pause_ms);
-  TypeNames types(subject.image());
-  const SampledObjects sampled(subject.window().profile, memory);
-  seen.census =
-      take_census(heap, sampled, memory, types, subject.window().library, options.contents);
-  subject.check_alive();
-  return seen;
+Inventory see(const Subject& subject, const Options& options) {
+  return {subject, options.running ? 0 : options.pause_ms, options.contents};
 }
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(std::vector<Count> counts, const CensusTable& table, bool types) {
-  sort(counts, table.order);
-  Json rows = Json::array();
-  for (const Count& count : counts) {
-    Json row = {
-        {"object_bytes", count.object_bytes}, {"objects", count.objects}, {"bytes", count.bytes()}};
-    if (types) row["type"] = count.type.empty() ? Json() : Json(count.type);
-    if (!count.example.empty()) row["example"] = count.example;
-    if (table.grown) row["grown_objects"] = count.grown;
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::string json_text(const Subject& subject, const Seen& seen, const CensusTable& table) {
+std::string json_text(const Subject& subject, const Inventory& seen, const CensusTable& table) {
   const Look& look = seen.look;
-  const Json all = {{"pid", subject.pid()},
-                    {"program", subject.window().program},
-                    {"exact", look.exact()},
-                    {"stopped_ms", look.stopped ? look.milliseconds : 0},
-                    {"allocated_meanwhile", look.meanwhile},
-                    {"objects", seen.census.objects()},
-                    {"bytes", seen.census.bytes()},
-                    {"classes", json_of(seen.census.classes, table, false)},
-                    {"types", json_of(seen.census.types, table, true)}};
+  Json all = {{"pid", subject.pid()},
+              {"program", subject.window().program},
+              {"exact", look.exact()},
+              {"stopped_ms", look.stopped ? look.milliseconds : 0},
+              {"allocated_meanwhile", look.meanwhile},
+              {"objects", seen.census.objects()},
+              {"bytes", seen.census.bytes()}};
+  all.update(table.json(seen.census));
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string text(const Subject& subject, const Seen& seen, const CensusTable& table) {
+std::string text(const Subject& subject, const Inventory& seen, const CensusTable& table) {
   return fmt::format("{}; {}\n\n{}", head_text(subject, seen.census.objects(), seen.census.bytes()),
                      seen.look.text(), table.text(seen.census));
 }
@@ -93,13 +64,14 @@ void print_objects(const Options& options) {
   const CensusTable table{order_of(options), options.diff_seconds > 0, options.all ? SIZE_MAX : 20};
   const Subject subject(options.what);
   if (subject.is_core() && table.grown) throw Failure("objects: a core file does not grow");
-  Seen seen = see(subject, options);
+  Inventory seen = see(subject, options);
   if (table.grown) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options.diff_seconds));
-    Seen now = see(subject, options);
-    now.census = compared(seen.census, now.census);
+    Inventory now = see(subject, options);
+    now.compare_with(seen);
     seen = std::move(now);
   }
+  seen.name_places(subject.image());
   fmt::print("{}", (options.json ? json_text : text)(subject, seen, table));
 }
 
@@ -127,7 +99,7 @@ void add_objects(CommandLine& command) {
   objects.add_flag("--json", options.json, "all rows as JSON");
   objects.footer(
       "Types are told by the first word: C++ objects with virtual functions, objects of\n"
-      "make_shared, Python's. Example:\n"
+      "make_shared, Python's. With a heap profile they are told by place, too. Example:\n"
       "  pktmalloc objects $(pidof redis-server)\n"
       "  pktmalloc objects --diff 10 1234");
   objects.callback([] { print_objects(options); });

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Census: how many live objects a process has, by class and by type.
+// Census: how many live objects a process has, by class, by type and, of those that a heap profile
+// samples, by the place that allocated them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tools/command/heap/place_calls.h"
 #include "tools/command/heap/remote_heap.h"
 #include "tools/command/heap/sampled_objects.h"
 #include "tools/command/heap/type_names.h"
@@ -13,19 +15,20 @@
 namespace pktmalloc {
 
 struct Count {
-  uint64_t object_bytes;  // of the class
-  std::string type;       // "": not known
-  uint64_t objects;
-  int64_t grown = 0;    // objects more than at the look before
-  std::string example;  // where its contents are shown
-
-  uint64_t bytes() const { return objects * object_bytes; }
-  int64_t grown_bytes() const { return grown * static_cast<int64_t>(object_bytes); }
+  uint64_t object_bytes = 0;  // of the class
+  std::string type;           // "": not known
+  uint32_t place = 0;         // its number
+  uint64_t objects = 0, bytes = 0;
+  int64_t grown = 0, grown_bytes = 0;  // since the look before
+  std::string example;                 // where its contents are shown
+  Calls calls;                         // of the place
 };
 
 struct Census {
   std::vector<Count> classes;  // without type; those with live objects, by size
   std::vector<Count> types;    // by size and type
+  std::vector<Count> places;   // by type and place, as the heap profile estimates
+  uint64_t samples = 0;        // that it has for that
 
   uint64_t objects() const;
   uint64_t bytes() const;
@@ -36,6 +39,6 @@ Census take_census(RemoteHeap& heap, const SampledObjects& sampled, const Remote
                    TypeNames& types, LibraryKind kind, bool contents);
 
 // What there is now, with what it has grown since; also what is gone.
-Census compared(const Census& before, const Census& now);
+Census compared(const Census& before, Census now);
 
 }  // namespace pktmalloc

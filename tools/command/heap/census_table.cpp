@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "tools/command/text/quantity.h"
 
@@ -19,28 +21,31 @@ std::string change_text(int64_t change, std::string (*text)(uint64_t)) {
 
 std::string size_text(uint64_t bytes) { return bytes_text(bytes); }
 
-// Of types in one part, of classes in the other.
+enum class Part { kClasses, kTypes, kPlaces };
+
 std::string part(const CensusTable& table, std::vector<Count> counts, uint64_t all_bytes,
-                 bool types) {
+                 Part part) {
   if (table.grown) {
     std::erase_if(counts, [](const Count& count) { return count.grown == 0; });
   }
   sort(counts, table.order);
   std::string text = fmt::format("{:>14}{:>12}{:>9}", "OBJECTS", "BYTES", "SHARE");
   if (table.grown) text += fmt::format("{:>14}{:>12}", "GROWN BY", "BYTES");
-  text += fmt::format("{:>9}{}\n", "SIZE", types ? "  TYPE" : "");
+  if (part != Part::kPlaces) text += fmt::format("{:>9}", "SIZE");
+  text += part == Part::kClasses ? "\n" : "  TYPE\n";
+  const unsigned type_column = table.grown ? 63 : 37;
   for (size_t i = 0; i < std::min(counts.size(), table.most); ++i) {
     const Count& count = counts[i];
-    text += fmt::format("{:>14}{:>12}{:>9}", count_text(count.objects), bytes_text(count.bytes()),
-                        share_text(count.bytes(), all_bytes));
+    text += fmt::format("{:>14}{:>12}{:>9}", count_text(count.objects), bytes_text(count.bytes),
+                        share_text(count.bytes, all_bytes));
     if (table.grown) {
       text += fmt::format("{:>14}{:>12}", change_text(count.grown, count_text),
-                          change_text(count.grown_bytes(), size_text));
+                          change_text(count.grown_bytes, size_text));
     }
-    text += fmt::format("{:>9}", count.object_bytes);
-    if (types) text += "  " + (count.type.empty() ? "-" : count.type);
+    if (part != Part::kPlaces) text += fmt::format("{:>9}", count.object_bytes);
+    if (part != Part::kClasses) text += "  " + (count.type.empty() ? "-" : count.type);
     if (!count.example.empty()) text += fmt::format(", for instance \"{}\"", count.example);
-    text += "\n";
+    text += "\n" + calls_text(count.calls, type_column);
   }
   if (counts.size() > table.most) {
     text += fmt::format("{:>14} more rows: --all shows them\n", counts.size() - table.most);
@@ -48,12 +53,35 @@ std::string part(const CensusTable& table, std::vector<Count> counts, uint64_t a
   return text;
 }
 
+nlohmann::ordered_json json_of(std::vector<Count> counts, const CensusTable& table, Part part) {
+  sort(counts, table.order);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Count& count : counts) {
+    nlohmann::ordered_json row = nlohmann::ordered_json::object();
+    if (part != Part::kPlaces) row["object_bytes"] = count.object_bytes;
+    row["objects"] = count.objects;
+    row["bytes"] = count.bytes;
+    if (part != Part::kClasses) {
+      row["type"] = nullptr;
+      if (!count.type.empty()) row["type"] = count.type;
+    }
+    if (!count.example.empty()) row["example"] = count.example;
+    if (table.grown) row["grown_objects"] = count.grown;
+    if (part == Part::kPlaces) {
+      if (table.grown) row["grown_bytes"] = count.grown_bytes;
+      row["calls"] = calls_json(count.calls);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 }  // namespace
 
 void sort(std::vector<Count>& counts, CensusOrder order) {
   const auto key = [order](const Count& count) {
     // What comes first is least.
-    const auto bytes = static_cast<int64_t>(count.bytes());
+    const auto bytes = static_cast<int64_t>(count.bytes);
     const auto size = static_cast<int64_t>(count.object_bytes);
     switch (order) {
       case CensusOrder::kBytes:
@@ -65,7 +93,7 @@ void sort(std::vector<Count>& counts, CensusOrder order) {
       case CensusOrder::kType:
         return std::tuple(count.type, size);
       case CensusOrder::kGrown:
-        return std::tuple(std::string(), -count.grown_bytes());
+        return std::tuple(std::string(), -count.grown_bytes);
     }
     return std::tuple(std::string(), int64_t{0});
   };
@@ -75,7 +103,20 @@ void sort(std::vector<Count>& counts, CensusOrder order) {
 
 std::string CensusTable::text(const Census& census) const {
   const uint64_t bytes = census.bytes();
-  return part(*this, census.classes, bytes, false) + "\n" + part(*this, census.types, bytes, true);
+  std::string text = part(*this, census.classes, bytes, Part::kClasses) + "\n" +
+                     part(*this, census.types, bytes, Part::kTypes);
+  if (census.places.empty()) return text;
+  return text +
+         fmt::format("\nBy place, estimated from {} samples of the heap profile:\n\n",
+                     count_text(census.samples)) +
+         part(*this, census.places, bytes, Part::kPlaces);
+}
+
+nlohmann::ordered_json CensusTable::json(const Census& census) const {
+  nlohmann::ordered_json all = {{"classes", json_of(census.classes, *this, Part::kClasses)},
+                                {"types", json_of(census.types, *this, Part::kTypes)}};
+  if (!census.places.empty()) all["places"] = json_of(census.places, *this, Part::kPlaces);
+  return all;
 }
 
 }  // namespace pktmalloc

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// CensusTable: a census as people read it.
+// CensusTable: a census as people and programs read it.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct CensusTable {
   size_t most = 20;    // rows of each part
 
   std::string text(const Census& census) const;
+  nlohmann::ordered_json json(const Census& census) const;  // all rows
 };
 
 void sort(std::vector<Count>& counts, CensusOrder order);

@@ -2,34 +2,20 @@
 #include "tools/command/heap/leak_report.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <tuple>
 #include <utility>
 
-#include "preload/formats/heap_profile.h"
 #include "tools/command/heap/contents.h"
 #include "tools/command/heap/dress.h"
 #include "tools/command/heap/type_names.h"
-#include "tools/command/profile/profile_table.h"
-#include "tools/command/profile/symbolizer.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
-
-namespace {
-
-std::span<const FrameName> first_calls(const LeakReport::Row& row) {
-  constexpr size_t kMost = 8;
-  return {row.calls.data(), std::min(row.calls.size(), kMost)};
-}
-
-}  // namespace
 
 uint64_t LeakReport::objects() const {
   uint64_t sum = 0;
@@ -70,9 +56,7 @@ std::string LeakReport::text(size_t most_rows) const {
                         count_text(row.hanging_objects), bytes_text(row.hanging_bytes),
                         row.object_bytes, row.type.empty() ? "-" : row.type, row.address);
     text += row.example.empty() ? "\n" : fmt::format(": {}\n", row.example);
-    for (const FrameName& call : first_calls(row)) {
-      text += fmt::format("{:>63}{}\n", "", frame_text(call));
-    }
+    text += calls_text(row.calls, 63);
   }
   if (rows.size() > most_rows) {
     text += fmt::format("{:>14} more rows: --all shows them\n", rows.size() - most_rows);
@@ -96,7 +80,7 @@ nlohmann::ordered_json LeakReport::json() const {
                                   {"address", fmt::format("{:#x}", row.address)}};
     if (!row.type.empty()) one["type"] = row.type;
     if (!row.example.empty()) one["example"] = row.example;
-    for (const FrameName& call : first_calls(row)) one["calls"].push_back(frame_text(call));
+    if (!row.calls.empty()) one["calls"] = calls_json(row.calls);
     all.push_back(std::move(one));
   }
   return all;
@@ -123,52 +107,6 @@ Part part_of(const LostObject& lost, const RemoteHeap& heap, const HeapCopy& cop
   const ObjectHead head{*lost.slab, lost.object, lost.address, contents, object_bytes};
   const uint32_t front = program_bytes_at(kind, head, copy, object_bytes).value_or(0);
   return {object_bytes, lost.address + front, object_bytes - front, contents + front, 0};
-}
-
-// Names of the calls at places of a heap profile.
-class Places {
- public:
-  Places(const Image& image, const SampledObjects& sampled) : image_(image), sampled_(sampled) {
-    for (Mapping& m : image.mappings()) {
-      if (!m.executable || m.path.empty()) continue;
-      if (access(m.path.c_str(), R_OK) != 0) m.path = image.file(m.path);
-      profile_.mappings.push_back({std::move(m), ""});
-    }
-    profile_.schema = kProfileSchema;
-  }
-
-  void add(uint32_t place) {
-    profile_.places.push_back({sampled_.frames(place, image_.memory()), {}, false});
-  }
-  // Of all that were added, in their order.
-  std::vector<std::vector<FrameName>> names() {
-    Symbolizer symbolizer(true, true);
-    symbolizer.prepare(profile_);
-    std::vector<std::vector<FrameName>> all;
-    for (const HeapProfile::Place& place : profile_.places) {
-      all.push_back(symbolizer.names(profile_, place));
-    }
-    return all;
-  }
-
- private:
-  const Image& image_;
-  const SampledObjects& sampled_;
-  HeapProfile profile_;
-};
-
-void name_calls(std::vector<LeakReport::Row>& rows, const std::vector<uint32_t>& places,
-                const Image& image, const SampledObjects& sampled) {
-  if (sampled.all().empty()) return;
-  Places known(image, sampled);
-  for (const uint32_t place : places) {
-    if (place != 0) known.add(place);
-  }
-  auto names = known.names();
-  auto next = names.begin();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (places[i] != 0) rows[i].calls = std::move(*next++);
-  }
 }
 
 }  // namespace
@@ -203,7 +141,8 @@ LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCop
     report.rows.push_back(std::move(row));
     places.push_back(std::get<uint32_t>(key));
   }
-  name_calls(report.rows, places, image, sampled);
+  std::vector<Calls> calls = place_calls(places, image, sampled);
+  for (size_t i = 0; i < calls.size(); ++i) report.rows[i].calls = std::move(calls[i]);
   std::stable_sort(report.rows.begin(), report.rows.end(),
                    [](const LeakReport::Row& a, const LeakReport::Row& b) {
                      return a.bytes() + a.hanging_bytes > b.bytes() + b.hanging_bytes;

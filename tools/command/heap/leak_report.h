@@ -10,8 +10,8 @@
 
 #include "preload/formats/library_kind.h"
 #include "tools/command/heap/lost_objects.h"
+#include "tools/command/heap/place_calls.h"
 #include "tools/command/heap/suppressions.h"
-#include "tools/command/profile/frame_name.h"
 #include "tools/command/system/image.h"
 
 namespace pktmalloc {
@@ -25,7 +25,7 @@ struct LeakReport {
     uint64_t hanging_objects = 0, hanging_bytes = 0;  // lost with them
     uint64_t address = 0;                             // of the program's bytes in one of them
     std::string example;                              // what they are, where contents are shown
-    std::vector<FrameName> calls;                     // that allocated a sample, innermost first
+    Calls calls;                                      // that allocated a sample
 
     uint64_t bytes() const { return objects * object_bytes; }
   };

@@ -17,6 +17,13 @@ struct Elements {
   uint64_t first, count;
 };
 
+// Of no place, if it makes no sense.
+ProfileSums sums_of(uint32_t place, uint64_t sums, const RemoteMemory& memory) {
+  const auto elements = memory.load<Elements>(sums);
+  if (place >= elements.count) return {};
+  return memory.load<ProfileSums>(elements.first + place * sizeof(ProfileSums));
+}
+
 uint64_t words_of(const SampledObject& object) { return object.bytes / kWord; }
 
 }  // namespace
@@ -77,10 +84,13 @@ std::vector<RemoteHeap::Range> SampledObjects::own_memory() const {
   return ranges;
 }
 
+Amount SampledObjects::held(uint32_t place, const RemoteMemory& memory) const {
+  return sums_of(place, window_.sums, memory).live;
+}
+
 std::vector<uint64_t> SampledObjects::frames(uint32_t place, const RemoteMemory& memory) const {
-  const auto sums = memory.load<Elements>(window_.sums);
-  if (place >= sums.count) return {};
-  const StackId id = memory.load<ProfileSums>(sums.first + place * sizeof(ProfileSums)).stack;
+  const StackId id = sums_of(place, window_.sums, memory).stack;
+  if (id == 0) return {};
   const uint64_t stack = memory.load<uint64_t>(window_.stacks) + uint64_t{id} * kStackUnit;
   const auto head = memory.load<Stack>(stack);
   std::vector<Frame> frames(std::min<size_t>(head.count, kMostFrames));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "preload/formats/heap_profile.h"
 #include "preload/formats/live_window.h"
 #include "tools/command/heap/remote_heap.h"
 #include "tools/command/system/remote_memory.h"
@@ -37,6 +38,8 @@ class SampledObjects {
   const uint64_t* words(const SampledObject& object) const { return &words_[object.words_at]; }
   // They themselves, and the table of their addresses: nothing there is a root.
   std::vector<RemoteHeap::Range> own_memory() const;
+  // What the profile thinks that a place holds.
+  Amount held(uint32_t place, const RemoteMemory& memory) const;
   // Return addresses of the place's calls, innermost first.
   std::vector<uint64_t> frames(uint32_t place, const RemoteMemory& memory) const;
 
