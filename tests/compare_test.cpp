@@ -172,8 +172,86 @@ TEST_CASE("the words of the command reach it as they are") {
                        "",
                        "--",
                        "two words"};
-  CHECK(place.program({"-n", "1"}, words).run().status == 0);
+  Words all = {build_path("pktmalloc"), "compare", "--with", "mine=" + place.mine(), "-n1"};
+  all.insert(all.end(), words.begin(), words.end());
+  CHECK(Program(all).run().status == 0);
   CHECK(place.read("words") == "<[a,b]>\n<--json>\n<-n>\n<>\n<-->\n<two words>\n");
+}
+
+TEST_CASE("several commands run in turn under one allocator, and are told by letters") {
+  Workplace place;
+  const auto script = [&](const std::string& name) {
+    return Words{"sh", "-c", "echo " + name + " \"$LD_PRELOAD\" >> $1/log; echo same", "sh",
+                 place.path()};
+  };
+  const auto both = [&](const Words& options) {
+    Words words = script("old");
+    words.push_back("--");
+    for (const std::string& word : script("new")) words.push_back(word);
+    return place.program(options, words).run();
+  };
+  const Outcome outcome = both({"-n", "20", "--json", "--export-csv", place / "csv"});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  const std::vector<std::string> log = lines(place.read("log"));
+  REQUIRE(log.size() == 42);
+  CHECK(log[0] == "old ");  // as they are, once
+  CHECK(log[1] == "new ");
+  int old_first = 0;
+  for (size_t i = 2; i < log.size(); i += 2) {
+    const bool is_old = log[i] == "old " + place.mine();
+    old_first += is_old;
+    CHECK(log[i + (is_old ? 1 : 0)] == "new " + place.mine());
+    CHECK(log[i + (is_old ? 0 : 1)] == "old " + place.mine());
+  }
+  CHECK(old_first > 0);
+  CHECK(old_first < 20);
+  const Json json = Json::parse(outcome.out);
+  CHECK(json["allocators"].size() == 2);
+  const Json fresh = contender(json, "b");
+  CHECK(fresh["command"] == Json(script("new")));
+  CHECK(fresh["library"] == place.mine());
+  CHECK(fresh["time_ms"]["runs"].size() == 20);
+  CHECK(fresh["time_ms"]["to_glibc"] ==
+        fresh["time_ms"]["median"].get<double>() /
+            contender(json, "a")["time_ms"]["median"].get<double>());
+  CHECK(has(place.read("csv"), "\n\"sh -c 'echo new \"\"$LD_PRELOAD"));
+
+  const Outcome table = both({"-n", "1", "--html", place / "page.html"});
+  INFO(table);
+  CHECK(has(table.out, "a, under mine=" + place.mine() + ": sh -c 'echo old"));
+  CHECK(has(table.out, "\nb, under mine=" + place.mine() + ": sh -c 'echo new"));
+  CHECK(has(table.out, " most      / a\n"));
+  CHECK(!has(table.out, "stdout"));  // they write the same
+  check_page(place / "page.html");
+}
+
+TEST_CASE("several commands that cannot be compared are refused before anything runs") {
+  Workplace place;
+  const Words ran = {"sh", "-c", "echo > $0", place / "ran"};
+  const auto compare = [&](const Words& options, const Words& behind) {
+    Words words = {build_path("pktmalloc"), "compare"};
+    words.insert(words.end(), options.begin(), options.end());
+    words.push_back("--");
+    words.insert(words.end(), ran.begin(), ran.end());
+    words.insert(words.end(), behind.begin(), behind.end());
+    return Program(words).run();
+  };
+  check_refused(compare({}, {"--"}), "a command is missing, such as: pktmalloc compare -- ./old");
+  check_refused(compare({}, {"--", "--", "true"}), "a command is missing");
+  check_refused(compare({}, {"--", "no-such-command"}), "no-such-command");
+  check_refused(compare({"--with", "glibc,mine=" + place.mine()}, {"--", "true"}),
+                "several commands run under one allocator; --with names 2");
+  check_refused(compare({"--classes", "64"}, {"--", "true"}), "--classes takes one command");
+  check_refused(compare({"--with", "a=" + place / "none.so"}, {"--", "true"}), place / "none.so");
+  check_refused(compare({}, {"--", program_path("hello", "static")}), "holds libpktmalloc.a");
+  CHECK(!std::filesystem::exists(place / "ran"));
+  // What it brings along is its own matter where nothing is preloaded.
+  const Outcome outcome =
+      compare({"-n", "1", "--with", "glibc"}, {"--", program_path("known_calls", "static")});
+  INFO(outcome);
+  CHECK(outcome.status == 0);
 }
 
 TEST_CASE("what LD_PRELOAD names already stays behind the allocator") {

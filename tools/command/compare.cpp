@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc compare [-n 5] [--with a,b] [--html FILE] [--json] -- CMD ARGS...: the user's own
 // command under each allocator of this machine; with --classes under pktmalloc alone, with its
-// default classes and with these.
+// default classes and with these. compare -- CMD -- CMD: several commands under one allocator.
 //
 // Interleaved: in every round each allocator runs once, in another order, so that what changes on
 // the machine meanwhile touches all alike. One run under glibc before warms the caches and is not
@@ -86,6 +86,45 @@ std::vector<Contender> with_classes(const std::string& classes) {
           {{"tuned", library.path()}, classes, {}, "", {}}};
 }
 
+using Commands = std::vector<std::vector<std::string>>;
+
+// Without "--" in front of the first, all words are its own: git log -- file.
+Commands commands_of(const UserCommand& words) {
+  Commands commands(1);
+  for (const std::string& word : words) {
+    if (words.behind_dashes && word == "--") {
+      commands.emplace_back();
+    } else {
+      commands.back().push_back(word);
+    }
+  }
+  for (const auto& command : commands) {
+    if (!command.empty()) continue;
+    throw Failure("compare: a command is missing, such as: pktmalloc compare -- {}",
+                  commands.size() == 1 ? "sort file" : "./old file -- ./new file");
+  }
+  return commands;
+}
+
+std::vector<Contender> with_commands(const Commands& commands, const Options& options) {
+  constexpr size_t kMost = 26;
+  if (commands.size() > kMost) throw Failure("compare: more than {} commands", kMost);
+  if (!options.classes.empty()) throw Failure("compare: --classes takes one command");
+  if (options.with.size() > 1) {
+    throw Failure("compare: several commands run under one allocator; --with names {}",
+                  options.with.size());
+  }
+  const Allocator one = find_contender(options.with.empty() ? "pktmalloc" : options.with[0]);
+  std::vector<Contender> all;
+  for (const auto& command : commands) {
+    const std::string file = find_target(command[0]).file;
+    if (!one.library.empty()) refuse_problems(command[0], file);
+    const char name = static_cast<char>('a' + all.size());
+    all.push_back({{std::string(1, name), one.library}, "", {}, "", {}, command});
+  }
+  return all;
+}
+
 void refuse_half_a_service(const Procedure& procedure) {
   const Service& s = procedure.service;
   if (s.is_wanted() && s.ready.empty()) {
@@ -124,23 +163,26 @@ struct Exports {
 };
 
 void compare(const Options& options, const UserCommand& words) {
-  if (words.empty()) {
-    throw Failure("compare: a command is missing, such as: pktmalloc compare -- sort file");
-  }
+  const Commands commands = commands_of(words);
   refuse_half_a_service(options.procedure);
-  const std::string file = find_target(words[0]).file;
-  refuse_problems(words[0], file);
   Comparison c;
   c.words = words;
   c.rounds = options.rounds;
   c.is_service = options.procedure.service.is_wanted();
   c.behind = remove_our_preloads();
-  if (options.classes.empty()) {
-    for (const Allocator& each : find_contenders(options.with))
-      c.contenders.push_back({each, "", {}, "", {}});
-    c.contenders.front().allocator.name = name_of_first(file, c.behind);
+  if (commands.size() > 1) {
+    c.contenders = with_commands(commands, options);
+    c.under = options.with.empty() ? "pktmalloc" : options.with[0];
   } else {
-    c.contenders = with_classes(options.classes);
+    const std::string file = find_target(words[0]).file;
+    refuse_problems(words[0], file);
+    if (options.classes.empty()) {
+      for (const Allocator& each : find_contenders(options.with))
+        c.contenders.push_back({each, "", {}, "", {}});
+      c.contenders.front().allocator.name = name_of_first(file, c.behind);
+    } else {
+      c.contenders = with_classes(options.classes);
+    }
   }
   const Exports exports(options);
   expect_interruption();
@@ -156,12 +198,15 @@ void compare(const Options& options, const UserCommand& words) {
 
 void add_compare(CommandLine& command, const UserCommand& words) {
   const Subcommand sub =
-      command.add_subcommand("compare", "Your own command under every allocator of this machine.");
+      command.add_subcommand("compare",
+                             "Your own command under every allocator of this machine, or "
+                             "several commands under one.");
   static Options options;
   sub.add_option("-n,--rounds", options.rounds, "runs under each allocator; 5 unless given")
       .range(1, 1000);
   sub.add_option("--with", options.with,
-                 "only these beside glibc and pktmalloc, such as jemalloc,mine=/p/lib.so")
+                 "only these beside glibc and pktmalloc, such as jemalloc,mine=/p/lib.so; of "
+                 "several commands the allocator, pktmalloc unless given")
       .delimiter(',');
   sub.add_option("--classes", options.classes,
                  "only pktmalloc, with its default classes and with these")
@@ -192,7 +237,8 @@ void add_compare(CommandLine& command, const UserCommand& words) {
   sub.footer(
       "Runs CMD under glibc, jemalloc, mimalloc, tcmalloc and pktmalloc, those that\n"
       "are installed, in turn and in shuffled order, and prints medians of time,\n"
-      "CPU, peak RSS and page faults. stdin is /dev/null, output is discarded.\n\n"
+      "CPU, peak RSS and page faults. stdin is /dev/null, output is discarded.\n"
+      "\"-- CMD -- CMD\" runs several commands under one allocator instead.\n\n"
       "\"+- 95 %\" is the interval in which the mean lies in 95 of 100 cases. \"best\" has\n"
       "the least median; \"~ best\" and \"~ glibc\" are not told from it, or from glibc, for\n"
       "their runs mix: by the rank sum test of Mann and Whitney, two-sided, at 1 in 100.\n"
@@ -202,6 +248,7 @@ void add_compare(CommandLine& command, const UserCommand& words) {
       "130 when interrupted (what there is by then is printed).\n\n"
       "Example:\n"
       "  pktmalloc compare -n 10 --html sort.html -- sort big.txt\n"
+      "  pktmalloc compare --with glibc -- ./old big.txt -- ./new big.txt\n"
       "  pktmalloc compare --ready 7000 --load 'redis-benchmark -p 7000 -q' -- \\\n"
       "    redis-server --port 7000");
   sub.callback([&words] { compare(options, words); });

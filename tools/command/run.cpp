@@ -423,7 +423,7 @@ void run(Options options, UserCommand words) {
 void add_run(CommandLine& command, const UserCommand& words) {
   const Subcommand run = command.add_subcommand("run", "Run a command with the library.");
   static Options options;
-  static UserCommand shown;  // stays empty: main() has cut the command off
+  static std::vector<std::string> shown;  // stays empty: main() has cut the command off
   run.add_option("CMD", shown, "the command with its arguments; -- may stand before it");
   const Option stats = run.add_option("--stats", options.stats_file,
                                       "statistics at the end, as text on stderr or in FILE: "

@@ -19,8 +19,10 @@ UserCommand cut_user_command(const Subcommand& subcommand, std::vector<std::stri
     ++at;
     if (skip_value && at != arguments.end()) ++at;
   }
-  const auto first = at != arguments.end() && *at == "--" ? at + 1 : at;
-  UserCommand words(std::make_move_iterator(first), std::make_move_iterator(arguments.end()));
+  const bool behind_dashes = at != arguments.end() && *at == "--";
+  UserCommand words(std::make_move_iterator(behind_dashes ? at + 1 : at),
+                    std::make_move_iterator(arguments.end()));
+  words.behind_dashes = behind_dashes;
   arguments.erase(at, arguments.end());
   return words;
 }

@@ -11,7 +11,10 @@
 
 namespace pktmalloc {
 
-using UserCommand = std::vector<std::string>;
+struct UserCommand : std::vector<std::string> {
+  using vector::vector;
+  bool behind_dashes = false;
+};
 
 // Cuts them off `arguments`, the first of which is the name of `subcommand`.
 UserCommand cut_user_command(const Subcommand& subcommand, std::vector<std::string>& arguments);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "tools/command/text/quantity.h"
+#include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
 namespace {
@@ -59,16 +60,20 @@ std::string output_sentence(const Comparison& c) {
   std::vector<std::string> others;
   for (const Contender& each : c.contenders) {
     if (each.outputs.size() > 1) {
-      return "The command does not write the same to stdout in every run, so that cannot be "
-             "compared.";
+      return fmt::format(
+          "{} does not write the same to stdout in every run, so that cannot be "
+          "compared.",
+          c.is_of_commands() ? each.allocator.name : "The command");
     }
     if (!each.outputs.empty() && !expected.empty() && each.outputs != expected) {
       others.push_back(each.allocator.name);
     }
   }
-  return others.empty() ? ""
-                        : fmt::format("What it writes to stdout is not {}'s under {}.",
-                                      c.glibc().allocator.name, joined(others));
+  if (others.empty()) return "";
+  const std::string& first = c.glibc().allocator.name;
+  return c.is_of_commands()
+             ? fmt::format("What {} writes to stdout is not what {} writes.", joined(others), first)
+             : fmt::format("What it writes to stdout is not {}'s under {}.", first, joined(others));
 }
 
 }  // namespace
@@ -77,6 +82,22 @@ std::string figure_text(Figure figure, double value) {
   if (figure == kPeak) return bytes_text(value);
   if (figure == kFaults) return short_text(value);
   return duration_text(value);
+}
+
+std::string Comparison::runs_text() const {
+  return fmt::format("{} runs {}", rounds,
+                     is_of_commands() ? "of each command" : "under each allocator");
+}
+
+std::vector<std::string> Comparison::commands() const {
+  std::vector<std::string> all;
+  for (const Contender& each : contenders) {
+    if (is_of_commands()) {
+      all.push_back(
+          fmt::format("{}, under {}: {}", each.allocator.name, under, shell_line(each.words)));
+    }
+  }
+  return all;
 }
 
 bool Comparison::any_failed() const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Comparison: the runs of one command under several allocators, and what they tell.
+// Comparison: the runs of one command under several allocators, or of several commands under one,
+// and what they tell.
 //
 // Of every figure less is better. "Told apart" is differ() of samples.h.
 #pragma once
@@ -29,24 +30,34 @@ std::string figure_text(Figure figure, double value);
 inline constexpr const char* kAsBest = "~ best";
 
 struct Contender {
-  Allocator allocator;
+  Allocator allocator;                    // of one of several commands, with the name "a" or "b"
   std::string classes;                    // PKTMALLOC_CLASSES; "": as it is
   std::array<Samples, kFigures> figures;  // empty when it failed, or never ran to its end
   std::string failure;                    // "exit status 3"; "" of one that did not fail
   std::set<uint64_t> outputs;             // the different ones
+  std::vector<std::string> words = {};    // of one of several commands
 
   bool has_figures() const { return !figures[kTime].empty(); }
 };
 
 struct Comparison {
-  std::vector<std::string> words;  // of the command
+  std::vector<std::string> words;  // of the command; of several, "--" between them
+  std::string under;               // of several commands: the allocator
   int rounds = 0;                  // that were asked for
   bool is_service = false;         // the time is of the load, the rest of the server
   bool interrupted = false;
-  std::string behind;                 // what LD_PRELOAD named before, and names in every run
-  std::vector<Contender> contenders;  // the command as it is, mostly glibc, is the first
+  std::string behind;  // what LD_PRELOAD named before, and names in every run
+  // The first is what the others are compared with: the command as it is, mostly under glibc.
+  std::vector<Contender> contenders;
 
   const Contender& glibc() const { return contenders.front(); }
+  bool is_of_commands() const { return !under.empty(); }
+  const std::vector<std::string>& words_of(const Contender& contender) const {
+    return contender.words.empty() ? words : contender.words;
+  }
+  // "5 runs under each allocator"; and what each of several commands is.
+  std::string runs_text() const;
+  std::vector<std::string> commands() const;
   bool any_failed() const;
   // Those that have figures, the best first.
   std::vector<const Contender*> ranking(Figure figure) const;

@@ -40,7 +40,8 @@ void chart(Page& page, const Comparison& c, Figure figure) {
   std::string name = kFigureNames[figure];
   name[0] = static_cast<char>(toupper(name[0]));
   page.figure(name, kFigureMeanings[figure],
-              draw_bars(name + " by allocator", kUnits[figure], bars, kHalfFigure));
+              draw_bars(name + (c.is_of_commands() ? " by command" : " by allocator"),
+                        kUnits[figure], bars, kHalfFigure));
 }
 
 std::string remark(const Comparison& c, const Contender& contender, Figure figure) {
@@ -69,9 +70,9 @@ void table(Page& page, const Comparison& c, Figure figure) {
 
 std::string page_of(const Comparison& c) {
   Page page(shell_line(c.words),
-            fmt::format("{} runs under each allocator, in turn, the order shuffled in every "
-                        "round.{}",
-                        c.rounds, c.interrupted ? " Interrupted: these are fewer." : ""));
+            fmt::format("{}, in turn, the order shuffled in every round.{}", c.runs_text(),
+                        c.interrupted ? " Interrupted: these are fewer." : ""));
+  if (c.is_of_commands()) page.list(c.commands());
   page.list(c.findings());
   if (!c.ranking(kTime).empty()) {
     page.section(

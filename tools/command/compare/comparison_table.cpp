@@ -38,6 +38,7 @@ Json json_of(const Comparison& c, const Contender& contender) {
   Json json = {{"name", contender.allocator.name}, {"library", contender.allocator.library}};
   json["failure"] = contender.failure.empty() ? Json(nullptr) : Json(contender.failure);
   if (!contender.classes.empty()) json["classes"] = contender.classes;
+  if (c.is_of_commands()) json["command"] = contender.words;
   if (!contender.has_figures()) return json;
   for (unsigned i = 0; i < kFigures; ++i) {
     const Figure figure = static_cast<Figure>(i);
@@ -84,6 +85,8 @@ std::string legend_of(const std::string& tables) {
 
 std::string table_of(const Comparison& c) {
   std::string text;
+  for (const std::string& command : c.commands()) text += command + "\n";
+  if (!text.empty()) text += "\n";
   if (!c.ranking(kTime).empty()) {
     for (unsigned i = 0; i < kFigures; ++i) text += table_of(c, static_cast<Figure>(i));
   }
@@ -93,8 +96,9 @@ std::string table_of(const Comparison& c) {
 }
 
 std::string markdown_of(const Comparison& c) {
-  std::string text =
-      fmt::format("`{}`, {} runs under each allocator\n", shell_line(c.words), c.rounds);
+  std::string text = fmt::format("`{}`, {}\n", shell_line(c.words), c.runs_text());
+  if (c.is_of_commands()) text += "\n";
+  for (const std::string& command : c.commands()) text += "- " + command + "\n";
   for (unsigned i = 0; i < kFigures && !c.ranking(kTime).empty(); ++i) {
     const Figure figure = static_cast<Figure>(i);
     text += fmt::format("\n| {} | median | mean | \u00b1 95 % | least | most | / {} | |\n",
@@ -115,7 +119,7 @@ std::string markdown_of(const Comparison& c) {
 }
 
 std::string csv_of(const Comparison& c) {
-  std::string text = "allocator";
+  std::string text = c.is_of_commands() ? "command" : "allocator";
   for (const char* key : {"figure", "runs", "median", "mean", "interval", "least", "most"}) {
     text += std::string(",") + key;
   }
@@ -123,10 +127,11 @@ std::string csv_of(const Comparison& c) {
   for (const Contender& each : c.contenders) {
     for (unsigned i = 0; i < kFigures && each.has_figures(); ++i) {
       const Samples& s = each.figures[i];
-      text += fmt::format("{},{},{},{},{},{},{},{}\n", csv_cell(each.allocator.name),
-                          kFigureKeys[i], s.values().size(), s.median(), s.mean(),
-                          s.values().size() < 2 ? "" : fmt::format("{}", s.interval()), s.least(),
-                          s.most());
+      text += fmt::format(
+          "{},{},{},{},{},{},{},{}\n",
+          csv_cell(c.is_of_commands() ? shell_line(each.words) : each.allocator.name),
+          kFigureKeys[i], s.values().size(), s.median(), s.mean(),
+          s.values().size() < 2 ? "" : fmt::format("{}", s.interval()), s.least(), s.most());
     }
   }
   return text;

@@ -17,22 +17,23 @@ Execution run_once(const Comparison& c, const Contender& contender, const Proced
   if (!procedure.prepare.empty()) prepare(procedure.prepare, procedure.show);
   if (!contender.classes.empty()) setenv(kClasses, contender.classes.c_str(), 1);
   const std::string& library = contender.allocator.library;
-  return procedure.service.is_wanted()
-             ? execute(procedure.service, c.words, library, procedure.show)
-             : execute(c.words, library, procedure.show);
+  const std::vector<std::string>& words = c.words_of(contender);
+  return procedure.service.is_wanted() ? execute(procedure.service, words, library, procedure.show)
+                                       : execute(words, library, procedure.show);
 }
 
 // What fails under the allocator that it has anyway is no matter of allocators.
-void try_first(Comparison& c, const Procedure& procedure) {
+void try_first(const Comparison& c, Contender& contender, const Procedure& procedure) {
   Contender as_it_is;
+  as_it_is.words = c.words_of(contender);
   const Execution first = run_once(c, as_it_is, procedure);
   if (!first.succeeded() && !is_interrupted()) {
-    throw Failure("{} fails as it is ({}): see why with --show{}", c.words[0], first.failure,
+    throw Failure("{} fails as it is ({}): see why with --show{}", as_it_is.words[0], first.failure,
                   procedure.service.is_wanted()
                       ? ""
                       : ", or compare sh -c '...; true' if that is its usual status");
   }
-  if (first.succeeded()) c.contenders.front().outputs.insert(first.output);
+  if (first.succeeded()) contender.outputs.insert(first.output);
 }
 
 void add(std::vector<Execution>& runs, Contender& contender, const Execution& run) {
@@ -65,8 +66,11 @@ void run_rounds(Comparison& c, const Procedure& procedure) {
   std::iota(order.begin(), order.end(), 0);
   std::mt19937 random(std::random_device{}());
   Progress progress(order.size() * static_cast<size_t>(c.rounds));
-  progress.tell(0, c.glibc().allocator.name + ", not counted");
-  try_first(c, procedure);
+  for (Contender& contender : c.contenders) {
+    progress.tell(0, contender.allocator.name + ", not counted");
+    if (!is_interrupted()) try_first(c, contender, procedure);
+    if (!c.is_of_commands()) break;
+  }
   size_t run = 0;
   for (int round = 1 - procedure.warmup; round <= c.rounds && !is_interrupted(); ++round) {
     std::shuffle(order.begin(), order.end(), random);
