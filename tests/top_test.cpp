@@ -144,6 +144,42 @@ TEST_CASE("h and ? explain the keys, and any key goes back") {
   }
 }
 
+TEST_CASE("o shows objects by type, those first that grow most, and goes back") {
+  skip_without({"tmux"});
+  Running program({program_path("holds_known_types"), "grows"}, preloaded());
+  const std::string pid = program.line("ready ");
+  Terminal terminal(80, 24);
+  terminal.command(build_path("pktmalloc") + " top --delay 0.2 " + pid);
+  terminal.until("by committed;");
+  terminal.press("o");
+  const std::string first = terminal.until("objects by type;");
+  INFO(first);
+  CHECK(first.rfind("holds_known_types-plain, process " + pid + ": 3,", 0) == 0);
+  CHECK(has(first, "\n     1100     1.6M         =         =    1536  Packet\n"));
+  program.send(SIGUSR1);
+  program.line("grown");
+  const std::string grown =
+      terminal.until("     2100     3.1M     +1000     +1.5M    1536  Packet");
+  INFO(grown);
+  const std::vector<std::string> told = lines(grown);
+  REQUIRE(told.size() == 24);
+  CHECK(has(told[4], "objects    bytes  grown by     bytes    size  type"));
+  CHECK(has(told[5], "  Packet"));
+  for (const std::string& line : told) CHECK(characters(line) <= 80);
+  terminal.press("NPage");
+  terminal.until([](const std::string& text) { return !has(text, " more\n"); });
+  terminal.press("o");
+  terminal.until("by committed;");
+  terminal.press("o");
+  terminal.until("objects by type;");
+  program.end();
+  CHECK(has(terminal.until("has ended"), "  Packet"));
+  terminal.press("Escape");
+  terminal.until("by committed;");
+  terminal.press("o");
+  terminal.until("there is no process " + pid);
+}
+
 TEST_CASE("a narrow terminal has fewer columns, whole ones; a wide one has bars and more") {
   skip_without({"tmux"});
   const Target target("holds");

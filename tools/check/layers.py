@@ -45,7 +45,7 @@ ROOMS = {
     ],
     "tools/command": [
         ". subcommands",
-        "exporter",
+        "exporter top",
         "heap",
         "doctor compare report tune replay profile recovery",
         "live",

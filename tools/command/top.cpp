@@ -8,10 +8,10 @@
 #include "tools/command/failure.h"
 #include "tools/command/live/live_table.h"
 #include "tools/command/live/process_table.h"
-#include "tools/command/live/top_screen.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/process.h"
 #include "tools/command/system/standard_output.h"
+#include "tools/command/top/top_screen.h"
 
 namespace pktmalloc {
 namespace {
@@ -87,6 +87,7 @@ void add_top(CommandLine& command) {
   top.footer(
       "Keys that sort by a column, and what it shows; those after p need a wide terminal:\n" +
       columns +
+      "o shows objects by type, those first that grow most; it stops the process for up to 5 ms.\n"
       "r reverses, arrows and Page Up/Down scroll, Space reads at once, Escape goes back,\n"
       "h or ? helps, q quits. Example:\n"
       "  pktmalloc top $(pidof redis-server)\n"

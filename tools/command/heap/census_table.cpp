@@ -79,23 +79,24 @@ nlohmann::ordered_json json_of(std::vector<Count> counts, const CensusTable& tab
 }  // namespace
 
 void sort(std::vector<Count>& counts, CensusOrder order) {
-  const auto key = [order](const Count& count) {
-    // What comes first is least.
+  // What comes first is least.
+  using Key = std::tuple<std::string, int64_t, int64_t>;
+  const auto key = [order](const Count& count) -> Key {
     const auto bytes = static_cast<int64_t>(count.bytes);
     const auto size = static_cast<int64_t>(count.object_bytes);
     switch (order) {
-      case CensusOrder::kBytes:
-        return std::tuple(std::string(), -bytes);
       case CensusOrder::kObjects:
-        return std::tuple(std::string(), -static_cast<int64_t>(count.objects));
+        return {"", -static_cast<int64_t>(count.objects), 0};
       case CensusOrder::kSize:
-        return std::tuple(std::string(), size);
+        return {"", size, 0};
       case CensusOrder::kType:
-        return std::tuple(count.type, size);
+        return {count.type, size, 0};
       case CensusOrder::kGrown:
-        return std::tuple(std::string(), -count.grown_bytes);
+        return {"", -count.grown_bytes, -bytes};
+      case CensusOrder::kBytes:
+        break;
     }
-    return std::tuple(std::string(), int64_t{0});
+    return {"", -bytes, 0};
   };
   std::stable_sort(counts.begin(), counts.end(),
                    [&](const Count& a, const Count& b) { return key(a) < key(b); });

@@ -36,10 +36,10 @@ Line memory_bar(double live, double cached, double free, double whole, size_t wi
   const struct {
     double bytes;
     const char *block, *letter;
-    Look look;
-  } parts[] = {{live, "█", "#", Look::kLive},
-               {cached, "▓", "+", Look::kCached},
-               {free, "░", "-", Look::kFree}};
+    Style style;
+  } parts[] = {{live, "█", "#", Style::kLive},
+               {cached, "▓", "+", Style::kCached},
+               {free, "░", "-", Style::kFree}};
   Line line;
   double sum = 0;
   size_t drawn = 0;
@@ -47,7 +47,7 @@ Line memory_bar(double live, double cached, double free, double whole, size_t wi
     sum += part.bytes;
     const double share = whole > 0 ? std::min(sum / whole, 1.0) : 0;
     const auto end = static_cast<size_t>(std::lround(share * static_cast<double>(width)));
-    line.push_back({repeated(blocks ? part.block : part.letter, end - drawn), part.look});
+    line.push_back({repeated(blocks ? part.block : part.letter, end - drawn), part.style});
     drawn = end;
   }
   line.push_back({std::string(width - drawn, ' ')});

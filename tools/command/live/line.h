@@ -8,11 +8,11 @@
 namespace pktmalloc {
 
 // Of bytes: kLive in the program's hands, kCached waiting for it, kFree for anybody.
-enum class Look { kPlain, kBold, kDim, kReversed, kKey, kLive, kCached, kFree };
+enum class Style { kPlain, kBold, kDim, kReversed, kKey, kLive, kCached, kFree };
 
 struct Span {
   std::string text;
-  Look look = Look::kPlain;
+  Style style = Style::kPlain;
 };
 using Line = std::vector<Span>;
 

@@ -163,14 +163,14 @@ Line head_of(const Layout& layout) {
   for (const Column* c : layout.columns) {
     const std::string text = fmt::format("{:>{}}", c->title, c->width);
     const size_t at = text.find(c->key);
-    line.push_back({text.substr(0, at), Look::kReversed});
-    line.push_back({text.substr(at, 1), Look::kKey});
-    line.push_back({text.substr(at + 1), Look::kReversed});
+    line.push_back({text.substr(0, at), Style::kReversed});
+    line.push_back({text.substr(at, 1), Style::kKey});
+    line.push_back({text.substr(at + 1), Style::kReversed});
   }
   if (layout.bar > 0) {
     line.push_back({fmt::format("  {:<{}}  {:<{}}", "live, cached and free memory", layout.bar,
                                 "committed until now", kHistory),
-                    Look::kReversed});
+                    Style::kReversed});
   }
   return line;
 }
@@ -180,10 +180,10 @@ Line line_of(const Row& row, const Layout& layout, bool is_sum) {
   for (const Column* c : layout.columns) {
     const double value = c->value(row);
     const bool is_name = is_sum && c->key == 'c';
-    const Look look = is_sum || c->key == layout.sorted_by ? Look::kBold
-                      : value <= 0                         ? Look::kDim
-                                                           : Look::kPlain;
-    line.push_back({fmt::format("{:>{}}", is_name ? "all" : c->text(value), c->width), look});
+    const Style style = is_sum || c->key == layout.sorted_by ? Style::kBold
+                        : value <= 0                         ? Style::kDim
+                                                             : Style::kPlain;
+    line.push_back({fmt::format("{:>{}}", is_name ? "all" : c->text(value), c->width), style});
   }
   if (layout.bar == 0) return line;
   const auto live = static_cast<double>(row.live_bytes);
@@ -196,7 +196,7 @@ Line line_of(const Row& row, const Layout& layout, bool is_sum) {
     line.push_back(std::move(span));
   }
   line.push_back({std::string(kGap, ' ')});
-  line.push_back({sparkline(row.committed_then, kHistory, layout.blocks), Look::kLive});
+  line.push_back({sparkline(row.committed_then, kHistory, layout.blocks), Style::kLive});
   return line;
 }
 

@@ -57,7 +57,7 @@ Line history_line(const char* name, const std::vector<double>& values, const std
   const size_t shown = std::min(width, all.size());
   const auto over = std::chrono::duration<double>(all.back().at - all[all.size() - shown].at);
   return {{fmt::format("{:<11}", name)},
-          {sparkline(values, width, screen.blocks), Look::kLive},
+          {sparkline(values, width, screen.blocks), Style::kLive},
           {fmt::format("  most {} in {}", most, elapsed_text(over.count()))}};
 }
 
@@ -92,7 +92,7 @@ std::vector<Line> live_totals(const Watch& watch, const Screen& screen) {
                   text(p.waiting_bytes), text(p.metadata_bytes)),
       passed_on(watch),
   };
-  std::vector<Line> all = {{{title(watch, screen.columns), Look::kBold}}};
+  std::vector<Line> all = {{{title(watch, screen.columns), Style::kBold}}};
   for (const std::string& line : lines) all.push_back({{fitting(line, screen.columns)}});
   const auto add_limit = [&](const char* name, uint64_t limit) {
     if (limit == 0) return;
@@ -116,9 +116,9 @@ std::vector<Line> live_graphs(const Watch& watch, const Screen& screen) {
   Line memory = memory_bar(live, cached, std::max(committed - live - cached, 0.0), committed, width,
                            screen.blocks);
   memory.insert(memory.begin(), {"memory     "});
-  for (const auto& [name, look] :
-       {std::pair{"  live", Look::kLive}, {" cached", Look::kCached}, {" free", Look::kFree}}) {
-    memory.push_back({name, look});
+  for (const auto& [name, style] :
+       {std::pair{"  live", Style::kLive}, {" cached", Style::kCached}, {" free", Style::kFree}}) {
+    memory.push_back({name, style});
   }
   std::vector<double> committed_then, rates;
   for (const Moment& moment : watch.history()) {

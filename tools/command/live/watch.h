@@ -43,6 +43,7 @@ class Watch {
   // Of the same program, up to now: the last kHistory.
   const std::vector<Moment>& history() const { return history_; }
   const std::string& message() const { return message_; }
+  pid_t pid() const { return process_->pid(); }
   bool ended() const { return process_->ended(); }
   int end_descriptor() const { return process_->end_descriptor(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/command/live/terminal.h"
+#include "tools/command/top/terminal.h"
 
 #include <langinfo.h>
 #include <ncurses.h>
@@ -25,23 +25,23 @@ sigset_t ending_signals() {
 }
 
 // A colour that is not there is none.
-attr_t attributes_of(Look look) {
-  switch (look) {
-    case Look::kBold:
+attr_t attributes_of(Style style) {
+  switch (style) {
+    case Style::kBold:
       return A_BOLD;
-    case Look::kDim:
+    case Style::kDim:
       return A_DIM;
-    case Look::kReversed:
+    case Style::kReversed:
       return A_REVERSE;
-    case Look::kKey:
+    case Style::kKey:
       return A_REVERSE | A_UNDERLINE;
-    case Look::kLive:
+    case Style::kLive:
       return static_cast<attr_t>(COLOR_PAIR(COLOR_GREEN));
-    case Look::kCached:
+    case Style::kCached:
       return static_cast<attr_t>(COLOR_PAIR(COLOR_YELLOW));
-    case Look::kFree:
+    case Style::kFree:
       return static_cast<attr_t>(COLOR_PAIR(COLOR_BLUE));
-    case Look::kPlain:
+    case Style::kPlain:
       break;
   }
   return A_NORMAL;
@@ -123,11 +123,11 @@ void Terminal::show(const std::vector<Line>& lines) {
     move(static_cast<int>(row), 0);
     for (const Span& span : lines[row]) {
       const auto [size, characters] = within(span.text, left);
-      attrset(static_cast<int>(attributes_of(span.look)));
+      attrset(static_cast<int>(attributes_of(span.style)));
       addnstr(span.text.c_str(), size);
       left -= characters;
     }
-    if (left > 0 && !lines[row].empty() && lines[row].back().look == Look::kReversed) {
+    if (left > 0 && !lines[row].empty() && lines[row].back().style == Style::kReversed) {
       addnstr(std::string(static_cast<size_t>(left), ' ').c_str(), left);
     }
   }

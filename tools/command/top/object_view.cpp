@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/top/object_view.h"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+
+#include "tools/command/failure.h"
+#include "tools/command/heap/census_table.h"
+#include "tools/command/heap/leak_search.h"
+#include "tools/command/live/live_totals.h"
+#include "tools/command/text/quantity.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr double kPauseMs = 5;
+constexpr int kShareOfTime = 10;  // one part in so many
+
+std::string change(int64_t by, std::string (*text)(double)) {
+  const auto amount = static_cast<double>(std::abs(by));
+  return by == 0 ? "=" : (by > 0 ? "+" : "-") + text(amount);
+}
+
+}  // namespace
+
+ObjectView::ObjectView(pid_t pid)
+    : subject_(std::to_string(pid)),
+      first_(look()),
+      now_(compared(first_.census, first_.census)),
+      look_(first_.look) {}
+
+Inventory ObjectView::look() {
+  const auto begin = Clock::now();
+  Inventory seen(subject_, kPauseMs, false);
+  const auto end = Clock::now();
+  next_ = end + (end - begin) * (kShareOfTime - 1);
+  return seen;
+}
+
+void ObjectView::update(bool at_once) {
+  if (!at_once && Clock::now() < next_) return;
+  try {
+    Inventory seen = look();
+    now_ = compared(first_.census, std::move(seen.census));
+    look_ = seen.look;
+    at_ = Clock::now();
+    message_.clear();
+  } catch (const Failure& failure) {
+    message_ = failure.what();
+  }
+}
+
+std::vector<Line> ObjectView::head() const {
+  const double seconds = std::chrono::duration<double>(at_ - begin_).count();
+  return {{{head_text(subject_, now_.objects(), now_.bytes()), Style::kBold}},
+          {{look_.text()}},
+          {{fmt::format("what grew most in {} comes first", duration_text(1e3 * seconds))}},
+          {{message_, Style::kBold}},
+          {{fmt::format("{:>9}{:>9}{:>10}{:>10}{:>8}  {}", "objects", "bytes", "grown by", "bytes",
+                        "size", "type"),
+            Style::kReversed}}};
+}
+
+std::vector<Line> ObjectView::rows() const {
+  std::vector<Count> counts = now_.types;
+  sort(counts, CensusOrder::kGrown);
+  std::vector<Line> rows;
+  for (const Count& c : counts) {
+    rows.push_back(
+        {{fmt::format("{:>9}{:>9}{:>10}{:>10}{:>8}  {}", count(static_cast<double>(c.objects)),
+                      bytes(static_cast<double>(c.bytes)), change(c.grown, count),
+                      change(c.grown_bytes, bytes), c.object_bytes, c.type.empty() ? "-" : c.type),
+          c.grown > 0 ? Style::kBold : Style::kPlain}});
+  }
+  return rows;
+}
+
+}  // namespace pktmalloc
