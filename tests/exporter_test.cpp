@@ -193,6 +193,49 @@ TEST_CASE("a heap profile is told of a process that has control and a profile") 
   CHECK(get(without.place, "/metrics").starts_with("200 "));
 }
 
+TEST_CASE("live objects by type are told where that is asked for, a tenth of the time") {
+  const Exporter exporter({"--objects"}), without;
+  Running program({program_path("holds_known_types"), "wait"},
+                  {{"LD_PRELOAD", library_path()}, {"PKTMALLOC_PROFILE_LEAKS", "1"}});
+  const std::string objects = "/objects?pid=" + program.line("ready ");
+  CHECK(has(get(without.place, objects), "403 "));
+  CHECK(get(exporter.place, "/objects").starts_with("400 "));
+  CHECK(get(exporter.place, "/objects?pid=redis").starts_with("400 "));
+  const auto in_its_turn = [&](const std::string& path) {
+    const auto end = end_of_patience();
+    std::string answer = get(exporter.place, path);
+    while (answer.starts_with("503 ") && std::chrono::steady_clock::now() < end) {
+      answer = get(exporter.place, path);
+    }
+    return answer;
+  };
+  CHECK(has(in_its_turn("/objects?pid=999999999"), "there is no process 999999999"));
+  CHECK(has(in_its_turn("/objects?pid=1"), "404 "));
+  const std::string answer = in_its_turn(objects);
+  INFO(answer);
+  REQUIRE(answer.starts_with("200 application/json\n"));
+  CHECK(has(answer, "\"objects\": 1100,\n      \"bytes\": 1689600,\n      \"type\": \"Packet\""));
+  CHECK(has(answer, "make<Packet>"));
+  // To look takes longer than to ask again, unless the machine is busy.
+  const auto end = end_of_patience();
+  std::string again = get(exporter.place, objects);
+  while (again.starts_with("200 ") && std::chrono::steady_clock::now() < end) {
+    again = get(exporter.place, objects);
+  }
+  CHECK(has(again, "503 text/plain; charset=utf-8\ntoo soon"));
+}
+
+TEST_CASE("live objects are read with the rights of the process's user") {
+  if (geteuid() != 0) skip("only root may become another user");
+  const Exporter exporter({"--objects"});
+  Running process({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env",
+                   "LD_PRELOAD=" + library_path(), "sh", "-c", "echo ready; exec sleep 1000"});
+  process.line("ready");
+  const std::string answer = get(exporter.place, "/objects?pid=" + std::to_string(process.pid()));
+  INFO(answer);
+  CHECK(answer.starts_with("200 "));
+}
+
 TEST_CASE("a heap profile is read with the rights and the files of its process") {
   if (geteuid() != 0) skip("only root may become another user");
   const Exporter exporter;

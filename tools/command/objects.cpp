@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // pktmalloc objects PID: what lives in a running process, by class and by type.
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "tools/command/failure.h"
-#include "tools/command/heap/census_table.h"
 #include "tools/command/heap/inventory.h"
 #include "tools/command/heap/leak_search.h"
 #include "tools/command/subcommands.h"
@@ -26,21 +24,6 @@ struct Options {
 
 Inventory see(const Subject& subject, const Options& options) {
   return {subject, options.running ? 0 : options.pause_ms, options.contents};
-}
-
-using Json = nlohmann::ordered_json;
-
-std::string json_text(const Subject& subject, const Inventory& seen, const CensusTable& table) {
-  const Look& look = seen.look;
-  Json all = {{"pid", subject.pid()},
-              {"program", subject.window().program},
-              {"exact", look.exact()},
-              {"stopped_ms", look.stopped ? look.milliseconds : 0},
-              {"allocated_meanwhile", look.meanwhile},
-              {"objects", seen.census.objects()},
-              {"bytes", seen.census.bytes()}};
-  all.update(table.json(seen.census));
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string text(const Subject& subject, const Inventory& seen, const CensusTable& table) {
@@ -71,8 +54,8 @@ void print_objects(const Options& options) {
     now.compare_with(seen);
     seen = std::move(now);
   }
-  seen.name_places(subject.image());
-  fmt::print("{}", (options.json ? json_text : text)(subject, seen, table));
+  seen.name_places(subject.image(), true);
+  fmt::print("{}", options.json ? seen.json_text(subject, table) : text(subject, seen, table));
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 // Inventory: a look at a process and what it tells of its live objects.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
-#include "tools/command/heap/census.h"
+#include "tools/command/heap/census_table.h"
 #include "tools/command/heap/subject.h"
 
 namespace pktmalloc {
@@ -19,7 +19,9 @@ struct Inventory {
 
   void compare_with(const Inventory& before);
   // Places have no calls before.
-  void name_places(const Image& image);
+  void name_places(const Image& image, bool lines);
+  // All rows as JSON.
+  std::string json_text(const Subject& subject, const CensusTable& table) const;
 
  private:
   SampledObjects sampled_;

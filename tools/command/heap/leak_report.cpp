@@ -141,7 +141,7 @@ LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCop
     report.rows.push_back(std::move(row));
     places.push_back(std::get<uint32_t>(key));
   }
-  std::vector<Calls> calls = place_calls(places, image, sampled);
+  std::vector<Calls> calls = place_calls(places, image, sampled, true);
   for (size_t i = 0; i < calls.size(); ++i) report.rows[i].calls = std::move(calls[i]);
   std::stable_sort(report.rows.begin(), report.rows.end(),
                    [](const LeakReport::Row& a, const LeakReport::Row& b) {

@@ -24,7 +24,7 @@ std::span<const FrameName> innermost(const Calls& calls) {
 }  // namespace
 
 std::vector<Calls> place_calls(const std::vector<uint32_t>& places, const Image& image,
-                               const SampledObjects& sampled) {
+                               const SampledObjects& sampled, bool lines) {
   HeapProfile profile;
   profile.schema = kProfileSchema;
   for (const uint32_t place : places) {
@@ -38,7 +38,7 @@ std::vector<Calls> place_calls(const std::vector<uint32_t>& places, const Image&
     if (access(m.path.c_str(), R_OK) != 0) m.path = image.file(m.path);
     profile.mappings.push_back({std::move(m), ""});
   }
-  Symbolizer symbolizer(true, true);
+  Symbolizer symbolizer(lines, true);
   symbolizer.prepare(profile);
   auto next = profile.places.begin();
   for (size_t i = 0; i < places.size(); ++i) {

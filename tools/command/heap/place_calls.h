@@ -14,9 +14,10 @@ namespace pktmalloc {
 
 using Calls = std::vector<FrameName>;  // innermost first
 
-// Of each of these places, in their order; of place 0 none.
+// Of each of these places, in their order; of place 0 none. `lines`: with source lines and inlined
+// functions, for which other programs are asked.
 std::vector<Calls> place_calls(const std::vector<uint32_t>& places, const Image& image,
-                               const SampledObjects& sampled);
+                               const SampledObjects& sampled, bool lines);
 
 // The innermost: a line each, from the column on; and as an array.
 std::string calls_text(const Calls& calls, unsigned column);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "tools/command/exporter/confined.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tools/command/failure.h"
+
+namespace pktmalloc {
+namespace {
+
+constexpr unsigned kPatienceSeconds = 20;
+constexpr rlim_t kMostMemory = rlim_t{1} << 30;
+constexpr size_t kMostBytes = size_t{64} << 20;  // of an answer
+
+[[noreturn]] void become_confined(const char* option, const char* pid, int out) {
+  alarm(kPatienceSeconds);
+  const rlimit memory{kMostMemory, kMostMemory};
+  setrlimit(RLIMIT_DATA, &memory);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(out, STDERR_FILENO);
+  execl("/proc/self/exe", "pktmalloc", "exporter", option, pid, nullptr);
+  _exit(127);
+}
+
+}  // namespace
+
+void take_rights_of(const Process::User& user) {
+  if (geteuid() != 0) return;
+  if (setgroups(0, nullptr) != 0 || setresgid(user.gid, user.gid, user.gid) != 0 ||
+      setresuid(user.uid, user.uid, user.uid) != 0) {
+    throw Failure("cannot become user {}: {}", user.uid, strerror(errno));
+  }
+}
+
+ConfinedAnswer ask_confined(const char* option, pid_t pid) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {false, strerror(errno)};
+  const std::string id = std::to_string(pid);
+  const pid_t child = fork();
+  if (child == 0) become_confined(option, id.c_str(), ends[1]);
+  close(ends[1]);
+  ConfinedAnswer answer;
+  char buffer[65536];
+  for (ssize_t got; child > 0 && (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    answer.text.append(buffer, static_cast<size_t>(got));
+    if (answer.text.size() > kMostBytes) kill(child, SIGKILL);
+  }
+  close(ends[0]);
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child) return {false, "cannot start a process"};
+  answer.done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (!answer.done && !WIFEXITED(status)) {
+    answer.text =
+        fmt::format("process {} could not be read in {} seconds, or it has too much to tell", pid,
+                    kPatienceSeconds);
+  }
+  return answer;
+}
+
+}  // namespace pktmalloc
