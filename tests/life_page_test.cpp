@@ -3,7 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,7 +14,9 @@
 #include "tests/browser.h"
 #include "tests/command_page.h"
 #include "tests/count.h"
+#include "tests/patience.h"
 #include "tests/refused.h"
+#include "tests/running.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -71,6 +76,15 @@ function drive(frame) {
     graph.querySelector(`#views button[value=${name}]`).click();
     results.push(graph.getElementById("about").textContent);
   }
+  graph.getElementById("leaves").click();
+  const leaf = bars().find(bar => bar.textContent.startsWith("hold_some"));
+  results.push("leaf at " + leaf.style.top);
+  leaf.click();
+  results.push(told());
+  const caller = bars().find(bar => bar.textContent.startsWith("main"));
+  results.push("caller at " + caller.style.top);
+  graph.getElementById("leaves").click();
+  results.push("again at " + bars().find(bar => bar.textContent.startsWith("main")).style.top);
   document.title = results.join("|");
 }
 </script><iframe src="life.html" width=400 height=800 onload="drive(this)"></iframe>)html");
@@ -82,6 +96,31 @@ function drive(frame) {
   CHECK(title.find("|4.8 MiB in 1.00 k objects live.") != std::string::npos);
   CHECK(title.find("allocated since start") != std::string::npos);
   CHECK(title.find("live at the peak") != std::string::npos);
+  CHECK(title.find("|leaf at 20px|hold_some") != std::string::npos);
+  CHECK(title.find(" 4.8 MiB in 1,000 objects") != std::string::npos);
+  CHECK(title.find("|caller at 40px|again at ") != std::string::npos);
+  CHECK(title.find("|again at 40px") == std::string::npos);
+}
+
+TEST_CASE("a page has the types of what was live at the peak") {
+  TemporaryFolder folder;
+  std::string page;
+  // On a busy machine it may take long until it is looked at.
+  const auto end = end_of_patience();
+  for (useconds_t wait = 200'000; !has(page, "<h2>What it is</h2>"); wait *= 2) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    Running program({"sh", "-c", "cd \"$1\" && exec \"$2\" run --page life.html \"$3\" wait", "sh",
+                     folder.path(), kCommand, program_path("holds_known_types")});
+    const std::string pid = program.line("ready ");
+    usleep(wait);
+    kill(std::stoi(pid), SIGKILL);
+    waitpid(program.pid(), nullptr, 0);
+    page = folder.read("life.html");
+  }
+  const std::string types = page.substr(page.find("<h2>What it is</h2>"));
+  INFO(types.substr(0, 3000));
+  CHECK(has(types, "<td>Packet (make_shared)</td><td>"));
+  CHECK(types.find("<td>Packet</td>") < types.find("<td>Both</td>"));
 }
 
 TEST_CASE("a program that is killed has its page") {

@@ -19,7 +19,9 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
+#include "tools/command/heap/census_table.h"
 #include "tools/command/heap/leak_check.h"
+#include "tools/command/heap/peak_types.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/recovery/keeper.h"
 #include "tools/command/recovery/recovery.h"
@@ -33,6 +35,7 @@
 #include "tools/command/system/target.h"
 #include "tools/command/system/temporary_place.h"
 #include "tools/command/text/path_pattern.h"
+#include "tools/command/text/quantity.h"
 #include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
@@ -174,8 +177,30 @@ bool names_report(const Options& options) {
   return false;
 }
 
-// What the program was, over time, and who held its memory.
-void write_page(const Options& options, pid_t child, std::vector<Reading> readings) {
+void add_types(Holders& holders, const PeakTypes& peak, double begin) {
+  constexpr size_t kMost = 20;
+  const Census& census = peak.census();
+  std::map<std::string, Count> types;  // of all sizes
+  for (const Count& each : census.types) {
+    Count& sum = types[each.type];
+    sum.type = each.type;
+    sum.objects += each.objects;
+    sum.bytes += each.bytes;
+  }
+  std::vector<Count> rows;
+  for (auto& [name, count] : types) rows.push_back(std::move(count));
+  sort(rows, CensusOrder::kBytes);
+  rows.resize(std::min(rows.size(), kMost));
+  for (const Count& row : rows) {
+    holders.types.push_back({row.type.empty() ? "-" : row.type, count_text(row.objects),
+                             bytes_text(row.bytes), share_text(row.bytes, census.bytes())});
+  }
+  holders.types_when = "after " + duration_text(1e3 * (peak.time() - begin));
+}
+
+// What the program was, over time, and what held its memory.
+void write_page(const Options& options, pid_t child, std::vector<Reading> readings,
+                const PeakTypes& peak) {
   const std::string files = options.page_folder + "/" + std::to_string(child);
   try {
     std::error_code ignored;
@@ -186,10 +211,12 @@ void write_page(const Options& options, pid_t child, std::vector<Reading> readin
     // Before that it was another program, such as a shell.
     const std::string program = readings.back().program;
     std::erase_if(readings, [&](const Reading& r) { return r.program != program; });
-    const bool has_profile = std::filesystem::exists(files + ".heap", ignored);
-    OutputFile(options.page)
-        .write(page_of(series_of(std::move(readings)),
-                       has_profile ? flame_graph_of(files + ".heap") : ""));
+    Holders holders;
+    if (peak.program() == program) add_types(holders, peak, readings.front().time);
+    if (std::filesystem::exists(files + ".heap", ignored)) {
+      holders.flame_graph = flame_graph_of(files + ".heap");
+    }
+    OutputFile(options.page).write(page_of(series_of(std::move(readings)), holders));
     tell(fmt::format("memory over time, and who held it: {}", options.page));
   } catch (const Failure& failure) {
     tell(failure.what());
@@ -223,6 +250,7 @@ void prepare_page(Options& options) {
 // what is recorded meanwhile is, too. Returns in the process that is to become the program.
 void keep_reports(const Options& options, LeakCheck* leaks) {
   Keeping keeping;
+  PeakTypes peak;
   if (leaks != nullptr) {
     keeping.at_start = [=] { leaks->begin(); };
     keeping.at_exit = [=](pid_t child, int status) { leaks->end(child, status); };
@@ -239,8 +267,9 @@ void keep_reports(const Options& options, LeakCheck* leaks) {
   keeping.reads_statistics = is_set("PKTMALLOC_STATS");
   if (!options.page.empty()) {
     keeping.untold = options.page_folder;
-    keeping.at_end = [&options](pid_t child, std::vector<Reading> readings) {
-      write_page(options, child, std::move(readings));
+    keeping.at_reading = [&peak](const Reading& reading) { peak.see(reading); };
+    keeping.at_end = [&](pid_t child, std::vector<Reading> readings) {
+      write_page(options, child, std::move(readings), peak);
     };
   }
   keep(keeping);

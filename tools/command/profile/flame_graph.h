@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Flame graph: a page of its own, that needs nothing else, of which functions hold how many bytes.
 // Bars lie on those that called them; a click widens one to the whole page, the field searches, and
-// buttons choose which objects count. Of two profiles, bars are as wide as the larger of the two
-// amounts below them, red where it has grown and blue where it has shrunk.
+// buttons choose which objects count, and turn the stacks round: allocating functions below, on
+// them who called them. Of two profiles, bars are as wide as the larger of the two amounts below
+// them, red where it has grown and blue where it has shrunk.
 #pragma once
 
 #include <string>

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/ranges.h>
 
@@ -167,6 +168,7 @@ class Keeper {
   }
 
   void read_statistics() {
+    std::optional<Reading> latest;
     const auto begin = Clock::now();
     try {
       if (!live_) live_ = std::make_unique<LiveProcess>(child_);
@@ -177,12 +179,14 @@ class Keeper {
         reading.page_faults = live_->page_faults();
         remember(reading);
       }
+      latest = std::move(reading);
     } catch (const Failure&) {
       live_.reset();  // not yet, no longer, or another program
     }
     const nanoseconds least = (Clock::now() - begin) * kShare;
     interval_ = std::max(std::min(interval_ * 3 / 2, kLongestInterval), least);
     interval_ = std::min<nanoseconds>(interval_, std::chrono::milliseconds(999));
+    if (latest && keeping_.at_reading) keeping_.at_reading(*latest);
   }
 
   void note(const Reading& reading) {

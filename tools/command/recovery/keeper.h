@@ -29,6 +29,8 @@ struct Keeping {
   // In the process that stays, once the program is there; once it has ended, with its wait status.
   std::function<void()> at_start;
   std::function<void(pid_t child, int status)> at_exit;
+  // For each time that the program's statistics are read.
+  std::function<void(const Reading&)> at_reading;
   // Called when all is written, with what was read meanwhile: 256 to 512 readings if it took long.
   std::function<void(pid_t child, std::vector<Reading> readings)> at_end;
 };

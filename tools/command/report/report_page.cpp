@@ -183,7 +183,7 @@ void tiles(Page& page, const Snapshot& s, const Reading* peak) {
 
 }  // namespace
 
-std::string page_of(const std::vector<Series>& all, const std::string& flame_graph) {
+std::string page_of(const std::vector<Series>& all, const Holders& holders) {
   const bool alone = all.size() == 1;
   const Series& one = all.front();
   const Reading last = alone ? one.last() : sum_of(all);
@@ -221,9 +221,16 @@ std::string page_of(const std::vector<Series>& all, const std::string& flame_gra
     if (has_times(series)) memory_over_time(page, series);
     if (has_times(series)) faults_over_time(page, moments(series));
   }
-  if (!flame_graph.empty()) {
+  if (!holders.flame_graph.empty()) {
     page.section("Who holds it", "By the functions that allocated it. A click widens a bar.");
-    page.frame("Flame graph of the heap", flame_graph);
+    page.frame("Flame graph of the heap", holders.flame_graph);
+  }
+  if (!holders.types.empty()) {
+    page.section("What it is",
+                 fmt::format("Live objects by type {}, when it held most of what was seen: types "
+                             "are told by the first words of an object; - is not known.",
+                             holders.types_when));
+    page.table({"type", "objects", "bytes", "share"}, holders.types);
   }
 
   // A process that has ended holds little: what it held at most says more.
