@@ -2,9 +2,12 @@
 // `pktmalloc leaks`: what a program lost is found, and what it can reach in any way is not.
 #include <catch2/catch.hpp>
 
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -49,9 +52,15 @@ LostByType lost(const std::string& what) {
   return types;
 }
 
-const LostByType kKnown = {{"", "1 + 0"},          {"Lost", "10 + 0"},  {"Head", "1 + 7"},
-                           {"Ring", "2 + 4"},      {"Hidden", "2 + 0"}, {"InFreed", "3 + 0"},
-                           {"OnOldStack", "1 + 0"}};
+const LostByType kKnown = {{"", "1 + 0"},           {"Lost", "10 + 0"},  {"Head", "1 + 7"},
+                           {"Ring", "2 + 4"},       {"Hidden", "2 + 0"}, {"InFreed", "3 + 0"},
+                           {"OnOldStack", "1 + 0"}, {"Tagged", "2 + 0"}, {"InEnded", "2 + 0"}};
+
+// Has it become the program, and not ended at once?
+bool runs(const Running& program) {
+  usleep(100'000);
+  return waitpid(program.pid(), nullptr, WNOHANG) == 0;
+}
 
 Running::Environment preloaded(const std::string& library) {
   return {{"LD_PRELOAD", build_path(library)}};
@@ -79,8 +88,8 @@ TEST_CASE("lost objects are told with an example, the most bytes first") {
   INFO(outcome);
   CHECK(outcome.status == 0);
   const std::vector<std::string> told = lines(outcome.out);
-  REQUIRE(told.size() == 11);
-  CHECK(has(told[1], "31 objects are lost, 7.8 KiB"));
+  REQUIRE(told.size() == 13);
+  CHECK(has(told[1], "35 objects are lost, 8.2 KiB"));
   CHECK(has(told[3], "LOST"));
   CHECK(has(told[4], "5120  -, for instance at 0x"));
   CHECK(has(told[5], "96  Lost, for instance at 0x"));
@@ -227,6 +236,52 @@ TEST_CASE("a process that ends while it is looked at is told in one line") {
       INFO(after_us << " us: " << outcome);
       if (outcome.status != 0) check_refused(outcome, "process " + pid);
     }
+  }
+}
+
+// Without the library, and of another machine's kind; also in a core file.
+TEST_CASE("neither objects nor leaks are looked for where the library is not") {
+  TemporaryFolder folder;
+  std::vector<std::string> all;
+  Running alone({"sleep", "1000"});
+  const std::string pid = std::to_string(alone.pid());
+  all.push_back(pid);
+  if (at_hand("gcore")) {
+    Program({"gcore", "-o", folder / "core", pid}).run();
+    all.push_back(folder / ("core." + pid));
+  }
+  folder.write("pause.s", ".globl _start\n_start: mov $29, %eax\n int $0x80\n jmp _start\n");
+  const Outcome built =
+      Program({"gcc", "-m32", "-nostdlib", "-static", folder / "pause.s", "-o", folder / "pause"})
+          .run();
+  Running other({built.status == 0 ? folder / "pause" : "true"});
+  if (built.status == 0 && runs(other)) {
+    all.push_back(std::to_string(other.pid()));
+  } else {
+    leave_out("programs of 32 bits do not run here");
+  }
+  for (const std::string& what : all) {
+    for (const std::string subcommand : {"objects", "leaks"}) {
+      check_refused(Program({build_path("pktmalloc"), subcommand, what}).run(),
+                    "does not use pktmalloc");
+    }
+  }
+}
+
+TEST_CASE("neither objects nor leaks are told of other users' processes") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv"});
+  TemporaryFolder folder;
+  const std::string copy = folder / "pktmalloc";
+  std::filesystem::copy_file(build_path("pktmalloc"), copy);
+  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
+  Running program({program_path("holds_known_types"), "wait"}, preloaded("libpktmalloc.so"));
+  const std::string pid = program.line("ready ");
+  for (const std::string subcommand : {"objects", "leaks"}) {
+    check_refused(Program({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy,
+                           subcommand, pid})
+                      .run(),
+                  "process " + pid);
   }
 }
 

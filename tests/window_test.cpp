@@ -76,6 +76,10 @@ TEST_CASE("a window of another schema is told, with both numbers") {
   check_refused(stat_of_faked(window),
                 "has pktmalloc 9.8.7 with window schema " + std::to_string(window.schema) +
                     "; this pktmalloc reads schema " + std::to_string(pktmalloc::kWindowSchema));
+  for (const std::string subcommand : {"objects", "leaks"}) {
+    check_refused(stat_of_faked(window, "", {subcommand}),
+                  "has pktmalloc 9.8.7 with window schema");
+  }
 }
 
 TEST_CASE("a window that makes no sense is refused") {

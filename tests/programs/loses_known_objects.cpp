@@ -28,13 +28,17 @@ struct Head : Base {};
 struct Hung : Base {};
 struct Ring : Base {};
 struct Hidden : Base {};      // known only by an address that is not one
+struct Tagged : Base {};      // by one with a mark in its upper bits
 struct InFreed : Base {};     // known to an object that was freed
+struct InEnded : Base {};     // known to a variable of a thread that ended, and to its key
 struct OnOldStack : Base {};  // known to a function that has returned
 // Kept.
 struct Kept : Base {};
 struct Inside : Base {};  // known by an address in the middle
+struct Marked : Base {};  // by one with a mark in its lowest bit
 struct OnStack : Base {};
 struct InThread : Base {};
+struct InKey : Base {};  // known to pthread_setspecific only
 struct InMap : Base {};
 struct InLarge : Base {};  // known to a block of the next allocator
 struct InMapping : Base {};
@@ -42,12 +46,13 @@ struct NotForked : Base {};  // known to memory that no child gets
 
 static void* volatile kept[40];
 static void* volatile inside[10];
-static volatile uintptr_t hidden[10];
+static volatile uintptr_t hidden[10], tagged[10], marked[10];
 static void** volatile large;
 static void** volatile mapping;
 static void** volatile not_forked;
 static std::map<int, Base*>* tree;
 static thread_local void* volatile mine[10];
+static pthread_key_t keys[40];  // more than a thread has room for in itself
 static std::atomic<int> ready{0};
 
 #define ALONE __attribute__((noinline, noclone))
@@ -75,6 +80,7 @@ ALONE static void lose() {
     first->next = second, second->next = third, third->next = first;
   }
   for (int i = 0; i < 2; ++i) hidden[i] = ~reinterpret_cast<uintptr_t>(new Hidden);
+  for (int i = 0; i < 2; ++i) tagged[i] = reinterpret_cast<uintptr_t>(new Tagged) | 0xabUL << 56;
   for (int i = 0; i < 3; ++i) {
     void** volatile block = static_cast<void**>(malloc(200));
     for (int word = 0; word < 25; ++word) block[word] = nullptr;
@@ -93,6 +99,7 @@ static void** map_pages() {
 ALONE static void keep() {
   for (int i = 0; i < 20; ++i) kept[i] = new Kept;
   for (int i = 0; i < 5; ++i) inside[i] = reinterpret_cast<char*>(new Inside) + 41;
+  for (int i = 0; i < 4; ++i) marked[i] = reinterpret_cast<uintptr_t>(new Marked) | 1;
   tree = new std::map<int, Base*>;
   for (int i = 0; i < 8; ++i) (*tree)[i] = new InMap;
   large = static_cast<void**>(calloc(1, 1 << 20));
@@ -131,7 +138,24 @@ static bool main_has_ended() {
   return strstr(text, ") Z ") != nullptr;
 }
 
+static void* lose_at_end(void*) {
+  mine[9] = new InEnded;
+  CHECK(pthread_setspecific(keys[0], new InEnded) == 0);
+  return nullptr;
+}
+
+// Whose stack, which also has its variables, is too large to be kept for the next one.
+static void lose_with_a_thread() {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  CHECK(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstacksize(&attributes, 64 << 20) == 0);
+  CHECK(pthread_create(&thread, &attributes, lose_at_end, nullptr) == 0);
+  CHECK(pthread_join(thread, nullptr) == 0);
+}
+
 static void* hold(void*) {
+  for (const pthread_key_t key : keys) CHECK(pthread_setspecific(key, new InKey) == 0);
   void* volatile held[3];
   for (void* volatile& one : held) one = new OnStack;
   for (int i = 0; i < 4; ++i) mine[i] = new InThread;
@@ -144,8 +168,10 @@ int main(int argc, char**) {
   sigset_t set;
   CHECK(sigemptyset(&set) == 0 && sigaddset(&set, SIGUSR1) == 0);
   CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
+  for (pthread_key_t& key : keys) CHECK(pthread_key_create(&key, nullptr) == 0);
   lose();
   keep();
+  lose_with_a_thread();
   wipe();
   lose_on_the_stack();
   if (argc == 1) return 0;
