@@ -50,6 +50,16 @@ struct Plain {
 struct Text {
   char bytes[3000];
 };
+// What it begins with leads to a function, but to no table of functions.
+static void act() {}
+struct Message {
+  void (*function)();
+  const char* text;
+};
+static const Message message = {act, "a text"};
+struct Worded {
+  const Message* volatile first = &message;
+};
 
 static std::vector<Packet*> freed;
 static std::atomic<bool> has_freed{false};
@@ -110,6 +120,8 @@ int main(int argc, char** argv) {
   std::vector<Text*> texts = make<Text>(30);
   for (Text* one : texts) strcpy(one->bytes, "the quick brown fox");
   hold(9, std::move(texts));
+
+  hold(10, make<Worded>(20));
 
   std::vector<Packet*> of_others = make<Packet>(700);
   std::thread([] {

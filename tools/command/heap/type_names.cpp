@@ -101,16 +101,18 @@ TypeNames::Type TypeNames::type_of_table(uint64_t table) {
 }
 
 std::string TypeNames::name_of_table(uint64_t table) {
-  uint64_t words[3]{};
+  uint64_t words[4]{};
   const RemoteMemory::Piece piece{table - 2 * kWord, words, sizeof words};
   if (memory_.copy({&piece, 1}) == 0) return "";
-  const auto [to_top, typeinfo, function] = words;
+  const auto [to_top, typeinfo, function, next] = words;
   if (to_top == 0 && typeinfo != 0) {
     if (std::string name = name_of_typeinfo(typeinfo); !name.empty()) return name;
   }
   const File* const code = file_at(function);
   const File* const file = file_at(table);
   if (code == nullptr || !code->executable || file->executable) return "";
+  // A number with its text behind it may look like the address of a function.
+  if (const File* const behind = file_at(next); behind != nullptr && !behind->executable) return "";
   std::string name = symbol_at(*file, table);
   return name.empty() ? place_in(*file, table) : name;
 }
