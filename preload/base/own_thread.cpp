@@ -2,6 +2,7 @@
 #include "preload/base/own_thread.h"
 #include "preload/base/undisturbed.h"
 #include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/machine.h"
 #include "sizeclass/base/memory.h"
 
 #include <dlfcn.h>
@@ -46,18 +47,11 @@ constinit thread_local bool walks_loader = false;
 void OwnThread::allow() {
   if (sched_getaffinity(0, sizeof processors, &processors) != 0) CPU_ZERO(&processors);
   nice_value = getpriority(PRIO_PROCESS, 0);
-  // Before glibc 2.34 threads have a library of their own.
-  for (const char* name : {"libc.so.6", "libpthread.so.0"}) {
-    void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-    if (library == nullptr) continue;
-    void* const create = dlsym(library, "pthread_create");
-    void* const least = dlsym(library, "__pthread_get_minstack");
-    dlclose(library);
-    if (create == nullptr) continue;
-    libc_create.store(reinterpret_cast<Create>(create), std::memory_order_relaxed);
-    least_stack.store(reinterpret_cast<LeastStack>(least), std::memory_order_relaxed);
-    return;
-  }
+  // By their versions, which no wrapper has.
+  void* const create = dlvsym(RTLD_NEXT, "pthread_create", machine::kFirstLibc);
+  libc_create = reinterpret_cast<Create>(create);
+  void* const least = dlvsym(RTLD_NEXT, "__pthread_get_minstack", "GLIBC_PRIVATE");
+  least_stack = reinterpret_cast<LeastStack>(least);
 }
 
 bool OwnThread::start() {

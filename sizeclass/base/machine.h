@@ -82,6 +82,9 @@ inline uintptr_t frame_pointer_before(uintptr_t cfa) {
 // unlock of a mutex) lies between: here that is a full barrier.
 inline void order_after_locked() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
+// Of the first C library for it, and of whatever that had.
+inline constexpr char kFirstLibc[] = "GLIBC_2.2.5";
+
 // The word in a thread's head in which C libraries before glibc 2.32 note that the process has had
 // a second thread.
 inline bool old_libc_has_one_thread() {
@@ -174,6 +177,8 @@ inline uintptr_t frame_pointer_before(uintptr_t) { return 0; }
   "and w1, w1, ~" clear "\n\tbr x16\n\t"
 
 inline void order_after_locked() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+
+inline constexpr char kFirstLibc[] = "GLIBC_2.17";
 
 // Not known where it lies.
 inline bool old_libc_has_one_thread() { return false; }
