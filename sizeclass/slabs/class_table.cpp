@@ -15,12 +15,11 @@ constexpr size_t kDefaultSizes[] = {
 #include "sizeclass/slabs/classes.def"
 #undef CLASS
 };
-constexpr unsigned kDefaultCount = sizeof kDefaultSizes / sizeof kDefaultSizes[0];
-static_assert(kDefaultCount < kMaxClasses, "one number is kNoClass");
+static_assert(std::size(kDefaultSizes) < kMaxClasses, "one number is kNoClass");
 
 // The smallest slab that wastes less than 3 % after its last object, holds at least four, and is at
 // most 16 units unless four objects need more. If no size reaches 3 %, the one that wastes least.
-unsigned choose_units(size_t object_bytes, unsigned unit_shift) {
+constexpr unsigned choose_units(size_t object_bytes, unsigned unit_shift) {
   constexpr size_t kLargest = 16;
   const size_t least = ((4 * object_bytes - 1) >> unit_shift) + 1;
   size_t best = least;
@@ -36,9 +35,7 @@ unsigned choose_units(size_t object_bytes, unsigned unit_shift) {
   return static_cast<unsigned>(best);
 }
 
-}  // namespace
-
-SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
+constexpr SizeClass described(size_t object_bytes, unsigned unit_shift) {
   SizeClass c{};
   c.object_bytes = static_cast<uint32_t>(object_bytes);
   c.units = static_cast<uint8_t>(choose_units(object_bytes, unit_shift));
@@ -49,36 +46,29 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
   const uint32_t odd = c.object_bytes >> c.twos;
   c.inverse = odd;  // right in the lowest three bits; each step doubles them
   for (int bits = 3; bits < 32; bits *= 2) c.inverse *= 2 - odd * c.inverse;
-  const size_t by_bytes = kMagazineBytesLimit / object_bytes;
-  c.largest_rounds =
-      static_cast<uint16_t>(std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(kRoundsLimit)));
+  const size_t by_bytes = ClassTable::kMagazineBytesLimit / object_bytes;
+  c.largest_rounds = static_cast<uint16_t>(
+      std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(ClassTable::kRoundsLimit)));
   // Two objects up to 1 KiB, else one: a thousand threads that use a class once should share its
   // pages.
   c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));
-  c.usual_rounds = static_cast<uint16_t>(std::clamp<size_t>(
-      kUsualMagazineBytes / object_bytes, c.first_rounds, static_cast<size_t>(c.largest_rounds)));
+  c.usual_rounds = static_cast<uint16_t>(
+      std::clamp<size_t>(ClassTable::kUsualMagazineBytes / object_bytes, c.first_rounds,
+                         static_cast<size_t>(c.largest_rounds)));
   return c;
 }
 
-void ClassTable::clear() {
-  count_ = 0;
-  std::fill(std::begin(small_), std::end(small_), kNoClass);
-  std::fill(std::begin(medium_), std::end(medium_), kNoClass);
+}  // namespace
+
+SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
+  return described(object_bytes, unit_shift);
 }
 
-void ClassTable::add_class(size_t bytes, unsigned unit_shift) {
-  bytes = round_up(std::max(bytes, kSmallStep), bytes <= kSmallLimit ? kSmallStep : kMediumStep);
-  unit_shift_ = unit_shift;
-  if (count_ > 0 && classes_[count_].object_bytes >= bytes) return;  // equal after rounding
-  classes_[++count_] = describe(bytes, unit_shift);
-}
-
-void ClassTable::fill_lookup(bool half_full_only) {
-  half_full_only_ = half_full_only;
+constexpr void ClassTable::fill_lookup() {
   size_t least = 1;  // of what the class serves
   for (const ClassId id : ids()) {
     const size_t most = classes_[index(id)].object_bytes;
-    if (half_full_only) least = std::max(least, most / 2);
+    if (half_full_only_) least = std::max(least, most / 2);
     const auto fill = [=](ClassId* lookup, size_t step, size_t limit) {
       const size_t first = (least + step - 1) / step, end = std::min(most, limit) / step + 1;
       if (first < end) std::fill(lookup + first, lookup + end, id);
@@ -90,20 +80,36 @@ void ClassTable::fill_lookup(bool half_full_only) {
   small_[0] = small_[1];
 }
 
-void ClassTable::use_default(unsigned unit_shift, size_t beside) {
-  clear();
-  for (const size_t& bytes : kDefaultSizes) {
-    add_class(bytes + (&bytes == std::end(kDefaultSizes) - 1 ? beside : 0), unit_shift);
+constexpr void ClassTable::use(const size_t* sizes, unsigned count, unsigned unit_shift,
+                               bool half_full_only, size_t beside) {
+  std::fill(std::begin(small_), std::end(small_), kNoClass);
+  std::fill(std::begin(medium_), std::end(medium_), kNoClass);
+  count_ = 0;
+  unit_shift_ = unit_shift;
+  half_full_only_ = half_full_only;
+  for (unsigned i = 0; i < count && count_ + 1 < kMaxClasses; ++i) {
+    const size_t wanted = std::max(sizes[i] + (i + 1 == count ? beside : 0), kSmallStep);
+    const size_t bytes = round_up(wanted, wanted <= kSmallLimit ? kSmallStep : kMediumStep);
+    if (count_ > 0 && classes_[count_].object_bytes >= bytes) continue;  // equal after rounding
+    classes_[++count_] = described(bytes, unit_shift);
   }
-  fill_lookup(false);
+  fill_lookup();
+}
+
+// Made by the compiler, because every process begins with it.
+void ClassTable::use_default(unsigned unit_shift, size_t beside) {
+  static constexpr ClassTable kMade = [] {
+    ClassTable table;
+    table.use(kDefaultSizes, std::size(kDefaultSizes), kUnitShift, false, 0);
+    return table;
+  }();
+  if (unit_shift != kUnitShift || beside != 0)
+    return use(kDefaultSizes, std::size(kDefaultSizes), unit_shift, false, beside);
+  std::copy_n(&kMade, 1, this);  // assigned, it would be made again by instructions
 }
 
 void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned unit_shift) {
-  clear();
-  for (unsigned i = 0; i < count && count_ + 1 < kMaxClasses; ++i) {
-    add_class(sizes[i], unit_shift);
-  }
-  fill_lookup(true);
+  use(sizes, count, unit_shift, true, 0);
 }
 
 size_t SizeClass::alignment(unsigned unit_shift) const {

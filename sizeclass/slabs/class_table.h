@@ -87,20 +87,20 @@ class ClassTable {
   ClassId find_aligned(size_t bytes, size_t alignment) const;
 
   unsigned count() const { return count_; }
-  ClassIds ids() const { return ClassIds(count_); }
+  constexpr ClassIds ids() const { return ClassIds(count_); }
   // Object size of the largest class.
   size_t largest() const { return classes_[count_].object_bytes; }
   const SizeClass& operator[](ClassId id) const { return classes_[index(id)]; }
 
  private:
-  void clear();
-  void add_class(size_t bytes, unsigned unit_shift);
-  void fill_lookup(bool half_full_only);
+  constexpr void use(const size_t* sizes, unsigned count, unsigned unit_shift, bool half_full_only,
+                     size_t beside);
+  constexpr void fill_lookup();
 
   ClassId small_[kSmallLimit / kSmallStep + 1]{};
   ClassId medium_[kMediumLimit / kMediumStep + 1]{};
   unsigned count_ = 0;
-  unsigned unit_shift_ = kUnitShift;
+  unsigned unit_shift_ = 0;
   bool half_full_only_ = false;       // custom classes: see use_list()
   SizeClass classes_[kMaxClasses]{};  // by id: the first one is none
 };
