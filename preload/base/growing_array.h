@@ -19,7 +19,7 @@ class GrowingArray {
   bool start(size_t most_bytes) {
     for (size_t bytes = round_up(most_bytes, kStep); bytes >= kStep;
          bytes = bytes / 8 / kStep * kStep) {
-      elements_ = static_cast<T*>(memory::reserve(bytes, memory::page_bytes()));
+      elements_ = static_cast<T*>(memory::reserve(bytes));
       if (elements_ == nullptr) continue;
       reserved_bytes_ = bytes;
       return true;

@@ -22,11 +22,11 @@
 namespace pktmalloc {
 namespace {
 
-constinit Options parsed{};  // holds the table's defaults from read_options() on
+alignas(64) constinit Options parsed{};  // holds the table's defaults from read_options() on
 
 char folder[PATH_MAX];  // programs may change folder before they end
 
-char name[NAME_MAX + 1];  // of the program; arguments get overwritten as well
+alignas(64) char name[NAME_MAX + 1];  // of the program; arguments get overwritten as well
 
 bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
 

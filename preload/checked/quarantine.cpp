@@ -205,7 +205,7 @@ void start_quarantine(size_t bytes, int rate) {
   long_below = ~uint64_t{0} / static_cast<uint64_t>(rate);
   constexpr size_t kLeastObject = sizeof(Header) + 16;
   const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
-  ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry), memory::page_bytes()));
+  ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry)));
   if (ring == nullptr) return;
   most_entries = entries;
   grow();

@@ -29,7 +29,7 @@ bool start_slots(uint32_t count, size_t data) {
   data_bytes = data;
   slot_bytes = data > 0 ? data + memory::page_bytes() : kLeast;
   slots = static_cast<Slot*>(map_lazily(count * sizeof *slots));
-  void* const region = memory::reserve(count * slot_bytes, memory::page_bytes());
+  void* const region = memory::reserve(count * slot_bytes);
   if (slots == nullptr || region == nullptr) return false;
   slot_count = count;
   guarded_begin = reinterpret_cast<uintptr_t>(region);

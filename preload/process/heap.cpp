@@ -8,7 +8,7 @@
 namespace pktmalloc {
 
 constinit Heap heap;
-constinit uint32_t in_place_bytes[kMaxClasses]{};
+alignas(64) constinit uint32_t in_place_bytes[kMaxClasses]{};
 
 void allow_resize_in_place(bool allowed) {
   for (const ClassId id : heap.classes().ids()) {

@@ -36,8 +36,8 @@ constinit SampleTable live;
 constinit GrowingArray<ProfileSums> sums;  // element 0 is none
 constinit Peak peak;
 uint32_t* buckets = nullptr;
-constinit RecordedArray<recording::Place> recorded_places{recording::ChunkKind::kPlaces};
-constinit RecordedArray<uint64_t> recorded_frames{recording::ChunkKind::kFrames};
+constinit RecordedArray<recording::Place, recording::ChunkKind::kPlaces> recorded_places;
+constinit RecordedArray<uint64_t, recording::ChunkKind::kFrames> recorded_frames;
 uint32_t frames_recorded = 0;
 uint64_t lost = 0;
 constinit std::atomic<bool> active = false;  // stays

@@ -42,11 +42,9 @@ void settle_report(recording::Content content);
 void* add_chunk(recording::ChunkKind kind, uint32_t number);
 
 // An array of recorded elements, by number. An element is added by one thread at a time.
-template <typename T>
+template <typename T, recording::ChunkKind kKind>
 class RecordedArray {
  public:
-  constexpr explicit RecordedArray(recording::ChunkKind kind) : kind_(kind) {}
-
   // nullptr: it is not recorded.
   T* find(uint32_t i) {
     if (recording_here() == nullptr || i / kInChunk >= recording::kMostChunks) return nullptr;
@@ -58,7 +56,7 @@ class RecordedArray {
   T* add(uint32_t i) {
     if (T* const there = find(i)) return there;
     if (recording_here() == nullptr || i / kInChunk >= recording::kMostChunks) return nullptr;
-    T* const chunk = static_cast<T*>(add_chunk(kind_, i / kInChunk));
+    T* const chunk = static_cast<T*>(add_chunk(kKind, i / kInChunk));
     if (chunk == nullptr) return nullptr;
     chunks_[i / kInChunk].store(chunk, std::memory_order_release);
     return chunk + i % kInChunk;
@@ -67,7 +65,6 @@ class RecordedArray {
  private:
   static constexpr uint32_t kInChunk = recording::kChunkBytes / sizeof(T);
 
-  recording::ChunkKind kind_;
   std::atomic<T*> chunks_[recording::kMostChunks]{};
 };
 

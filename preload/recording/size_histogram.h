@@ -62,7 +62,7 @@ class SizeHistogram {
   uint32_t* slots_ = nullptr;  // row numbers, by hash of bytes and alignment
   uint32_t count_ = 0;
   Peak peak_;
-  RecordedArray<recording::SizeRow> recorded_{recording::ChunkKind::kSizes};
+  RecordedArray<recording::SizeRow, recording::ChunkKind::kSizes> recorded_;
 };
 
 }  // namespace pktmalloc

@@ -18,7 +18,7 @@
 #include "preload/recording/profile.h"
 
 extern "C" {
-PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
+alignas(64) PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
 }
 
 namespace pktmalloc {

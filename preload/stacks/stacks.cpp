@@ -108,7 +108,7 @@ void start_stacks(size_t most_bytes) {
   }
   for (size_t bytes = round_up(most_bytes, kStep); bytes >= kLeast;
        bytes = bytes / 8 / kStep * kStep) {
-    stack_store = static_cast<char*>(memory::reserve(bytes, memory::page_bytes()));
+    stack_store = static_cast<char*>(memory::reserve(bytes));
     if (stack_store == nullptr) continue;
     store_bytes = bytes;
     return;

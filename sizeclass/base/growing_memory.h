@@ -51,7 +51,7 @@ class GrowingMemory {
   uintptr_t begin_ = 0;
   size_t bytes_ = 0;
   size_t most_ = 0;
-  bool huge_pages_ = true;
+  bool huge_pages_ = false;
 };
 
 }  // namespace pktmalloc

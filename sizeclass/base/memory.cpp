@@ -19,42 +19,31 @@ namespace {
 
 constinit std::atomic<size_t> committed = 0;
 
+constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
 // By pages without memory.
 bool replace(void* start, size_t bytes, int protection) {
   const KeepErrno keep;
-  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  return mmap(start, bytes, protection, kFlags, -1, 0) != MAP_FAILED;
+  return mmap(start, bytes, protection, kPlain | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
 }  // namespace
 
 size_t page_bytes() { return getauxval(AT_PAGESZ); }
 
-void* reserve(size_t bytes, size_t alignment) {
+void* reserve(size_t bytes) {
   const KeepErrno keep;
-  const size_t page = page_bytes();
-  const size_t spare = alignment > page ? alignment - page : 0;
-  if (bytes > SIZE_MAX - spare) return nullptr;
-  void* raw =
-      mmap(nullptr, bytes + spare, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(raw);
-  const uintptr_t aligned = (begin + alignment - 1) / alignment * alignment;
-  if (aligned > begin) munmap(raw, aligned - begin);
-  const uintptr_t end = begin + bytes + spare;
-  if (end > aligned + bytes) {
-    munmap(reinterpret_cast<void*>(aligned + bytes), end - (aligned + bytes));
-  }
-  return reinterpret_cast<void*>(aligned);
+  void* const start = mmap(nullptr, bytes, PROT_NONE, kPlain, -1, 0);
+  return start == MAP_FAILED ? nullptr : start;
 }
 
-// Systems put a new mapping next to the others, and go on from there away from where it looks, or,
-// with an unlimited stack, the other way. Under a limit of addresses a page tells of the rest.
+// Systems put a new mapping next to the others, of which this code is one, and go on from there
+// away from where it looks, or, with an unlimited stack, the other way. Under a limit of addresses
+// a page tells of the rest.
 uintptr_t find_room(size_t bytes, size_t alignment) {
   const KeepErrno keep;
   const auto place = [](uintptr_t hint, size_t wanted) -> uintptr_t {
-    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    void* const there = mmap(reinterpret_cast<void*>(hint), wanted, PROT_NONE, kFlags, -1, 0);
+    void* const there = mmap(reinterpret_cast<void*>(hint), wanted, PROT_NONE, kPlain, -1, 0);
     if (there == MAP_FAILED) return 0;
     munmap(there, wanted);
     return reinterpret_cast<uintptr_t>(there);
@@ -66,7 +55,7 @@ uintptr_t find_room(size_t bytes, size_t alignment) {
   constexpr size_t kFar = size_t{1} << 30;
   constexpr int kTries = 16;
   const size_t step = bytes + std::max(bytes, kFar);
-  const uintptr_t others = place(0, page_bytes()) / alignment * alignment;
+  const uintptr_t others = reinterpret_cast<uintptr_t>(&committed) / alignment * alignment;
   uintptr_t at = others;
   for (int n = 0; n < kTries && at > step + alignment; ++n) {
     at = (at - step) / alignment * alignment;
@@ -133,13 +122,13 @@ void ask_for_huge_pages(void* start, size_t bytes, bool wanted) {
 bool take_from_pool(void* start, size_t bytes) {
   const KeepErrno keep;
   const int size = std::countr_zero(huge_page_bytes()) << MAP_HUGE_SHIFT;
-  constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-  if (mmap(start, bytes, PROT_READ | PROT_WRITE, kPlain | MAP_HUGETLB | size, -1, 0) == start) {
+  constexpr int kUsable = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  if (mmap(start, bytes, PROT_READ | PROT_WRITE, kUsable | MAP_HUGETLB | size, -1, 0) == start) {
     return true;
   }
   // The pages that were there may be gone. Linux refuses new ones only for want of a mapping, and
   // these took none.
-  static_cast<void>(mmap(start, bytes, PROT_READ | PROT_WRITE, kPlain, -1, 0));
+  static_cast<void>(mmap(start, bytes, PROT_READ | PROT_WRITE, kUsable, -1, 0));
   return false;
 }
 

@@ -19,8 +19,8 @@ class MemoryLimit {
 
   // Bytes. Where they lie, for a reader outside the process (heap_window.h).
   struct Counts {
-    uint64_t hard = kNone;
-    uint64_t soft = kNone;
+    uint64_t hard = 0;
+    uint64_t soft = 0;
     std::atomic<uint64_t> used = 0;
   };
   const Counts& counts() const { return counts_; }
@@ -29,9 +29,10 @@ class MemoryLimit {
   void set(uint64_t hard, uint64_t soft) {
     counts_.hard = hard;
     counts_.soft = std::min(soft, hard);
+    is_limited_ = counts_.soft != kNone;
   }
 
-  bool is_limited() const { return counts_.soft != kNone; }
+  bool is_limited() const { return is_limited_; }
   uint64_t hard() const { return counts_.hard; }
 
   // The rest is for any thread.
@@ -67,6 +68,7 @@ class MemoryLimit {
   uint64_t left(uint64_t used) const { return counts_.hard - std::min(counts_.hard, used); }
 
   Counts counts_;
+  bool is_limited_ = false;
 };
 
 }  // namespace pktmalloc

@@ -35,12 +35,17 @@ inline constexpr bool kCheckLockRanks = PKTMALLOC_DEBUG;
 
 class LOCK_TYPE Mutex {
  public:
-  constexpr explicit Mutex(LockRank rank = LockRank::kArea) : rank_(rank) {}
+  // Of zeros, for the heap, which has no contents in the library's file: set_rank() comes before
+  // the first lock().
+  constexpr Mutex() = default;
+  constexpr explicit Mutex(LockRank rank) { set_rank(rank); }
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  // Before the first lock(); for mutexes in arrays.
-  void set_rank(LockRank rank) { rank_ = rank; }
+  constexpr void set_rank(LockRank rank) {
+    mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+    rank_ = rank;
+  }
 
   void lock() LOCKS() {
     if constexpr (kCheckLockRanks) check_order();
@@ -75,10 +80,9 @@ class LOCK_TYPE Mutex {
   }
 
   // Adaptive: usually held for a microsecond, so spinning a little beats sleeping.
-  pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-  LockRank rank_;
-  int below_ =
-      kNothingHeld;  // debug: the holder's highest rank before this lock; guarded by mutex_
+  pthread_mutex_t mutex_{};
+  LockRank rank_{};
+  int below_ = 0;  // debug: the holder's highest rank before this lock; guarded by mutex_
   static inline thread_local int highest_held_ = kNothingHeld;  // debug
 };
 

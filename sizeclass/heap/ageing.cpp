@@ -33,12 +33,14 @@ constexpr uint64_t kGrowthWorkUs = 200, kNewMemoryWorkUs = 500;
 
 }  // namespace
 
-void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
+void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit, Due& due) {
+  mutex_.set_rank(LockRank::kAgeing);
+  due_ = &due;
   limit_ = &limit;
   tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
-  if (limit_->is_limited() || !machine::lets_read_ticks()) due_.tell_always();
+  if (limit_->is_limited() || !machine::lets_read_ticks()) due_->tell_always();
   first_ms_ = clock_ms();
-  if (!due_.is_always()) first_ticks_ = machine::ticks();
+  if (!due_->is_always()) first_ticks_ = machine::ticks();
   due_ms_.store(first_ms_.seen() + tick_ms_, std::memory_order_relaxed);
 }
 
@@ -46,7 +48,7 @@ void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit) {
 // work or somebody to watch. Two looks at both clocks show how fast the ticks are; before that the
 // slowest are assumed, and threads come by earlier.
 void Ageing::tell_due(uint64_t now) {
-  if (due_.is_always()) return;
+  if (due_->is_always()) return;
   constexpr uint64_t kFewMs = 50, kSlowest = 20'000;
   const uint64_t ticks = machine::ticks();
   if (ticks < first_ticks_.seen()) {  // the process moved to another machine
@@ -59,7 +61,7 @@ void Ageing::tell_due(uint64_t now) {
   const bool soon = pending_.load(std::memory_order_relaxed) ||
                     waiting_.load(std::memory_order_relaxed) >= kWatchedBytes;
   const uint64_t ms = end <= now ? 0 : soon ? 1 : end - now;
-  due_.tell_at(ticks + ms * per_ms);
+  due_->tell_at(ticks + ms * per_ms);
 }
 
 SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
@@ -118,7 +120,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
   stacked_.store(stacked, std::memory_order_relaxed);
   waiting_.store(stacked + waiting_in_pools(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
-  due_.end_tick();
+  due_->end_tick();
 }
 
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
@@ -184,7 +186,7 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
 
 bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const {
   // The coarse clock, too: the processor's may stand or go back when a process moves.
-  if (!due_.is_seen(cache.seen()) || due(clock_ms())) return true;
+  if (!due_->is_seen(cache.seen()) || due(clock_ms())) return true;
   if (why == Visit::kWatched) {
     cache.visits.watched = should_watch(cache, why);
     return false;
@@ -245,7 +247,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     }
     mutex_.unlock();
   }
-  const uint64_t word = due_.word();
+  const uint64_t word = due_->word();
   const auto tick = static_cast<uint32_t>(word);
   visits.sweeps |= visits.tick != tick;
   visits.tick = tick;

@@ -39,10 +39,8 @@ class Ageing {
  public:
   static constexpr uint64_t kDefaultIntervalMs = 1000;
 
-  constexpr explicit Ageing(Due& due) : due_(due) {}
-
   // Above the soft limit nothing waits.
-  void start(uint64_t interval_ms, const MemoryLimit& limit);
+  void start(uint64_t interval_ms, const MemoryLimit& limit, Due& due);
 
   // What brings a thread here.
   enum class Visit : uint8_t {
@@ -80,7 +78,7 @@ class Ageing {
   // nullptr turns it off.
   void use_background(void (*wake)()) {
     wake_.store(wake, std::memory_order_relaxed);
-    due_.tell_at(0);
+    if (due_ != nullptr) due_->tell_at(0);
   }
 
   // Called at the end of every tick, under mutex(), for memory that ages elsewhere. Must not enter
@@ -88,7 +86,7 @@ class Ageing {
   void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
   // Ticks ended since start.
-  uint32_t tick() const { return due_.tick(); }
+  uint32_t tick() const { return due_->tick(); }
   uint64_t tick_ms() const { return tick_ms_; }
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
   const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
@@ -124,11 +122,11 @@ class Ageing {
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
   bool should_watch(Cache& cache, Visit why) const;
 
-  Mutex mutex_{LockRank::kAgeing};
-  Due& due_;
+  Mutex mutex_;
+  Due* due_ = nullptr;
   Owned<uint64_t> first_ms_ = 0, first_ticks_ = 0;  // of both clocks, at start()
   const MemoryLimit* limit_ = nullptr;
-  uint64_t tick_ms_ = kDefaultIntervalMs / LowWater::kTicks;
+  uint64_t tick_ms_ = 0;
   std::atomic<uint64_t> due_ms_ = 0;
   std::atomic<bool> pending_ = false;  // some line has something to do
   std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips

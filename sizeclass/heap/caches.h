@@ -14,6 +14,7 @@ namespace pktmalloc {
 class Caches {
  public:
   void start(uintptr_t begin, size_t most, bool huge_pages) NOT_FOLLOWED {
+    mutex_.set_rank(LockRank::kCaches);
     memory_.start(begin, most, huge_pages);
   }
   void stop() NOT_FOLLOWED { memory_.shrink_to(0); }
@@ -40,7 +41,7 @@ class Caches {
  private:
   bool make() UNDER(mutex_);
 
-  Mutex mutex_{LockRank::kCaches};
+  Mutex mutex_;
   GrowingMemory memory_ GUARDED_BY(mutex_);
   Cache* first_ GUARDED_BY(mutex_) = nullptr;
   Cache* free_ GUARDED_BY(mutex_) = nullptr;

@@ -18,7 +18,9 @@ bool Heap::start(const HeapConfig& config) {
     classes_.use_default(ClassTable::kUnitShift, config.beside);
   }
   limit_.set(config.limit, config.soft_limit);
-  ageing_.start(config.interval_ms, limit_);
+  ageing_.start(config.interval_ms, limit_, due_);
+  states_.mutex().set_rank(LockRank::kStates);
+  supply_.emplace(classes_, areas_, pool_, depot_, store_);
   shuffle_seed_ = config.shuffle_seed;
   constexpr size_t kLeast = size_t{64} << 20;
   for (size_t bytes = config.most_bytes; bytes >= std::min(kLeast, config.most_bytes); bytes /= 2) {
@@ -152,7 +154,7 @@ void Heap::detach(Cache* cache) {
 }
 
 void Heap::detach_second(Cache* cache) {
-  cache->flush(supply_);
+  cache->flush(*supply_);
   ageing_.notice();
   const Lock lock(caches_.mutex());
   cache->holder.leave();
@@ -165,7 +167,7 @@ void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
   if (classes_[id].object_bytes < kLarge) zero = nullptr;
   if (cache != nullptr) {
     void* object = cache->allocate(id);
-    if (object == nullptr) object = cache->allocate_slow(supply_, id, zero == nullptr);
+    if (object == nullptr) object = cache->allocate_slow(*supply_, id, zero == nullptr);
     if (cache->tripped || cache->visits.watched) {
       come_by(*cache, id, cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched);
     }
@@ -184,13 +186,13 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
     return;
   }
   if (cache->release(id, object)) return;
-  cache->release_slow(supply_, id, object);
+  cache->release_slow(*supply_, id, object);
   if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
 }
 
 void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
   cache.tripped = false;
-  if (ageing_.is_due(supply_, cache, id, why)) ageing_.visit(supply_, cache, id, why);
+  if (ageing_.is_due(*supply_, cache, id, why)) ageing_.visit(*supply_, cache, id, why);
 }
 
 bool Heap::is_nobodys(const void* p) const {
@@ -211,9 +213,9 @@ void Heap::refuse(const void* p) const {
 
 uint64_t Heap::trim(Cache* cache, Cache* second) {
   if (!started_) return 0;
-  if (cache != nullptr) cache->flush(supply_);
-  if (second != nullptr) second->flush(supply_);
-  return ageing_.trim(supply_);
+  if (cache != nullptr) cache->flush(*supply_);
+  if (second != nullptr) second->flush(*supply_);
+  return ageing_.trim(*supply_);
 }
 
 // Leaves out magazines: a thread with an old depot head may still read one.

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "sizeclass/base/huge_pages.h"
 #include "sizeclass/base/memory_limit.h"
@@ -109,7 +110,7 @@ class Heap {
     }
   }
   // Before allocate(): see Cache::trade().
-  void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(supply_, id, second); }
+  void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(*supply_, id, second); }
 
   // See Cache.
   [[gnu::hot]] void* take_lean(Cache& cache, ClassId id) {
@@ -126,7 +127,7 @@ class Heap {
   void answer_call() { due_.answer(); }
 
   // See Cache::turn().
-  bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(supply_, id, object); }
+  bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(*supply_, id, object); }
 
   // The slow paths. allocate: nullptr when memory is refused. `zero`: set to true if the object is
   // known to be zero; large ones then come from slabs one by one, rather than from a magazine that
@@ -135,7 +136,7 @@ class Heap {
   void release(Cache* cache, ClassId id, void* object);
 
   // Of what this thread freed last: reports and aborts if it is wrong.
-  void inspect(Cache& cache) { cache.inspect_all(supply_); }
+  void inspect(Cache& cache) { cache.inspect_all(*supply_); }
 
   // Of a pointer that no class has: can it be nobody else's either? It lies among units, or where
   // the pool may grow.
@@ -148,7 +149,7 @@ class Heap {
   [[noreturn]] void refuse(const void* p) const;
 
   // For callers with business elsewhere: lets ageing go on as at a trip.
-  void visit(Cache& cache) { ageing_.visit(supply_, cache, kNoClass, Ageing::Visit::kPassing); }
+  void visit(Cache& cache) { ageing_.visit(*supply_, cache, kNoClass, Ageing::Visit::kPassing); }
 
   // Has memory ready for so many objects of the class more than before, and for the magazines that
   // take them: using it for the first time faults no page, and it never goes back. False when the
@@ -182,8 +183,8 @@ class Heap {
   }
 
   // For a background thread, see Ageing.
-  uint64_t age() { return started_ ? ageing_.run(supply_) : 0; }
-  uint64_t waiting_bytes() const { return started_ ? Ageing::waiting_in_all(supply_) : 0; }
+  uint64_t age() { return started_ ? ageing_.run(*supply_) : 0; }
+  uint64_t waiting_bytes() const { return started_ ? Ageing::waiting_in_all(*supply_) : 0; }
   Ageing& ageing() { return ageing_; }
   MemoryLimit& limit() { return limit_; }
   // Is a slab of the class more than the limit leaves?
@@ -248,8 +249,8 @@ class Heap {
   MagazineStore store_;
   Depot depot_;
   MemoryLimit limit_;
-  Ageing ageing_{due_};
-  Supply supply_{classes_, areas_, pool_, depot_, store_};
+  Ageing ageing_;
+  std::optional<Supply> supply_;  // from start() on
 
   Caches caches_;
   uint64_t shuffle_seed_ = 0;

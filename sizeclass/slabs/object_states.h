@@ -78,8 +78,8 @@ class ObjectStates {
 
   // Where the words of a class begin.
   struct alignas(16) Place {
-    uintptr_t words = 0;           // of the address 0
-    unsigned shift = kLeastShift;  // a granule is 1 << shift bytes
+    uintptr_t words = 0;  // of the address 0
+    unsigned shift = 0;   // a granule is 1 << shift bytes
 
     uintptr_t word(uintptr_t address) const { return words + words_bytes(address, shift); }
   };
@@ -100,7 +100,7 @@ class ObjectStates {
   }
 
   Place places_[kMaxClasses];
-  Mutex mutex_{LockRank::kStates};
+  Mutex mutex_;
   GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex_);  // by shift
   std::atomic<uint64_t> committed_ = 0;
 };

@@ -49,7 +49,7 @@ class RunSearch {
   void note_longer(uint32_t unit) { word_ = std::min(word_, unit / 64 - (unit >= 64 ? 1 : 0)); }
 
  private:
-  uint32_t units_ = SlabSet::kNone;  // the latest search: for how many, and the word
+  uint32_t units_ = 0;  // the latest search: for how many, and the word
   uint32_t word_ = 0;                // before which none began
 };
 

@@ -47,6 +47,8 @@ bool SlabPool::start(const Config& config, MemoryLimit& limit) {
   units_.start(base_ + map_most, (config.most - map_most) >> unit_shift_ << unit_shift_, huge);
   records_.start(config.records, record_bytes(config.most, unit_shift_), huge);
   const Lock lock(mutex_);
+  grows_ = true;
+  huge_from_ = kNone;
   set_fresh(first_);
   chapters_ = records_.at(0) - first_ / 64 * chapter_bytes_;
   empty_.use(words(kEmptySet), chapter_bytes_);

@@ -229,19 +229,19 @@ class SlabPool {
   Owned<uintptr_t> bytes_ = 0;
   Entry* map_ = nullptr;
   size_t most_ = 0;
-  unsigned unit_shift_ = kUnitShift;
+  unsigned unit_shift_ = 0;
   uint32_t first_ = 0;
   size_t chapter_bytes_ = 0;
   char* chapters_ = nullptr;      // where that of unit 0 would be
   MemoryLimit* limit_ = nullptr;  // of all units that are owned or empty
   HugePages huge_pages_ = HugePages::kAuto;
   bool zeroes_ = false;
-  bool grows_ GUARDED_BY(mutex_) = true;
+  bool grows_ GUARDED_BY(mutex_) = false;
   bool decommits_ GUARDED_BY(mutex_) = false;     // purged units may be no longer usable
   uint64_t withdrawn_at_ GUARDED_BY(mutex_) = 0;  // counts_.purged at the latest decommit()
   GrowingMemory map_memory_, units_, records_;
   std::atomic<uint32_t> fresh_ = 0;
-  uint32_t huge_from_ GUARDED_BY(mutex_) = kNone;  // units from here on may have huge pages
+  uint32_t huge_from_ GUARDED_BY(mutex_) = 0;  // units from here on may have huge pages
   SlabSet empty_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
   RunSearch empty_runs_ GUARDED_BY(mutex_), runs_ GUARDED_BY(mutex_);  // of empty units; of both
   LowWater empty_low_ GUARDED_BY(mutex_);

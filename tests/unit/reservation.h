@@ -12,9 +12,9 @@ namespace pktmalloc::test {
 class Reservation {
  public:
   // Rounded up to pages.
-  explicit Reservation(size_t bytes, size_t alignment = 4096)
+  explicit Reservation(size_t bytes)
       : bytes_((bytes + memory::page_bytes() - 1) / memory::page_bytes() * memory::page_bytes()),
-        start_(static_cast<char*>(memory::reserve(bytes_, alignment))) {
+        start_(static_cast<char*>(memory::reserve(bytes_))) {
     if (start_ == nullptr) abort();
   }
   ~Reservation() { memory::release(start_, bytes_); }
