@@ -28,6 +28,10 @@ TEST_CASE("the libraries for older systems need no newer libc than before") {
   if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("older"));
 }
 
+TEST_CASE("a process that starts makes no more system calls, relocations and pages than before") {
+  if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("start"));
+}
+
 TEST_CASE("a trip to the mail takes as many instructions, and touches as many lines, as before") {
   if (std::string(PKTMALLOC_BUILD) == "build") CHECK(matches("trips"));
 }

@@ -50,7 +50,7 @@ class RunSearch {
 
  private:
   uint32_t units_ = 0;  // the latest search: for how many, and the word
-  uint32_t word_ = 0;                // before which none began
+  uint32_t word_ = 0;   // before which none began
 };
 
 }  // namespace pktmalloc

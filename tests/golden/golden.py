@@ -6,11 +6,12 @@ instructions of the fast paths, what a common trip touches, and the cache lines 
   golden.py BUILD NAME            compares BUILD/libpktmalloc.so with tests/golden/NAME.txt
   golden.py BUILD NAME --update   writes the file anew
 
-NAME is symbols, interface, needed, older, instructions, trips or crossings. Instructions are counted by callgrind, per call,
-for one function at a time, and locked ones of calls that the next allocator serves. Crossings are counted over
-the heap's own references and those to its objects, wherever they lie. All are the same on every x86-64 machine
-with the same compiler.
+NAME is symbols, interface, needed, older, start, instructions, trips or crossings. Instructions are counted by
+callgrind, per call, for one function at a time, and locked ones of calls that the next allocator serves. Crossings are
+counted over the heap's own references and those to its objects, wherever they lie. All are the same on every x86-64
+machine with the same compiler.
 """
+import collections
 import difflib
 import json
 import pathlib
@@ -125,6 +126,26 @@ def instructions(build):
     return lines
 
 
+def start(build):
+    """What a process pays that allocates nothing: relocations of the library, pages of its file that are written, and
+    system calls beyond those of a library without contents."""
+    library = f"{build}/libpktmalloc.so"
+    relocations = output("readelf", "-rW", library)
+    loaded = re.search(r"LOAD .* RW ", output("readelf", "-lW", library))[0].split()
+    begin, in_file = int(loaded[2], 16), int(loaded[4], 16)
+    with tempfile.TemporaryDirectory() as folder:
+        empty, trace = pathlib.Path(folder) / "empty.so", pathlib.Path(folder) / "trace"
+        output("gcc", "-shared", "-x", "c", "/dev/null", "-o", str(empty))
+        def calls(of):
+            output("strace", "-o", str(trace), "-E", f"LD_PRELOAD={pathlib.Path(of).resolve()}", "/bin/true")
+            return collections.Counter(re.findall(r"^(\w+)\(", trace.read_text(), re.M))
+        more = calls(library) - calls(empty)
+    return [f"relocations relative to the library {relocations.count('R_X86_64_RELATIVE')}",
+            f"relocations by a symbol's name {len(re.findall('R_X86_64_(?:JUMP_SLOT|GLOB_DAT|64) ', relocations))}",
+            f"pages of the file that may be written {((begin + in_file - 1) >> 12) - (begin >> 12) + 1}",
+            *(f"call of {name} {count}" for name, count in sorted(more.items()))]
+
+
 def trips(build):
     """Of calls that swap a magazine in the mail, and do nothing else, by valgrind's lackey: the most instructions, and
     the most lines of 64 bytes and pages of code and of data."""
@@ -170,8 +191,8 @@ def crossings(build):
 
 
 def main(build, name, *options):
-    found = {"symbols": symbols, "interface": interface, "needed": needed, "older": older, "instructions": instructions,
-             "trips": trips, "crossings": crossings}[name](build)
+    found = {"symbols": symbols, "interface": interface, "needed": needed, "older": older, "start": start,
+             "instructions": instructions, "trips": trips, "crossings": crossings}[name](build)
     golden = HERE / f"{name}.txt"
     if "--update" in options:
         golden.write_text("\n".join(found) + "\n")

@@ -7,7 +7,7 @@ BUILD_PACKAGES := g++ make python3 binutils pkg-config git \
 DEMO_PACKAGES := g++ make python3 binutils libpython3-stdlib sqlite3 perl
 
 # To run the checks and the tests, peers and real programs among them.
-TEST_PACKAGES := catch2 abigail-tools libboost-dev cmake clang clang-format clang-tidy valgrind procps \
+TEST_PACKAGES := catch2 abigail-tools libboost-dev cmake clang clang-format clang-tidy valgrind strace procps \
   spin tmux groff-base zstd xz-utils \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 google-perftools chromium \
   php-cli php-curl php-mbstring php-sqlite3 php-xml redis-server redis-tools python3-matplotlib
