@@ -192,6 +192,19 @@ TEST_CASE("the file is what pprof reads, with the mappings and build ids of its 
   CHECK(ids >= 3);
 }
 
+TEST_CASE("a library that was named from the program's folder is listed by its whole path") {
+  TemporaryFolder folder;
+  std::filesystem::copy_file(library_path(), folder / "own.so");
+  const Outcome outcome = Program({program_path("leaks_known_objects")})
+                              .in(folder.path())
+                              .with("LD_PRELOAD", "./own.so")
+                              .with("PKTMALLOC_PROFILE", "a.heap")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  CHECK(folder.read("a.heap").find(" " + (folder / "./own.so")) != std::string::npos);
+}
+
 TEST_CASE("google-pprof and pprof read the same numbers") {
   TemporaryFolder folder;
   const std::string program = program_path("leaks_known_objects");

@@ -3,7 +3,8 @@
 // object, if it lies in the heap. So a copy that runs over is stopped before it writes. Calls that
 // the compiler has replaced by instructions do not come here.
 //
-// libc's own functions, under the names that nobody stands in for, then do the work.
+// libc's own function, under a name that nobody stands in for, then does the work: for memcpy, too,
+// because that of the first C libraries may copy what overlaps.
 #include "preload/exports/front.h"
 
 #if PKTMALLOC_CHECKED || PKTMALLOC_HARDENED
@@ -12,17 +13,17 @@
 using namespace pktmalloc;
 
 extern "C" {
-void* __memcpy_chk(void* to, const void* from, size_t bytes, size_t room);
-void* __memmove_chk(void* to, const void* from, size_t bytes, size_t room);
+// Not by that name, of which compilers know that it may be memmove.
+void* libc_memmove(void* to, const void* from, size_t bytes, size_t room) asm("__memmove_chk");
 
 PKTMALLOC_EXPORT void* memcpy(void* to, const void* from, size_t bytes) {
   front::inspect_copy(to, bytes);
-  return __memcpy_chk(to, from, bytes, bytes);
+  return libc_memmove(to, from, bytes, bytes);
 }
 
 PKTMALLOC_EXPORT void* memmove(void* to, const void* from, size_t bytes) {
   front::inspect_copy(to, bytes);
-  return __memmove_chk(to, from, bytes, bytes);
+  return libc_memmove(to, from, bytes, bytes);
 }
 }  // extern "C"
 #endif

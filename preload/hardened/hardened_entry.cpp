@@ -111,16 +111,17 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
                                          const void* object) {
   const size_t object_bytes = heap.classes()[id].object_bytes;
   const bool in_use = is_in_use(id, object), guarded = has_canary(id, object);
-  const size_t room = guarded ? read_canary(object, object_bytes).bytes : object_bytes;
+  const Canary canary =
+      guarded ? read_canary(object, object_bytes) : Canary{object_bytes, false, false, 0};
   const auto at =
       static_cast<size_t>(static_cast<const char*>(to) - static_cast<const char*>(object));
-  if (in_use && at <= room && bytes <= room - at) return;
+  if (in_use && at <= canary.bytes && bytes <= canary.bytes - at) return;
   if (in_use || in_this_library(site.pc)) {
-    Facts facts = facts_of(object, room);
-    facts.is_most = !guarded;
+    Facts facts = facts_of(object, canary.bytes);
+    facts.is_most = !canary.word_whole;
     return tell_copy(site, facts, to);
   }
-  tell_wrong(site, "memcpy", to);
+  tell_wrong(site, "memcpy or memmove", to);
 }
 
 // Of what goes into `call`: neither an object in use nor another allocator's? Tells.

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "preload/base/mapping.h"
+#include "preload/base/options.h"
 #include "preload/formats/format.h"
 #include "preload/recording/recording.h"
 #include "sizeclass/base/rounding.h"
@@ -24,6 +25,8 @@ int write_module(dl_phdr_info* info, size_t, void* argument) {
   char program[PATH_MAX] = "";
   const char* path = info->dlpi_name;
   if (*path == '\0' && readlink("/proc/self/exe", program, sizeof program - 1) > 0) path = program;
+  // The loader keeps a path as it was given: from the folder of the start, unless the program left.
+  const char* const folder = *path != '/' && strchr(path, '/') != nullptr ? start_folder() : "";
   uint64_t code = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
@@ -34,6 +37,8 @@ int write_module(dl_phdr_info* info, size_t, void* argument) {
     out.print("%llx-%llx r-xp %08llx 00:00 0 ", number(page),
               number(round_up(begin + segment.p_memsz, 4096)),
               number(segment.p_offset - (begin - page)));
+    out.put(folder, strlen(folder));
+    out.put("/", *folder != '\0' ? 1 : 0);
     out.put(path, strlen(path));
     out.put("\n", 1);
   }
