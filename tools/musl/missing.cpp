@@ -53,9 +53,9 @@ const char* strerrordesc_np(int error) { return strerror(error); }
 namespace pktmalloc {
 
 void make_other_stack();
-void run_on_other_stack(void (*run)(void*), void* argument);
+void run_on_other_stack(void (*run)(void*, bool), void* argument);
 
 void make_other_stack() {}
-void run_on_other_stack(void (*run)(void*), void* argument) { run(argument); }
+void run_on_other_stack(void (*run)(void*, bool), void* argument) { run(argument, false); }
 
 }  // namespace pktmalloc
