@@ -194,7 +194,7 @@ TEST_CASE("the page offers live, peak, total and temporary bytes of every functi
         R"PY(
 import json, re, sys
 page = open(sys.argv[1], encoding="utf-8").read()
-root = json.loads(re.search(r"^const root = (.*);$", page, re.M)[1])
+root = json.loads(re.search(r"^const stacks = (.*);$", page, re.M)[1])
 views = json.loads(re.search(r"^const views = (.*);", page, re.M)[1])
 assert [view[0] for view in views] == ["peak", "live", "total", "temporary"], views
 assert re.search(r'^choose\("(\w+)"\)', page, re.M)[1] == (sys.argv[3] or "peak")
@@ -270,7 +270,7 @@ TEST_CASE("the page of two profiles shows what grew, what shrank and what went")
   const Outcome outcome = checked_by_python(R"PY(
 import json, re, sys
 page = open(sys.argv[1], encoding="utf-8").read()
-root = json.loads(re.search(r"^const root = (.*);$", page, re.M)[1])
+root = json.loads(re.search(r"^const stacks = (.*);$", page, re.M)[1])
 views = json.loads(re.search(r"^const views = (.*);", page, re.M)[1])
 assert [view[0] for view in views] == ["peak", "live", "total", "temporary"], views
 assert re.search(r'^choose\("(\w+)"\)', page, re.M)[1] == "live"

@@ -112,11 +112,11 @@ TEST_CASE("keys sort, turn and scroll the table") {
   terminal.press("c");
   terminal.until("by class;");
   terminal.resize(80, 13);  // room for three rows
-  const std::string small = terminal.until("; 7 more");
+  const std::string small = terminal.until("; 6 more");
   INFO(small);
   CHECK(classes_of(small).front() == 32);
   terminal.press("Down");
-  CHECK(classes_of(terminal.until("; 6 more")).front() == 48);
+  CHECK(classes_of(terminal.until("; 5 more")).front() == 64);
   terminal.press("NPage");
   const std::string end = terminal.until([](const std::string& text) {
     return text.find("by class; h help, q quits\n") != std::string::npos;

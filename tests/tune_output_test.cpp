@@ -190,7 +190,7 @@ TEST_CASE("a file that is none of sizes is named in one line") {
 
 TEST_CASE("--def writes a table that the engine compiles") {
   TemporaryFolder folder;
-  REQUIRE(std::filesystem::create_directory(folder / "sizeclass"));
+  REQUIRE(std::filesystem::create_directories(folder / "sizeclass/slabs"));
   folder.write("s.json", recording_of({{100, 0, 5, 10}, {5000, 0, 1, 1}}, "a\nb").dump());
   const std::string def = folder / "sizeclass/slabs/classes.def";
   const Outcome outcome = tune({folder / "s.json", "--def", def});

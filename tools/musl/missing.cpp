@@ -2,7 +2,6 @@
 // What musl has in another way, or not at all.
 #include <dlfcn.h>
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/single_threaded.h>
 
@@ -32,13 +31,6 @@ void* pktmalloc_find_symbol(void* library, const char* name) {
   void* const found = dlsym(library, name);
   if (library != RTLD_NEXT || found == nullptr || strcmp(name, "posix_memalign") != 0) return found;
   return reinterpret_cast<void*>(aligned_blocks);
-}
-
-// The library exports sigaction, and this is libc's own.
-int __sigaction(int number, const struct sigaction* action, struct sigaction* former) noexcept {
-  using Action = int (*)(int, const struct sigaction*, struct sigaction*);
-  static const auto next = reinterpret_cast<Action>(find_next("sigaction"));
-  return next(number, action, former);
 }
 
 // Whether the process has one thread cannot be told.

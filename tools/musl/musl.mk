@@ -10,7 +10,7 @@ MUSL_VERSION := $(shell $(CXX) -dumpversion)
 MUSL_FLAGS := -nostdinc -nostdinc++ $(addprefix -isystem ,tools/musl \
   /usr/include/c++/$(MUSL_VERSION) /usr/include/$(shell $(CXX) -print-multiarch)/c++/$(MUSL_VERSION) \
   /usr/include/$(shell uname -m)-linux-musl $(shell $(CXX) -print-file-name=include) $(MUSL_KERNEL))
-MUSL_SOURCES := tools/musl/missing.cpp
+MUSL_SOURCES := tools/musl/missing.cpp tools/musl/sigaction.cpp
 MUSL_LEAVES := preload/base/other_stack.cpp
 
 # The kernel's headers without glibc's, which lie beside them.
