@@ -9,7 +9,7 @@
 //   children   to its children, which have asked for memory since they were forked
 //   ended      after a thread ended by the system call `exit`; its stack has another use by then
 //   exec       before and after it became itself anew
-//   waits      none: it holds 10 MiB, has freed 40, writes a line, and waits
+//   waits      none: it holds 10 MiB and 100 bytes, has freed 40 MiB, writes a line, and waits
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -114,6 +114,8 @@ static void ended(const char* order) {
 }
 
 static void wait_for_orders(void) {
+  void* volatile of_another_class = malloc(100);
+  CHECK(of_another_class != NULL);
   static void* objects[(50 << 20) / kBytes];
   const int count = sizeof objects / sizeof *objects;
   for (int i = 0; i < count; ++i) CHECK((objects[i] = malloc(kBytes)) != NULL);
