@@ -62,6 +62,7 @@ const std::map<std::string, long> kNumbers = {
     CALL(prlimit64),
     CALL(pwrite64),
     CALL(read),
+    CALL(readlink),
     CALL(recvfrom),
     CALL(rename),
     CALL(rseq),
