@@ -3,18 +3,22 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "tools/command/failure.h"
 
 namespace pktmalloc {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kPatienceSeconds = 20;
 constexpr rlim_t kMostMemory = rlim_t{1} << 30;
@@ -32,6 +36,13 @@ constexpr size_t kMostBytes = size_t{64} << 20;  // of an answer
   dup2(out, STDERR_FILENO);
   execl("/proc/self/exe", "pktmalloc", "exporter", option, pid, nullptr);
   _exit(127);
+}
+
+// Is there something to read, before the deadline?
+bool await(int fd, Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+  pollfd ready{fd, POLLIN, 0};
+  return left.count() > 0 && poll(&ready, 1, static_cast<int>(left.count())) > 0;
 }
 
 }  // namespace
@@ -52,11 +63,15 @@ ConfinedAnswer ask_confined(const char* option, pid_t pid) {
   if (child == 0) become_confined(option, id.c_str(), ends[1]);
   close(ends[1]);
   ConfinedAnswer answer;
+  // Its alarm does not end one that its user has stopped.
+  const auto deadline = Clock::now() + std::chrono::seconds(kPatienceSeconds + 2);
   char buffer[65536];
-  for (ssize_t got; child > 0 && (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
+  ssize_t got = -1;
+  while (child > 0 && answer.text.size() <= kMostBytes && await(ends[0], deadline) &&
+         (got = read(ends[0], buffer, sizeof buffer)) > 0) {
     answer.text.append(buffer, static_cast<size_t>(got));
-    if (answer.text.size() > kMostBytes) kill(child, SIGKILL);
   }
+  if (child > 0 && got != 0) kill(child, SIGKILL);
   close(ends[0]);
   int status = -1;
   if (child < 0 || waitpid(child, &status, 0) != child) return {false, "cannot start a process"};
