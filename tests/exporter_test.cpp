@@ -229,8 +229,8 @@ TEST_CASE("live objects are read with the rights of the process's user") {
   if (geteuid() != 0) skip("only root may become another user");
   const Exporter exporter({"--objects"});
   Running process({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env",
-                   "LD_PRELOAD=" + library_path(), "sh", "-c", "echo ready; exec sleep 1000"});
-  process.line("ready");
+                   "LD_PRELOAD=" + library_path(), program_path("holds_known_types"), "wait"});
+  process.line("ready ");
   const std::string answer = get(exporter.place, "/objects?pid=" + std::to_string(process.pid()));
   INFO(answer);
   CHECK(answer.starts_with("200 "));

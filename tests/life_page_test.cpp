@@ -107,7 +107,7 @@ TEST_CASE("a page has the types of what was live at the peak") {
   std::string page;
   // On a busy machine it may take long until it is looked at.
   const auto end = end_of_patience();
-  for (useconds_t wait = 200'000; !has(page, "<h2>What it is</h2>"); wait *= 2) {
+  for (useconds_t wait = 200'000; !has(page, "<td>Packet (make_shared)</td>"); wait *= 2) {
     REQUIRE(std::chrono::steady_clock::now() < end);
     Running program({"sh", "-c", "cd \"$1\" && exec \"$2\" run --page life.html \"$3\" wait", "sh",
                      folder.path(), kCommand, program_path("holds_known_types")});

@@ -10,7 +10,7 @@ namespace pktmalloc {
 
 void PeakTypes::see(const Reading& reading) {
   constexpr int kShareOfTime = 10;  // one part in so many
-  if (reading.program != program_) *this = PeakTypes();
+  if (!program_.empty() && reading.program != program_) *this = PeakTypes();
   const uint64_t bytes = reading.snapshot.process.allocated_bytes;
   const auto begin = Clock::now();
   if (bytes <= bytes_ + bytes_ / 10 || begin < next_) return;

@@ -71,7 +71,9 @@ class Keeper {
       } else if (signal > 0) {
         hand_on(signal, info);
       } else if (errno == EAGAIN) {
-        read_statistics();
+        const std::optional<Reading> latest = read_statistics();
+        // Not before a signal is handed on: it may take a second.
+        if (latest && keeping_.at_reading) keeping_.at_reading(*latest);
       }
     }
   }
@@ -167,7 +169,7 @@ class Keeper {
     }
   }
 
-  void read_statistics() {
+  std::optional<Reading> read_statistics() {
     std::optional<Reading> latest;
     const auto begin = Clock::now();
     try {
@@ -186,7 +188,7 @@ class Keeper {
     const nanoseconds least = (Clock::now() - begin) * kShare;
     interval_ = std::max(std::min(interval_ * 3 / 2, kLongestInterval), least);
     interval_ = std::min<nanoseconds>(interval_, std::chrono::milliseconds(999));
-    if (latest && keeping_.at_reading) keeping_.at_reading(*latest);
+    return latest;
   }
 
   void note(const Reading& reading) {

@@ -32,10 +32,18 @@ ObjectView::ObjectView(pid_t pid)
 
 Inventory ObjectView::look() {
   const auto begin = Clock::now();
-  Inventory seen(subject_, kPauseMs, false);
-  const auto end = Clock::now();
-  next_ = end + (end - begin) * (kShareOfTime - 1);
-  return seen;
+  const auto rest = [&] {
+    const auto end = Clock::now();
+    next_ = end + (end - begin) * (kShareOfTime - 1);
+  };
+  try {
+    Inventory seen(subject_, kPauseMs, false);
+    rest();
+    return seen;
+  } catch (const Failure&) {
+    rest();
+    throw;
+  }
 }
 
 void ObjectView::update(bool at_once) {
