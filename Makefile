@@ -16,6 +16,7 @@ ifneq ($(filter-out glibc musl,$(LIBC)),)
 $(error LIBC=$(LIBC) is unknown; accepted: glibc musl)
 endif
 CROSS_ROOT := build/$(ARCH)/root
+CROSS_LIBRARIES := build/$(ARCH)/libraries
 BUILD := build$(ARCH:%=/%)$(patsubst %,/%,$(filter-out glibc,$(LIBC)))$(patsubst %,/%,$(filter-out release,$(VARIANT)))
 SANITIZER := $(filter asan tsan,$(VARIANT))
 
@@ -24,10 +25,11 @@ SONAME := libpktmalloc.so.0
 
 CROSS := $(ARCH:%=%-linux-gnu-)
 # Libraries and headers for command and tests; the library needs none.
-CROSS_SYSROOT := $(if $(ARCH),$(patsubst %,--sysroot=%,$(wildcard $(CROSS_ROOT))))
+CROSS_SYSROOT := $(if $(ARCH),--sysroot=$(or $(wildcard $(CROSS_ROOT)),$(CROSS_LIBRARIES)))
 CXX := $(CROSS)g++ $(CROSS_SYSROOT)
 CC := $(CROSS)gcc $(CROSS_SYSROOT)
 AR := $(CROSS)gcc-ar
+CROSS_STRIP := $(CROSS)strip
 PYTHON ?= python3
 .DEFAULT_GOAL := all
 include tools/musl/musl.mk
@@ -59,8 +61,10 @@ LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC $(
   -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics \
   -ftls-model=initial-exec -falign-functions=64 -fdata-sections \
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
+EXPORTS := preload/contract/exports.map
+SEGMENTS := preload/contract/segments.ld
 LIBRARY_LINK := -shared -Wl,--sort-section=alignment -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nodelete \
-  -Wl,--version-script=preload/contract/exports.map
+  -Wl,--version-script=$(EXPORTS),-T,$(SEGMENTS)
 
 ENGINE_SOURCES := $(wildcard sizeclass/*/*.cpp)
 PRELOAD_SOURCES := $(filter-out preload/checked/% preload/hardened/% $(MUSL_LEAVES),$(wildcard preload/*/*.cpp)) $(MUSL_SOURCES)
@@ -112,7 +116,7 @@ $(BUILD)/libpktmalloc.a: $(filter-out %/exports/loader_walk.o %/musl/sigaction.o
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/contract/exports.map
+$(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) $(EXPORTS) $(SEGMENTS)
 	$(call say,LINK)
 	$(Q)$(CC) $(LIBRARY_LINK) -o $@ $(filter %.o,$^)
 	$(Q)ln -sf libpktmalloc.so $(BUILD)/$(SONAME)
@@ -122,7 +126,7 @@ $(BUILD)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS) preload/contract/
 define TWIN
 $(call library_objects,$(BUILD)/obj-$(1))
 
-$(BUILD)/libpktmalloc-$(1).so: $(ENGINE_OBJECTS) $(call twin_objects,$(1)) preload/contract/exports.map
+$(BUILD)/libpktmalloc-$(1).so: $(ENGINE_OBJECTS) $(call twin_objects,$(1)) $(EXPORTS) $(SEGMENTS)
 	$$(call say,LINK)
 	$$(Q)$$(CC) $$(LIBRARY_LINK) -o $$@ $$(filter %.o,$$^)
 -include $(patsubst %.o,%.d,$(call twin_objects,$(1)))
@@ -139,10 +143,10 @@ include tools/check/check.mk
 include tools/bench/bench.mk
 include tools/soak/soak.mk
 include tools/leaks/leaks.mk
-include tools/cross/cross.mk
 include tools/deps/deps.mk
 include tools/install/install.mk
 include tools/older/older.mk
+include tools/cross/cross.mk
 include tools/package/package.mk
 include tools/package/wheel/wheel.mk
 include tools/package/crate/crate.mk

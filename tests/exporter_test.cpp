@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "tests/skip.h"
 #include "tests/temporary_folder.h"
 #include "tools/command/exporter/unit.h"
+#include "tools/command/system/image.h"
 
 namespace {
 
@@ -234,6 +236,91 @@ TEST_CASE("live objects are read with the rights of the process's user") {
   const std::string answer = get(exporter.place, "/objects?pid=" + std::to_string(process.pid()));
   INFO(answer);
   CHECK(answer.starts_with("200 "));
+}
+
+TEST_CASE(
+    "live objects of a process that is protected since it changed its user are read by root") {
+  if (geteuid() != 0) skip("only root may become another user");
+  const Exporter exporter({"--objects"});
+  Running process({"perl", "-e",
+                   "use POSIX; $| = 1; @all = map { [1] } 1..10000; POSIX::setuid(65534);"
+                   "print qq(ready\\n); sleep 1000"},
+                  {{"LD_PRELOAD", library_path()}});
+  process.line("ready");
+  const std::string answer = get(exporter.place, "/objects?pid=" + std::to_string(process.pid()));
+  INFO(answer);
+  CHECK(answer.starts_with("200 "));
+  CHECK(has(answer, "\"exact\": false"));
+}
+
+TEST_CASE("files of a process are read with no capability that it has not") {
+  if (geteuid() != 0) skip("only root has capabilities");
+  const TemporaryFolder folder;
+  const std::string program = folder / "program";
+  std::filesystem::copy_file(program_path("holds_known_types"), program);
+  const auto objects = [&](Words words) {
+    words.insert(words.end(), {program, "wait"});
+    Running process(std::move(words),
+                    {{"LD_PRELOAD", library_path()}, {"PKTMALLOC_PROFILE_LEAKS", "1"}});
+    const std::string pid = process.line("ready ");
+    return Program({kCommand, "exporter", "--objects-of", pid}).run().out;
+  };
+  // Nobody may read it but by a capability, the owner neither.
+  std::filesystem::permissions(program, std::filesystem::perms::owner_exec);
+  CHECK(has(objects({"env"}), "make<Packet>"));
+  std::filesystem::permissions(program,
+                               std::filesystem::perms::all & ~std::filesystem::perms::owner_read);
+  const std::string without = objects({"setpriv", "--bounding-set=-all", "--inh-caps=-all"});
+  INFO(without);
+  CHECK(has(without, "\"objects\": 1100"));
+  CHECK(!has(without, "make<Packet>"));
+}
+
+TEST_CASE("files of a process are read with its user's rights, whatever its name is") {
+  if (geteuid() != 0) skip("only root may become another user");
+  const TemporaryFolder folder;
+  REQUIRE(chmod(folder.path().c_str(), 0755) == 0);
+  for (const char* name : {"program", "Uid: 0 0", "x Gid: 0 0"}) {
+    const std::string program = folder / name;
+    std::filesystem::copy_file(program_path("holds_known_types"), program);
+    REQUIRE(chmod(program.c_str(), 0711) == 0);
+    Running process(
+        {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "wait"},
+        {{"LD_PRELOAD", library_path()}, {"PKTMALLOC_PROFILE_LEAKS", "1"}});
+    const std::string pid = process.line("ready ");
+    const std::string told = Program({kCommand, "exporter", "--objects-of", pid}).run().out;
+    INFO(name << ": " << told);
+    CHECK(has(told, "\"objects\": 1100"));
+    CHECK(!has(told, "make<Packet>"));
+  }
+}
+
+TEST_CASE("files of a process are looked for under its root, and links stay there") {
+  if (geteuid() != 0) skip("only root may change a root");
+  const TemporaryFolder folder;
+  folder.write("outside", "outside");
+  std::filesystem::create_directories(folder / "root/sub");
+  folder.write("root/sub/file", "inside");
+  std::filesystem::create_symlink("/sub", folder / "root/within");
+  std::filesystem::create_symlink(folder / "outside", folder / "root/out");
+  std::filesystem::create_symlink("../../../../../../../.." + (folder / "outside"),
+                                  folder / "root/up");
+  REQUIRE(mkfifo((folder / "root/pipe").c_str(), 0600) == 0);
+  Running process(
+      {"perl", "-e", "$| = 1; chroot $ARGV[0]; print qq(ready\\n); sleep 1000", folder / "root"});
+  process.line("ready");
+  pktmalloc::RunningImage image(process.pid(), process.pid());
+  for (const bool kept : {false, true}) {
+    if (kept) image.keep_open();
+    const pktmalloc::FoundFile found = image.file("/within/file");
+    std::string text;
+    std::ifstream(found.path()) >> text;
+    CHECK(text == "inside");
+    for (const char* wrong : {"/out", "/up", "/pipe", "/none", "/sub"}) {
+      CHECK(image.file(wrong).path().empty());
+    }
+    CHECK(std::filesystem::exists(image.file(image.executable()).path()));
+  }
 }
 
 TEST_CASE("a heap profile is read with the rights and the files of its process") {

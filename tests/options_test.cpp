@@ -125,6 +125,7 @@ TEST_CASE("a malformed value is told in one line, and the default holds") {
       {"PKTMALLOC_PROFILE_RATE", {"", "0", "-1", "1025GiB", "512 KiB", "1s"}},
       {"PKTMALLOC_PROFILE_STACKS", {"", "0", "libunwind", "fp"}},
       {"PKTMALLOC_PROFILE_DEPTH", {"", "3", "257", "1k", "all"}},
+      {"PKTMALLOC_PROFILE_THREADS", {"", "2", "yes"}},
       {"PKTMALLOC_PROFILE_LEAKS", {"", "2", "yes"}},
       {"PKTMALLOC_SAMPLE_GUARD", {"", "-1", "1000000001", "1k", "on"}},
       {"PKTMALLOC_CHECK", {"", "0", "1", "warn"}},

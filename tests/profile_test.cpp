@@ -3,6 +3,8 @@
 // same.
 #include <catch2/catch.hpp>
 
+#include <signal.h>
+
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -12,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/browser.h"
 #include "tests/heap_profile.h"
 #include "tests/refused.h"
 #include "tests/skip.h"
@@ -80,6 +83,18 @@ TEST_CASE("frame pointers find the same bytes") {
   INFO(outcome);
   CHECK(outcome.clean());
   CHECK(bytes_of(folder / "heap", names(kLeaks)) == kLeaks);
+}
+
+TEST_CASE("what a walk by frame pointers finds may be anything") {
+  TemporaryFolder folder;
+  for (const std::string threads : {"0", "1"}) {
+    CHECK(profiled({program_path("calls_without_frame_pointers")}, folder / "heap")
+              .with("PKTMALLOC_PROFILE_STACKS", "frame_pointers")
+              .with("PKTMALLOC_PROFILE_THREADS", threads)
+              .run()
+              .clean());
+    CHECK(command({folder / "heap"}).status == 0);
+  }
 }
 
 TEST_CASE("leaks are told to the byte on stderr at exit, if no rate is given") {
@@ -364,6 +379,78 @@ TEST_CASE("a flame graph is a page of its own that holds every function") {
   const std::string page = folder.read("page.html");
   CHECK(page.find("http") == std::string::npos);
   for (const auto& [function, bytes] : kLeaks) CHECK(page.find(function) != std::string::npos);
+}
+
+TEST_CASE("threads are told apart where that is asked for, also of a process that was killed") {
+  TemporaryFolder folder;
+  for (const bool killed : {false, true}) {
+    std::vector<std::string> words = {build_path("pktmalloc"),
+                                      "run",
+                                      "--profile",
+                                      folder / "heap",
+                                      "--rate=1",
+                                      "--threads",
+                                      program_path("named_threads_allocate"),
+                                      "100"};
+    if (killed) words.push_back("kill");
+    const Outcome outcome = Program(words).run();
+    INFO(outcome);
+    CHECK((killed ? outcome.signal == SIGKILL : outcome.status == 0));
+    // Names by the bytes of their threads.
+    std::multimap<std::string, std::string> threads;
+    std::istringstream stacks(command({"--threads", "--collapsed", folder / "heap"}).out);
+    for (std::string line; std::getline(stacks, line);) {
+      if (line.find(";make_objects ") == std::string::npos) continue;
+      threads.emplace(line.substr(0, line.find(", thread ")), line.substr(line.rfind(' ') + 1));
+    }
+    CHECK(threads == std::multimap<std::string, std::string>{
+                         {"reader", "100000"}, {"reader", "100000"}, {"writer", "200000"}});
+    CHECK(bytes_of(folder / "heap", {"make_objects"}) == Bytes{{"make_objects", 400'000}});
+    const Outcome text = command({"--threads", "--frames=1", "--top=1", folder / "heap"});
+    CHECK(text.out.find("    make_objects (named_threads_allocate-plain)\n    writer, thread ") !=
+          std::string::npos);
+    CHECK(command({"--top=1", folder / "heap"}).out.find(", thread ") == std::string::npos);
+  }
+}
+
+TEST_CASE("a page of several profiles has a slider of time, and threads by themselves") {
+  TemporaryFolder folder;
+  std::vector<std::string> words = {"--html", folder / "time.html"};
+  for (const std::string objects : {"1", "30", "20"}) {
+    words.push_back(folder / objects);
+    CHECK(profiled({program_path("named_threads_allocate"), objects}, words.back())
+              .with("PKTMALLOC_PROFILE_THREADS", "1")
+              .run()
+              .clean());
+  }
+  CHECK(command(words).clean());
+  check_refused(command({folder / "1", folder / "30", folder / "20"}),
+                "more than two profiles make a page: --html PAGE");
+  if (!installed("chromium")) return leave_out("driving it, for chromium is not installed");
+  folder.write("drive.html", R"html(<body><script>
+function drive(frame) {
+  const page = frame.contentDocument, results = [];
+  const bars = () => [...page.querySelectorAll("#graph div")].map(bar => bar.textContent);
+  const told = () => page.getElementById("told").textContent;
+  const moment = page.getElementById("moment");
+  results.push(moment.max, told());
+  moment.value = 1;
+  moment.dispatchEvent(new Event("input"));
+  results.push(page.getElementById("about").textContent, told());
+  results.push(bars().filter(bar => bar.startsWith("make_objects")).length);
+  page.getElementById("threads").click();
+  results.push(bars().filter(bar => bar.startsWith("make_objects")).length);
+  results.push(bars().filter(bar => bar.startsWith("writer, thread ")).length);
+  document.title = results.join("|");
+}
+</script><iframe src="time.html" width=900 height=800 onload="drive(this)"></iframe>)html");
+  const Outcome outcome = browsed(folder, "drive.html");
+  const std::string title = outcome.out.substr(0, outcome.out.find("</title>"));
+  INFO(title);
+  CHECK(title.find("<title>2|all 79.0 KiB") != std::string::npos);
+  CHECK(title.find("|30, ") != std::string::npos);
+  CHECK(title.find("|all 118.0 KiB") != std::string::npos);
+  CHECK(title.find("|1|3|1") != std::string::npos);
 }
 
 TEST_CASE("a file that is no whole profile is told in one line") {

@@ -32,6 +32,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"background_thread_is_not_pinned", {}},
     {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"batches_are_as_single_calls", {}},
+    {"calls_without_frame_pointers", {}},
     {"calloc_of_fresh_memory_writes_nothing", {}},
     {"calloc_overflow_is_no_memory", {}},
     {"calloc_zeroes_purged_memory", {}},
@@ -171,6 +172,7 @@ const std::set<std::string> kRunElsewhere = {
     "peaks_of_two_groups_in_turn",          // sizes_meanwhile_test.cpp
     "statistics_are_exact",                 // statistics_test.cpp
     "malloc_stats_tells_on_stderr",         // statistics_test.cpp
+    "named_threads_allocate",               // profile_test.cpp
     "profiled_while_it_runs",               // control_test.cpp
     "traced_while_it_runs",                 // trace_order_test.cpp
     "sleeps_undisturbed",                   // control_test.cpp

@@ -60,8 +60,8 @@ TRACE_SUITES := trace trace_file trace_order trace_compression trace_damage repl
 $(TRACE_SUITES:%=$(TESTS)/%): \
   $(addprefix $(BUILD)/obj/tools/command/,file_kind.o $(addprefix replay/,trace.o blocks.o plain_file.o))
 $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
-# What it tells of control groups is tried by itself.
-$(TESTS)/exporter: $(addprefix $(BUILD)/obj/tools/command/,exporter/unit.o system/process.o)
+# What it tells of control groups, and where it looks for files, is tried by itself.
+$(TESTS)/exporter: $(addprefix $(BUILD)/obj/tools/command/,exporter/unit.o system/process.o system/image.o system/remote_memory.o)
 LINK_exporter := -lfmt
 # The tests of the benchmarks run these; tools/bench/bench.mk has the rules.
 $(addprefix $(TESTS)/,bench measurements page): | \

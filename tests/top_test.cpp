@@ -180,6 +180,23 @@ TEST_CASE("o shows objects by type, those first that grow most, and goes back") 
   terminal.until("there is no process " + pid);
 }
 
+TEST_CASE("objects by type are those of the program that a process has become") {
+  skip_without({"tmux"});
+  Running program(
+      {"sh", "-c", "trap 'exec \"$1\" wait' USR1; echo ready $$; while :; do sleep 0.1; done", "sh",
+       program_path("holds_known_types")},
+      preloaded());
+  const std::string pid = program.line("ready ");
+  Terminal terminal(80, 24);
+  terminal.command(build_path("pktmalloc") + " top --delay 0.2 " + pid);
+  terminal.until("by committed;");
+  terminal.press("o");
+  const std::string before = terminal.until("objects by type;");
+  CHECK(!has(before, "  Packet\n"));
+  program.send(SIGUSR1);
+  terminal.until("     1100     1.6M         =         =    1536  Packet");
+}
+
 TEST_CASE("a narrow terminal has fewer columns, whole ones; a wide one has bars and more") {
   skip_without({"tmux"});
   const Target target("holds");

@@ -53,7 +53,8 @@ struct Options {
   const char* profile_path;     // nullptr: none
   uint64_t given_profile_rate;  // 0: auto
   StackWalk profile_stacks;
-  int profile_depth;      // frames
+  int profile_depth;  // frames
+  bool profile_threads;
   bool profile_leaks;     // on stderr at exit
   uint64_t sample_guard;  // one object in so many; 0: none
   bool check_reports;     // reports a finding and goes on, instead of aborting

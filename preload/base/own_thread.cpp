@@ -21,8 +21,8 @@ using LeastStack = size_t (*)(const pthread_attr_t*);
 constinit std::atomic<LeastStack> least_stack = nullptr;
 
 // The process's processors at load. None if the machine has more than fit: then those of the
-// starter.
-constinit cpu_set_t processors{};
+// starter. Aligned so that it lies with what else is written at start.
+alignas(64) constinit cpu_set_t processors{};
 constinit int nice_value = 0;
 
 // These must be set from outside: pinned beside a thread that spins at a real-time priority, ours

@@ -27,31 +27,32 @@ const char* name_of(Family family) {
 
 // The C++ runtime's own operator new calls malloc when ours has failed and the new-handler found
 // memory, or when the runtime was linked statically. Then its name is in the stack.
-bool allocated_by_runtime(const Header& header) {
-  if (header.family() != Family::kMalloc) return false;
+bool allocated_by_runtime(const Object& object) {
+  if (object.head.family() != Family::kMalloc) return false;
   uintptr_t frames[kStackFrames];
-  unsigned count = frames_of(header.allocated_at, frames), i = 0;
+  unsigned count = frames_of(object.record->allocated_at, frames), i = 0;
   while (i < count && in_this_library(frames[i])) ++i;
   return i < count && strncmp(function_at(frames[i]).name, "_Zn", 3) == 0;
 }
 
 // Does the call agree with how the object was allocated?
-bool fits(const Header& header, const Told& told) {
-  if (header.family() != told.family) return false;
-  if (told.bytes != kUntold && told.bytes != header.bytes) return false;
+bool fits(Head head, const Told& told) {
+  if (head.family() != told.family) return false;
+  if (told.bytes != kUntold && told.bytes != head.bytes()) return false;
   // free() and realloc() take any alignment; the other functions must pass the right one.
   if (told.family == Family::kMalloc && told.bytes == kUntold) return true;
-  return header.alignment() == (told.alignment == kUntold ? 0 : told.alignment);
+  return head.alignment() == (told.alignment == kUntold ? 0 : told.alignment);
 }
 
-[[gnu::cold]] void tell_mismatch(const char* call, const Header& header, const Told& told,
+[[gnu::cold]] void tell_mismatch(const char* call, const Object& object, const Told& told,
                                  StackId now) {
-  if (allocated_by_runtime(header)) return;
-  const Facts facts = facts_of(header);
-  if (header.family() != told.family) {
+  if (allocated_by_runtime(object)) return;
+  const Facts facts = facts_of(object);
+  const Head head = object.head;
+  if (head.family() != told.family) {
     tell(now, facts, "%s of %p, which %s allocated: an object of %zu bytes", call, facts.user,
-         name_of(header.family()), facts.bytes);
-  } else if (told.bytes != kUntold && told.bytes != header.bytes) {
+         name_of(head.family()), facts.bytes);
+  } else if (told.bytes != kUntold && told.bytes != facts.bytes) {
     tell(now, facts, "%s of %p with %zu bytes: an object of %zu bytes", call, facts.user,
          told.bytes, facts.bytes);
   } else {
@@ -60,7 +61,7 @@ bool fits(const Header& header, const Told& told) {
       snprintf(claimed, sizeof claimed, "with alignment %zu", told.alignment);
     }
     char real[40] = "without";
-    if (header.alignment() != 0) snprintf(real, sizeof real, "with %zu", header.alignment());
+    if (head.alignment() != 0) snprintf(real, sizeof real, "with %zu", head.alignment());
     tell(now, facts, "%s of %p %s: an object of %zu bytes, allocated %s", call, facts.user, claimed,
          facts.bytes, real);
   }
@@ -68,11 +69,6 @@ bool fits(const Header& header, const Told& told) {
 
 // True if the pointer, which belongs to no object of ours, cannot come from another allocator.
 bool tell_unknown(const char* call, void* p, StackId now) {
-  if (Header* header = find_overwritten(p)) {
-    tell_overwritten(call, *header, now);
-    header->unseal();  // so that it is not reported again at exit
-    return true;
-  }
   if (Heap::is_class(heap.owner(p)) || is_guarded(p) || heap.is_nobodys(p)) {
     tell_wrong_pointer(now, Facts{}, call, p);
     return true;
@@ -84,56 +80,44 @@ bool tell_unknown(const char* call, void* p, StackId now) {
   return why != nullptr;
 }
 
-// The freed pointer is not the beginning of an object.
-[[gnu::cold, gnu::noinline]] void release_other(const Header* around, void* p, Told told,
+// The freed pointer is not the beginning of a live object.
+[[gnu::cold, gnu::noinline]] void release_other(const Object& around, void* p, Told told,
                                                 StackId now) {
   const char* const call = name_of(told);
-  if (around != nullptr) {
-    tell_wrong_pointer(now, facts_of(*around), call, p);
+  if (around) {
+    tell_wrong_pointer(now, facts_of(around), call, p);
   } else if (!tell_unknown(call, p, now)) {
     release_slow(p);
   }
 }
 
-// The live object that begins at p, for a call that will use or free it. nullptr: reported, or p is
-// unknown, as `unknown` says.
-Header* live_object(const char* call, void* p, StackId now, bool& unknown) {
-  Header* header = find_object(p);
-  unknown = header == nullptr;
-  if (unknown) return nullptr;
-  if (header->user() == p && header->freed_at.load(std::memory_order_relaxed) == 0) return header;
-  tell_wrong_pointer(now, facts_of(*header), call, p);
-  return nullptr;
+// Is p, which goes into a call that will use or free it, the beginning of that live object? If not,
+// tells.
+bool is_live(const char* call, const Object& object, void* p, StackId now) {
+  if (object.user == p && object.head.is_live()) return true;
+  tell_wrong_pointer(now, facts_of(object), call, p);
+  return false;
 }
 
-[[gnu::cold, gnu::noinline]] void tell_double_free(Header& header, StackId now) {
-  const Facts facts = facts_of(header);
-  if (!is_stack(facts.freed_at)) {
-    header.freed_at = now;  // so that it is not told again at exit
-    return tell_overwritten("free", header, now);
-  }
-  tell_wrong_pointer(now, facts, "free", facts.user);
-}
-
-// Marks it as freed; reports it if somebody else already has.
-inline bool claim(Header& header, StackId now) {
-  StackId live = 0;
+// Marks a live object as freed; tells if somebody else has come first.
+inline bool claim(const char* call, Object& object, StackId now) {
+  const Head freed = object.head.freed();
   if (has_one_thread()) {
-    live = header.freed_at.load(std::memory_order_relaxed);
-    if (live == 0) header.freed_at.store(now, std::memory_order_relaxed);
-  } else {
-    header.freed_at.compare_exchange_strong(live, now, std::memory_order_acq_rel);
+    object.record->head.store(freed, std::memory_order_relaxed);
+  } else if (!object.record->head.compare_exchange_strong(object.head, freed,
+                                                          std::memory_order_acq_rel)) [[unlikely]] {
+    tell_wrong_pointer(now, facts_of(object), call, object.user);
+    return false;
   }
-  if (live != 0) [[unlikely]]
-    tell_double_free(header, now);
-  return live == 0;
+  object.head = freed;
+  object.record->freed_at = now;
+  return true;
 }
 
 // Total size of an unguarded object; 0 if it is too large.
 size_t raw_bytes(size_t alignment, size_t bytes) {
-  if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return 0;
-  const size_t all = front_bytes(alignment) + bytes + kLeastBack;
-  return all > PTRDIFF_MAX ? 0 : all;
+  if (bytes > kMostBytes || alignment > kMostBytes) return 0;
+  return front_bytes(alignment) + bytes + kLeastBack;
 }
 
 // Dresses raw memory, for which `all` bytes were asked. Memory from the next allocator is ours only
@@ -144,16 +128,17 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
   const uintptr_t owner = heap.owner(raw);
   const bool pooled = Heap::is_class(owner);
   if (raw == nullptr || (!pooled && this_thread.forking)) return raw;
-  const size_t room = pooled ? heap.classes()[static_cast<ClassId>(owner)].object_bytes : all;
-  Header* header = dress(raw, room, alignment, bytes, family, capture(site));
-  return pooled || add_large(header) ? header->user() : raw;
+  char* const begin = static_cast<char*>(raw);
+  const Place place = pooled ? pooled_place(static_cast<ClassId>(owner), raw)
+                             : add_large(begin, begin + front_bytes(alignment), begin + all);
+  if (place.record == nullptr) return raw;
+  return dress(place, alignment, bytes, family, capture(site));
 }
 
 // nullptr: not a guarded request.
 void* hand_out_guarded(Site site, size_t bytes, Family family) {
-  void* raw = allocate_guarded(bytes);
-  if (raw == nullptr) return nullptr;
-  return dress(raw, guarded_room(raw), 0, bytes, family, capture(site))->user();
+  const Place place = allocate_guarded(bytes);
+  return place.record == nullptr ? nullptr : dress(place, 0, bytes, family, capture(site));
 }
 
 [[gnu::noinline]] void* allocate_any(Site site, size_t bytes, Family family) {
@@ -176,17 +161,10 @@ void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
 
 // Only while the request fits and fills half of the space, and if nothing tells from then on that
 // the object had an alignment: to whoever frees it, realloc allocated it.
-bool resize_in_place(Header& header, size_t bytes) {
-  const size_t room = header.bytes + header.back() - kLeastBack;
-  if (is_guarded(&header) || bytes > room || bytes * 2 < room) return false;
-  if (front_bytes(header.alignment()) != front_bytes(0)) return false;
-  header.unseal();
-  const size_t back = std::min(header.bytes + header.back() - bytes, kMostBack);
-  header.set_shape(header.family(), 0, back);
-  header.bytes = bytes;
-  fill(back_of(header), kBackByte, back);
-  header.seal();
-  return true;
+bool fits_in_place(const Object& object, size_t bytes) {
+  const size_t room = static_cast<size_t>(object.end - object.user) - kLeastBack;
+  return !is_guarded(object.user) && bytes <= room && bytes * 2 >= room &&
+         object.head.front() == kFront;
 }
 
 }  // namespace
@@ -199,13 +177,11 @@ using namespace checked;
 
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
-  constexpr size_t kDress = sizeof(Header) + kLeastBack;
+  constexpr size_t kDress = kFront + kLeastBack;
   if (bytes - 1 < ClassTable::kSmallLimit - kDress && !guards_class) [[likely]] {
     const ClassId id = heap.classes().small(bytes + kDress);
-    if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]] {
-      const size_t room = heap.classes()[id].object_bytes;
-      return dress(raw, room, 0, bytes, family, capture(site))->user();
-    }
+    if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]]
+      return dress(pooled_place(id, raw), 0, bytes, family, capture(site));
   }
   return allocate_any(site, bytes, family);
 }
@@ -222,65 +198,64 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family fami
 void* allocate_zeroed_at(Site site, size_t, size_t, size_t bytes) {
   const size_t all = raw_bytes(0, bytes);
   if (all == 0) return no_memory();
-  // In the pool the dress comes first: if zeroed with its header, it would look overwritten.
-  if (heap.started() && bytes <= heap.classes().largest()) {
-    void* p = allocate_at(site, bytes, Family::kMalloc);
-    return p != nullptr ? memset(p, 0, bytes) : nullptr;
-  }
+  if (void* p = hand_out_guarded(site, bytes, Family::kMalloc)) return memset(p, 0, bytes);
   return hand_out(site, pktmalloc::allocate_zeroed(1, all, all), all, 0, bytes, Family::kMalloc);
 }
 
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
   if (p == nullptr) return;
   // Nobody may have touched the object for long. Prefetch its two ends while the stack is compared.
-  __builtin_prefetch(header_of(p));
+  __builtin_prefetch(static_cast<char*>(p) - kFront);
   __builtin_prefetch(static_cast<char*>(p) + 64);
   const Told told{family, bytes, alignment};
   const StackId now = capture(site);
-  Header* header = find_object(p);
-  if (header == nullptr || header->user() != p) [[unlikely]]
-    return release_other(header, p, told, now);
-  if (claim(*header, now)) [[likely]] {
-    if (!fits(*header, told)) [[unlikely]]
-      tell_mismatch(name_of(told), *header, told, now);
-    inspect_edges(*header, now);
-    quarantine(*header);
+  Object object = find_object(p);
+  if (object.user != p || !object.head.is_live()) [[unlikely]]
+    return release_other(object, p, told, now);
+  if (claim("free", object, now)) [[likely]] {
+    if (!fits(object.head, told)) [[unlikely]]
+      tell_mismatch(name_of(told), object, told, now);
+    inspect_edges(object, now);
+    quarantine(object);
   }
 }
 
 void* reallocate_at(Site site, void* p, size_t bytes) {
   const StackId now = capture(site);
-  bool unknown;
-  Header* header = live_object("realloc", p, now, unknown);
-  if (unknown) return reallocate_unknown(site, p, bytes, now);
-  if (header == nullptr) return no_memory();
-  if (!fits(*header, Told{})) tell_mismatch("realloc", *header, Told{}, now);
-  inspect_edges(*header, now);
-  if (resize_in_place(*header, bytes)) return p;
+  Object object = find_object(p);
+  if (!object) return reallocate_unknown(site, p, bytes, now);
+  if (!is_live("realloc", object, p, now)) return no_memory();
+  if (!fits(object.head, Told{})) tell_mismatch("realloc", object, Told{}, now);
+  inspect_edges(object, now);
+  if (fits_in_place(object, bytes)) {
+    // Freed meanwhile: another thread's free comes too early, or too late.
+    if (!claim("realloc", object, now)) return no_memory();
+    return dress({object.record, object.raw(), object.end}, 0, bytes, object.head.family(),
+                 object.record->allocated_at);
+  }
   void* moved = allocate_at(site, bytes, Family::kMalloc);
   if (moved == nullptr) return nullptr;
-  memcpy(moved, p, std::min<size_t>(header->bytes, bytes));
-  if (claim(*header, now)) quarantine(*header);
+  memcpy(moved, p, std::min(object.bytes(), bytes));
+  if (claim("realloc", object, now)) quarantine(object);
   return moved;
 }
 
 size_t usable_size_at(Site site, void* p) {
   if (p == nullptr) return 0;
-  bool unknown;
   const StackId now = capture(site);
-  if (Header* header = live_object("malloc_usable_size", p, now, unknown)) return header->bytes;
-  if (!unknown || tell_unknown("malloc_usable_size", p, now)) return 0;
-  return pktmalloc::usable_size(p);
+  const char* const call = "malloc_usable_size";
+  if (const Object object = find_object(p))
+    return is_live(call, object, p, now) ? object.bytes() : 0;
+  return tell_unknown(call, p, now) ? 0 : pktmalloc::usable_size(p);
 }
 
 void inspect_copy_at(Site site, void* to, size_t bytes, ClassId) {
-  const Header* const header = find_object_slow(to);  // most copies begin inside of objects
-  if (header == nullptr) return;
-  const size_t at =
-      static_cast<size_t>(static_cast<char*>(to) - static_cast<char*>(header->user()));
-  const bool fits = at <= header->bytes && bytes <= header->bytes - at;
-  if (!fits || header->freed_at.load(std::memory_order_relaxed) != 0) [[unlikely]]
-    tell_copy(site, facts_of(*header), to);
+  const Object object = find_object_slow(to);  // most copies begin inside of objects
+  if (!object) return;
+  const size_t at = static_cast<size_t>(static_cast<char*>(to) - object.user);
+  const bool is_inside = at <= object.bytes() && bytes <= object.bytes() - at;
+  if (!is_inside || !object.head.is_live()) [[unlikely]]
+    tell_copy(site, facts_of(object), to);
 }
 
 }  // namespace pktmalloc::twin

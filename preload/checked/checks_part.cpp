@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the checked library does during the life of the process.
 #include "preload/base/options.h"
-#include "preload/base/random.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
@@ -19,8 +18,8 @@ using namespace checked;
 // An access that the processor refused, where that tells of an object: in a guard page, in a large
 // object that waits after free, or beyond the end of a slab.
 
-void tell_at(const Header& header, uintptr_t address, const char* what, StackId now) {
-  const Facts facts = facts_of(header);
+void tell_at(const Object& object, uintptr_t address, const char* what, StackId now) {
+  const Facts facts = facts_of(object);
   tell_access(now, facts, what,
               static_cast<ptrdiff_t>(address - reinterpret_cast<uintptr_t>(facts.user)));
 }
@@ -29,8 +28,8 @@ void tell_at(const Header& header, uintptr_t address, const char* what, StackId 
 void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now) {
   const auto id = static_cast<ClassId>(heap.owner(reinterpret_cast<void*>(raw)));
   const size_t object_bytes = heap.classes()[id].object_bytes;
-  if (const Header* header = find_object(reinterpret_cast<void*>(raw))) {
-    tell_at(*header, address, what, now);
+  if (const Object object = find_object(reinterpret_cast<void*>(raw))) {
+    tell_at(object, address, what, now);
   } else {
     tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
          reinterpret_cast<void*>(address), object_bytes);
@@ -47,15 +46,15 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   }
   // Below, only in report mode: from now on the access is allowed.
   if (is_guarded(p)) {
-    const Header* const guarded = find_before_guard(p);
-    if (guarded == nullptr) return false;
-    tell_at(*guarded, address, what, capture_interrupted(pc));
+    const Object guarded = find_before_guard(p);
+    if (!guarded) return false;
+    tell_at(guarded, address, what, capture_interrupted(pc));
     return open_guard(p);
   }
-  const Header* const freed = find_large(p);
-  if (freed == nullptr || !freed->sealed() || freed->freed_at.load() == 0) return false;
-  tell_at(*freed, address, what, capture_interrupted(pc));
-  return expose(*freed);
+  const Object freed = find_large(p);
+  if (!freed || freed.head.is_live()) return false;
+  tell_at(freed, address, what, capture_interrupted(pc));
+  return expose(freed);
 }
 
 void load() {
@@ -81,7 +80,6 @@ void at_exit() {
 }  // namespace
 
 constinit const Part checks_part{
-    .begin = [] { secret = random_number(); },
     .start = [] { start_stacks(); },
     .load = load,
     .thread_exit = thread_exit,

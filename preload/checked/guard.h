@@ -4,10 +4,9 @@
 // 16 bytes, because objects must be aligned; the canary watches those up to 15 bytes. Objects of no
 // bytes always lie so: where they begin nobody may read or write.
 //
-//     | ... header, user bytes, up to 15 canary bytes | guard page |    a slot (guard/slot.h)
+//     | ... front canary, user bytes, up to 15 canary bytes | guard page |    a slot (guard/slot.h)
 //
-// Their number fits the system's limit on mappings; further objects of the class have no guard. The
-// user of a slot is its header.
+// Their number fits the system's limit on mappings; further objects of the class have no guard.
 #pragma once
 
 #include "preload/checked/object.h"
@@ -20,24 +19,22 @@ void start_guard(size_t size);
 
 inline constinit bool guards_class = false;
 
-// Raw memory for a request, as for dress(); nullptr: not of the chosen class, or no slot is free.
-void* take_guarded(size_t bytes);
-inline void* allocate_guarded(size_t bytes) {
-  return bytes == 0 || guards_class ? take_guarded(bytes) : nullptr;
+// Memory for a request; no record: it is not of the chosen class, or no slot is free.
+Place take_guarded(size_t bytes);
+inline Place allocate_guarded(size_t bytes) {
+  return bytes == 0 || guards_class ? take_guarded(bytes) : Place{};
 }
-void release_guarded(const Header& header);
-// Bytes from there to the guard page.
-size_t guarded_room(const void* raw);
+void release_guarded(const Object& object);
 
-// The object whose slot holds p, even if its header is destroyed; nullptr: there was none.
-Header* find_guarded(const void* p);
+// The object whose slot holds p; none: nobody has used it.
+Object find_guarded(const void* p);
 
-// The object before the guard page that holds p; nullptr: p lies in none.
-Header* find_before_guard(const void* p);
+// The object before the guard page that holds p; none: p lies in no such page.
+Object find_before_guard(const void* p);
 // Allows access to the guard page that holds p. False if the system refuses.
 bool open_guard(const void* p);
 
-// For a sweep: the first object from slot n on; moves n past it. nullptr: no more.
-Header* next_guarded(size_t& n);
+// For a sweep: the first object from slot n on; moves n past it. None: no more.
+Object next_guarded(size_t& n);
 
 }  // namespace pktmalloc::checked

@@ -8,42 +8,28 @@
 namespace pktmalloc::checked {
 
 // What a finding says of a dressed object.
-inline Facts facts_of(const Header& header) {
-  return {.user = header.user(),
-          .bytes = header.bytes,
-          .allocated_at = header.allocated_at,
-          .freed_at = header.freed_at.load(std::memory_order_relaxed)};
+inline Facts facts_of(const Object& object) {
+  return {.user = object.user,
+          .bytes = object.bytes(),
+          .allocated_at = object.record->allocated_at,
+          .freed_at = object.head.is_live() ? 0 : object.record->freed_at};
 }
 
 // Checks an object's canaries and mends broken ones, so that one fault is reported once. `now`: the
 // call that asks; 0 at exit.
-void mend_edges(Header& header, StackId now);
-inline void inspect_edges(Header& header, StackId now) {
-  if (!near_edges_intact(header)) [[unlikely]]
-    mend_edges(header, now);
+void mend_edges(const Object& object, StackId now);
+inline void inspect_edges(const Object& object, StackId now) {
+  if (!near_edges_intact(object)) [[unlikely]]
+    mend_edges(object, now);
 }
 
-// Reports what is left of an object without seal: its place, and its size as far as it can be
-// known. `what` happens to it.
-void tell_overwritten(const char* what, const Header& header, StackId now);
-
-// Checks seal, canaries and poison of an object that has waited after free. False if the header is
-// overwritten, so that nobody knows where the memory belongs. `first`: of the poison's two forms.
-bool inspect_damaged(Header& header, size_t (*first)(const Header&));
-inline bool inspect_freed(Header& header) {
-  if (header.sealed() && edges_intact(header)) [[likely]] {
-    if (header.bytes >= kLeastLarge) {
-      if (!expose(header)) return false;
-    } else if (filled(header.user(), kFreedByte, header.bytes)) {
-      return true;
-    }
-  }
-  return inspect_damaged(header, first_written);
-}
-inline bool inspect_recent(Header& header) {
-  if (header.sealed() && near_edges_intact(header) && ends_unwritten(header)) [[likely]]
-    return true;
-  return inspect_damaged(header, first_written_at_ends);
+// Check canaries and poison of an object that has waited after free, whose poison has two forms.
+// False: its memory cannot be used again.
+bool inspect_freed(const Object& object);
+void inspect_damaged(const Object& object, size_t (*first)(const Object&));
+inline void inspect_recent(const Object& object) {
+  if (!recent_intact(object)) [[unlikely]]
+    inspect_damaged(object, first_written_at_ends);
 }
 
 // Checks all live objects, at exit.

@@ -4,7 +4,7 @@
 #include "preload/base/lock_rank.h"
 #include "preload/base/undisturbed.h"
 #include "preload/base/word_table.h"
-#include "preload/process/thread.h"
+#include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"
 
 namespace pktmalloc::checked {
@@ -21,41 +21,67 @@ struct TableLock : private SignalsWait, private Lock {
       : SignalsWait(!memory::in_strict_mode), Lock(large_objects_mutex, !this_thread.forking) {}
 };
 
-uintptr_t address_in(Header* header) { return reinterpret_cast<uintptr_t>(header->user()); }
-constinit WordTable<Header*, address_in> table;  // guarded by mutex
+// Lies in the pool, as an undressed object.
+struct Large {
+  Record record;
+  Place place;
+  char* user;
+};
+
+uintptr_t address_in(Large* large) { return reinterpret_cast<uintptr_t>(large->user); }
+constinit WordTable<Large*, address_in> table;  // guarded by mutex
+
+// Of its memory so much is watched.
+Object object_of(const Large& large) {
+  Object object = object_in(large.place);
+  object.end = object.back() + kLeastBack;
+  return object;
+}
 
 }  // namespace
 
-bool add_large(Header* header) {
-  const TableLock lock;
-  Header* former = nullptr;
-  return table.put(header, former);
-}
-
-void remove_large(Header* header) {
-  const TableLock lock;
-  table.take(address_in(header));
-}
-
-Header* find_large(const void* p) {
-  const TableLock lock;
-  if (Header* header = table.find(reinterpret_cast<uintptr_t>(p))) return header;
-  for (size_t i = 0; i < table.size(); ++i) {
-    Header* header = table[i];
-    if (header == nullptr || !header->sealed()) continue;
-    const char* raw = static_cast<const char*>(raw_of(*header));
-    if (p >= raw && p < back_of(*header) + kLeastBack) return header;
+Place add_large(char* raw, char* user, char* end) {
+  void* const memory = allocate_slow(sizeof(Large));
+  if (memory == nullptr) return {};
+  auto* const large = new (memory) Large{{}, {}, user};
+  large->place = {&large->record, raw, end};
+  Large* former = nullptr;
+  {
+    const TableLock lock;
+    if (table.put(large, former)) return large->place;
   }
-  return nullptr;
+  release(large);
+  return {};
 }
 
-const Header* next_large(size_t& n, bool (*wanted)(const Header&)) {
+void remove_large(const Object& object) {
+  Large* large;
+  {
+    const TableLock lock;
+    large = table.take(reinterpret_cast<uintptr_t>(object.user));
+  }
+  if (large != nullptr) release(large);
+}
+
+Object find_large(const void* p) {
+  const TableLock lock;
+  if (const Large* large = table.find(reinterpret_cast<uintptr_t>(p))) return object_of(*large);
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (table[i] == nullptr) continue;
+    const Object object = object_of(*table[i]);
+    if (object && p >= object.raw() && p < object.end) return object;
+  }
+  return {};
+}
+
+Object next_large(size_t& n, bool (*wanted)(const Object&)) {
   const TableLock lock;
   while (n < table.size()) {
-    const Header* header = table[n++];
-    if (header != nullptr && wanted(*header)) return header;
+    if (table[n++] == nullptr) continue;
+    const Object object = object_of(*table[n - 1]);
+    if (object && wanted(object)) return object;
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace pktmalloc::checked

@@ -9,16 +9,17 @@
 
 namespace pktmalloc::checked {
 
-// False if there is no memory for the table: then the object must be handed out undressed.
-bool add_large(Header* header);
-void remove_large(Header* header);
+// A place for an object of so much memory, up to `end`, whose user's bytes begin there; no record:
+// there is no memory for the table, and the memory must be handed out undressed.
+Place add_large(char* raw, char* user, char* end);
+void remove_large(const Object& object);
 
-// The object that begins at p or contains it, even if its header is destroyed.
-Header* find_large(const void* p);
+// The object that begins at p or contains it.
+Object find_large(const void* p);
 
-// For a sweep: the first wanted object from the table's n-th entry on; moves n past it. nullptr: no
+// For a sweep: the first wanted object from the table's n-th entry on; moves n past it. None: no
 // more. It calls `wanted` under the lock, so that nobody gives the memory back meanwhile.
-const Header* next_large(size_t& n, bool (*wanted)(const Header&));
+Object next_large(size_t& n, bool (*wanted)(const Object&));
 
 extern Mutex large_objects_mutex;  // held around a fork
 

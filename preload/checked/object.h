@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Object: how the checked library dresses the memory that the program asked for.
 //
-//     | pad | header, ends in the front canary | user bytes | back canary up to the end |
+//     | pad | front canary, 16 bytes | user bytes | back canary up to the end |
 //     ^ raw: from the pool or the next allocator
 //
-// The pad exists only for alignments above the header's size, so that the user's bytes are aligned
-// rather than the raw ones. The header carries a seal, a keyed sum of its fields and its address:
-// without it there is no object. `freed_at` decides who frees: it is 0 while the object is live and
-// changes once, by exchange, so if two threads free one object, one is reported.
+// The pad exists only for alignments above the front canary's size, so that the user's bytes are
+// aligned rather than the raw ones. What is known of the object stands in a record far away, where
+// no stray write reaches it (lookup.h). One word of it, the head, says whether there is an object
+// and what it is, so a reader never sees halves of different objects. It changes from live to freed
+// once, by exchange, so if two threads free one object, one is reported.
 #pragma once
 
 #include <algorithm>
@@ -17,93 +18,86 @@
 #include <cstdint>
 #include <cstring>
 
+#include "preload/formats/library_kind.h"
 #include "preload/serving/call.h"
 #include "preload/stacks/stacks.h"
+#include "sizeclass/slabs/object_states.h"
 
 namespace pktmalloc::checked {
 
-inline constexpr uint8_t kBackByte = 0xCE;   // after the user's bytes
-inline constexpr uint8_t kFreedByte = 0xDF;  // user's bytes while they wait after free
+// In canaries, and in the user's bytes while they wait after free.
+inline constexpr uint8_t kFiller = 0xDF;
+inline constexpr size_t kFront = 16;
 inline constexpr size_t kLeastBack = 8;
 inline constexpr size_t kMostBack = 0xFFFF;
-
-// Differs between processes, so that no program's data looks like a header. Changed once, before
-// the first object.
-inline constinit uint64_t secret = 0x5F2B8C61D3A94E07;
-
-struct alignas(16) Header {
-  uint64_t bytes;  // as requested
-  StackId allocated_at;
-  std::atomic<StackId> freed_at;
-  uint32_t sum;
-  // The back canary's bytes (16 bits), alignment code, family (8 bits each): one word, because the
-  // sum is computed from it at once, and a load of several stores has to wait for them.
-  uint32_t shape;
-  uint64_t canary;
-
-  void* user() const { return const_cast<Header*>(this) + 1; }
-  size_t back() const { return shape >> 16; }
-  Family family() const { return static_cast<Family>(shape & 0xFF); }
-  // 0: none was asked for. The code is 0, or 1 + the logarithm.
-  size_t alignment() const { return size_t{1} << (shape >> 8 & 0xFF) >> 1; }
-  uintptr_t address() const { return reinterpret_cast<uintptr_t>(this); }
-
-  void set_shape(Family family, size_t alignment, size_t back) {
-    const unsigned code =
-        alignment == 0 ? 0 : 1 + static_cast<unsigned>(std::countr_zero(alignment));
-    shape = static_cast<uint32_t>(back << 16 | code << 8 | static_cast<unsigned>(family));
-  }
-
-  // Of everything that stays the same while the object lives; never 0.
-  uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape, StackId its_stack) const {
-    return sum_of(its_bytes, its_shape, its_stack, expected_canary());
-  }
-  static uint32_t sum_of(uint64_t its_bytes, uint32_t its_shape, StackId its_stack,
-                         uint64_t its_canary) {
-    const uint64_t all =
-        its_bytes ^ uint64_t { its_shape } << 32 ^ uint64_t { its_stack } << 16 ^ ~its_canary;
-    return static_cast<uint32_t>(all * 0xD6E8FEB86659FD93 >> 32) | 1;
-  }
-  uint32_t expected_sum() const { return sum_of(bytes, shape, allocated_at); }
-  uint64_t expected_canary() const { return ~secret ^ address(); }
-  // Canary and no sum: nothing here is an object just now. Unseal a header before changing it,
-  // because a sweep at exit may be looking.
-  void unseal() {
-    canary = expected_canary();
-    std::atomic_thread_fence(std::memory_order_release);
-    sum = 0;
-    std::atomic_thread_fence(std::memory_order_release);
-  }
-  void seal() {
-    std::atomic_thread_fence(std::memory_order_release);  // a sweep reads the sum first
-    sum = expected_sum();
-  }
-  bool sealed() const { return sum == expected_sum(); }
-  // Of a copy outside the process, where nobody knows the secret: canary and sum fit each other.
-  bool fits_itself() const { return sum == sum_of(bytes, shape, allocated_at, canary); }
-  // Somebody else wrote to a header that was here: it is neither sealed nor unsealed. Looks twice,
-  // because another thread may be changing it.
-  bool overwritten() const {
-    for (int look = 0; look < 2; ++look) {
-      const uint32_t seen = __atomic_load_n(&sum, __ATOMIC_ACQUIRE);
-      if (seen != 0 ? seen == expected_sum() : canary == expected_canary()) return false;
-      std::atomic_thread_fence(std::memory_order_acquire);
-    }
-    return true;
-  }
-};
-static_assert(sizeof(Header) == 32 && alignof(std::max_align_t) <= 16);
-
-inline Header* header_of(void* user) { return static_cast<Header*>(user) - 1; }
-inline const Header* header_of(const void* user) { return static_cast<const Header*>(user) - 1; }
+inline constexpr size_t kMostBytes = (size_t{1} << 40) - 1;
 
 // Bytes from raw to user.
-inline size_t front_bytes(size_t alignment) {
-  return alignment > sizeof(Header) ? alignment : sizeof(Header);
-}
-inline void* raw_of(const Header& header) {
-  return static_cast<char*>(header.user()) - front_bytes(header.alignment());
-}
+inline size_t front_bytes(size_t alignment) { return std::max(alignment, kFront); }
+
+//     | bytes, as requested: 40 | alignment code: 6 | family: 2 | state and address: 16 |
+//
+// The lowest bits are those of ObjectStates. The code is 0 if no alignment was asked for, else 1 +
+// the logarithm.
+struct Head {
+  static Head of(uintptr_t raw, size_t bytes, Family family, size_t alignment) {
+    const unsigned code =
+        alignment == 0 ? 0 : 1 + static_cast<unsigned>(std::countr_zero(alignment));
+    return {bytes << 24 | uint64_t{code} << 18 | uint64_t{static_cast<uint8_t>(family)} << 16 |
+            key(raw) | ObjectStates::kLive};
+  }
+  size_t bytes() const { return word >> 24; }
+  Family family() const { return static_cast<Family>(word >> 16 & 3); }
+  size_t alignment() const { return size_t{1} << (word >> 18 & 63) >> 1; }
+  size_t front() const { return front_bytes(alignment()); }
+  // Of an object there, live or waiting?
+  bool is_of(uintptr_t raw) const {
+    static_assert(ObjectStates::kLive == 1 && ObjectStates::kFreed == 2);
+    return ((word ^ key(raw)) & 0xFFFF) - 1 < 2;
+  }
+  // The same of one for which no alignment was asked.
+  bool is_plain_of(uintptr_t raw) const { return ((word ^ key(raw)) & 0xFCFFFF) - 1 < 2; }
+  bool is_live() const { return (word & ObjectStates::kLive) != 0; }
+  Head freed() const { return {word ^ ObjectStates::kLive ^ ObjectStates::kFreed}; }
+  bool operator==(const Head&) const = default;
+
+  uint64_t word = 0;
+
+ private:
+  static uint64_t key(uintptr_t raw) { return static_cast<uint16_t>(raw >> 4 << 2); }
+};
+
+struct Record {
+  std::atomic<Head> head;
+  StackId allocated_at;
+  StackId freed_at;  // if it is
+};
+constexpr LibraryNames kChecked = names_of(LibraryKind::kChecked);
+static_assert(sizeof(Record) == kChecked.state_bytes && kFront == kChecked.state_at &&
+              std::atomic<Head>::is_always_lock_free);
+
+// Raw memory that may become an object, up to `end`.
+struct Place {
+  Record* record;
+  char* raw;
+  char* end;
+};
+
+// One that was looked up, as it was then.
+struct Object {
+  explicit operator bool() const { return record != nullptr; }
+  size_t bytes() const { return head.bytes(); }
+  char* raw() const { return user - head.front(); }
+  char* back() const { return user + bytes(); }
+  size_t back_bytes() const { return std::min(static_cast<size_t>(end - back()), kMostBack); }
+  // What of the back canary is looked at often: a long one would cost more than the rest.
+  size_t near_back_bytes() const;
+
+  Record* record = nullptr;
+  char* user = nullptr;
+  char* end = nullptr;  // of its memory
+  Head head{};
+};
 
 // Canaries and poison repeat one byte. Up to 128 of them are words that may overlap, which costs
 // less than a call.
@@ -140,9 +134,10 @@ inline size_t first_other(const void* memory, uint8_t value, size_t bytes) {
 
 inline bool filled(const void* memory, uint8_t value, size_t bytes) {
   const char* const begin = static_cast<const char*>(memory);
-  if (bytes - sizeof(Block) <= kFewBytes - sizeof(Block)) {
+  if (bytes >= sizeof(Block)) [[likely]] {
     const Block block = Block{} + value;
     Block other = *reinterpret_cast<const Block*>(begin + bytes - sizeof block) ^ block;
+#pragma GCC unroll 4
     for (size_t i = 0; i < bytes - sizeof block; i += sizeof block) {
       other |= *reinterpret_cast<const Block*>(begin + i) ^ block;
     }
@@ -150,28 +145,47 @@ inline bool filled(const void* memory, uint8_t value, size_t bytes) {
     memcpy(words, &other, sizeof words);
     return (words[0] | words[1]) == 0;
   }
-  if (bytes - sizeof(uint64_t) >= sizeof(uint64_t)) {
-    return first_other(memory, value, bytes) == bytes;
-  }
+  if (bytes < sizeof(uint64_t)) return first_other(memory, value, bytes) == bytes;
   uint64_t first, last;
   memcpy(&first, memory, sizeof first);
   memcpy(&last, begin + bytes - sizeof last, sizeof last);
   return first == value * kEachByte && last == value * kEachByte;
 }
 
-inline uint8_t* back_of(const Header& header) {
-  return static_cast<uint8_t*>(header.user()) + header.bytes;
+inline size_t Object::near_back_bytes() const { return std::min(back_bytes(), kFewBytes); }
+
+// Makes an object of it and leaves its user bytes as they are. A sweep may be looking: nothing says
+// that there is an object until all of it is there.
+[[gnu::always_inline]] inline void* dress(const Place& place, size_t alignment, size_t bytes,
+                                          Family family, StackId allocated_at) {
+  Record& record = *place.record;
+  char* const user = place.raw + front_bytes(alignment);
+  record.head.store(Head{}, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  record.allocated_at = allocated_at;
+  fill(user - kFront, kFiller, kFront);
+  char* const back = user + bytes;
+  fill(back, kFiller, std::min(static_cast<size_t>(place.end - back), kMostBack));
+  record.head.store(Head::of(reinterpret_cast<uintptr_t>(place.raw), bytes, family, alignment),
+                    std::memory_order_release);
+  return user;
 }
 
-inline bool edges_intact(const Header& header) {
-  return header.canary == header.expected_canary() &&
-         filled(back_of(header), kBackByte, header.back());
+// The object there, if there is one.
+inline Object object_in(const Place& place) {
+  const Head head = place.record->head.load(std::memory_order_acquire);
+  if (!head.is_of(reinterpret_cast<uintptr_t>(place.raw))) return {};
+  return {place.record, place.raw + head.front(), place.end, head};
 }
-// The same, but of a long back canary only the beginning: a whole one would cost more than the
-// rest.
-inline bool near_edges_intact(const Header& header) {
-  return header.canary == header.expected_canary() &&
-         filled(back_of(header), kBackByte, std::min(header.back(), kFewBytes));
+
+inline bool front_intact(const Object& object) {
+  return filled(object.user - kFront, kFiller, kFront);
+}
+inline bool edges_intact(const Object& object) {
+  return front_intact(object) && filled(object.back(), kFiller, object.back_bytes());
+}
+inline bool near_edges_intact(const Object& object) {
+  return front_intact(object) && filled(object.back(), kFiller, object.near_back_bytes());
 }
 
 }  // namespace pktmalloc::checked

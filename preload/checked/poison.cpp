@@ -11,20 +11,16 @@
 namespace pktmalloc::checked {
 namespace {
 
-// The user's bytes: those before the returned whole pages, these pages, those after them.
+// The user's bytes are those before whole pages that went back, these pages, and from `tail` on.
 struct Parts {
-  explicit Parts(const Header& header)
-      : begin(static_cast<char*>(header.user())), end(begin + header.bytes) {
-    if (header.bytes < kLeastLarge || Heap::is_class(heap.owner(begin))) return;
+  explicit Parts(const Object& object) {
+    if (object.bytes() < kLeastLarge || Heap::is_class(heap.owner(object.user))) return;
     const size_t page = memory::page_bytes();
-    const uintptr_t from = reinterpret_cast<uintptr_t>(begin);
-    front = round_up(from, page) - from;
-    pages = (header.bytes - front) / page * page;
+    const uintptr_t from = reinterpret_cast<uintptr_t>(object.user);
+    head = round_up(from, page) - from;
+    tail = head + (object.bytes() - head) / page * page;
   }
-
-  char* begin;
-  char* end;
-  size_t front = 0, pages = 0;
+  size_t head = 0, tail = 0;
 };
 
 bool protect(void* pages, size_t bytes, int access) {
@@ -32,41 +28,37 @@ bool protect(void* pages, size_t bytes, int access) {
   return mprotect(pages, bytes, access) == 0;
 }
 
+// Position of the first byte that was written among the first `head` and from `tail` on.
+size_t first_written(const Object& object, size_t head, size_t tail) {
+  const size_t at = first_other(object.user, kFiller, head);
+  if (at < head) return at;
+  return tail + first_other(object.user + tail, kFiller, object.bytes() - tail);
+}
+
 }  // namespace
 
-bool expose(const Header& header) {
-  const Parts parts(header);
-  return parts.pages == 0 ||
-         protect(parts.begin + parts.front, parts.pages, PROT_READ | PROT_WRITE);
+bool expose(const Object& object) {
+  const auto [head, tail] = Parts(object);
+  return head == tail || protect(object.user + head, tail - head, PROT_READ | PROT_WRITE);
 }
 
-void poison_large(Header& header) {
-  const Parts parts(header);
-  char* const pages = parts.begin + parts.front;
-  char* const behind = pages + parts.pages;
-  fill(parts.begin, kFreedByte, parts.front);
-  if (parts.pages > 0) memory::purge(pages, parts.pages);
-  if (parts.pages > 0) protect(pages, parts.pages, PROT_NONE);
-  fill(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
+void poison_large(const Object& object) {
+  const auto [head, tail] = Parts(object);
+  fill(object.user, kFiller, head);
+  if (head < tail) memory::purge(object.user + head, tail - head);
+  if (head < tail) protect(object.user + head, tail - head, PROT_NONE);
+  fill(object.user + tail, kFiller, object.bytes() - tail);
 }
 
-size_t first_written_at_ends(const Header& header) {
-  const char* const user = static_cast<const char*>(header.user());
-  const size_t bytes = header.bytes;
-  if (bytes <= kPoisonedWhole) return first_other(user, kFreedByte, bytes);
-  const size_t at = first_other(user, kFreedByte, kPoisonedHead);
-  if (at < kPoisonedHead) return at;
-  const size_t tail = bytes - kPoisonedTail;
-  return tail + first_other(user + tail, kFreedByte, kPoisonedTail);
+size_t first_written_at_ends(const Object& object) {
+  const size_t bytes = object.bytes();
+  if (bytes <= kPoisonedWhole) return first_written(object, bytes, bytes);
+  return first_written(object, kPoisonedHead, bytes - kPoisonedTail);
 }
 
-size_t first_written(const Header& header) {
-  const Parts parts(header);
-  const char* const behind = parts.begin + parts.front + parts.pages;
-  const size_t at = first_other(parts.begin, kFreedByte, parts.front);
-  if (at < parts.front) return at;
-  return at + parts.pages +
-         first_other(behind, kFreedByte, static_cast<size_t>(parts.end - behind));
+size_t first_written(const Object& object) {
+  const auto [head, tail] = Parts(object);
+  return first_written(object, head, tail);
 }
 
 }  // namespace pktmalloc::checked

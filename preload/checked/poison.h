@@ -10,37 +10,40 @@ namespace pktmalloc::checked {
 
 inline constexpr size_t kLeastLarge = 16 << 10;  // below, giving pages back costs more
 
-void poison_large(Header& header);
-inline void poison(Header& header) {
-  if (header.bytes >= kLeastLarge) [[unlikely]]
-    return poison_large(header);
-  fill(header.user(), kFreedByte, header.bytes);
+void poison_large(const Object& object);
+inline void poison(const Object& object) {
+  if (object.bytes() >= kLeastLarge) [[unlikely]]
+    return poison_large(object);
+  fill(object.user, kFiller, object.bytes());
 }
 
 // The same for an object that waits shortly: of a larger one only the two ends.
 inline constexpr size_t kPoisonedHead = 96, kPoisonedTail = 32;
 inline constexpr size_t kPoisonedWhole = 2048;
 
-inline void poison_ends(Header& header) {
-  char* const user = static_cast<char*>(header.user());
-  if (header.bytes <= kPoisonedWhole) return fill(user, kFreedByte, header.bytes);
-  fill(user, kFreedByte, kPoisonedHead);
-  fill(user + header.bytes - kPoisonedTail, kFreedByte, kPoisonedTail);
+inline void poison_ends(const Object& object) {
+  if (object.bytes() <= kPoisonedWhole) return fill(object.user, kFiller, object.bytes());
+  fill(object.user, kFiller, kPoisonedHead);
+  fill(object.back() - kPoisonedTail, kFiller, kPoisonedTail);
 }
 
 // Makes all of a large object accessible again; false: the system refuses. Also in a fault's
 // handler.
-bool expose(const Header& header);
+bool expose(const Object& object);
 
-// Position of the first byte written since; header.bytes: none was. It does not look at pages that
+// Position of the first byte written since; bytes(): none was. It does not look at pages that
 // nobody could write to: a look would fetch them again.
-size_t first_written(const Header& header);
-size_t first_written_at_ends(const Header& header);
-inline bool ends_unwritten(const Header& header) {
-  const char* const user = static_cast<const char*>(header.user());
-  if (header.bytes <= kPoisonedWhole) return filled(user, kFreedByte, header.bytes);
-  return filled(user, kFreedByte, kPoisonedHead) &&
-         filled(user + header.bytes - kPoisonedTail, kFreedByte, kPoisonedTail);
+size_t first_written(const Object& object);
+size_t first_written_at_ends(const Object& object);
+// Of one that waited shortly, with the canaries beside what is poisoned: they are filled alike.
+inline bool recent_intact(const Object& object) {
+  const char* const front = object.user - kFront;
+  const size_t back = object.near_back_bytes();
+  if (object.bytes() <= kPoisonedWhole) {
+    return filled(front, kFiller, kFront + object.bytes() + back);
+  }
+  return filled(front, kFiller, kFront + kPoisonedHead) &&
+         filled(object.back() - kPoisonedTail, kFiller, kPoisonedTail + back);
 }
 
 }  // namespace pktmalloc::checked

@@ -2,7 +2,6 @@
 #include "preload/checked/quarantine.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
@@ -10,10 +9,8 @@
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
-#include "preload/checked/poison.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/raised.h"
 #include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
@@ -23,7 +20,7 @@ constinit Mutex quarantine_mutex{lock_rank(OuterRank::kQuarantine)};
 namespace {
 
 struct Entry {
-  Header* header;
+  char* user;
   size_t bytes;
 };
 Entry* ring = nullptr;  // address space of its own; memory comes as it grows
@@ -33,79 +30,28 @@ size_t ring_entries = 0;                      // entries with memory; guarded by
 size_t limit_bytes = 0;                       // 0: none waits in it
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 
-size_t raw_bytes(const Header& header) {
-  return front_bytes(header.alignment()) + header.bytes + header.back();
+size_t raw_bytes(const Object& object) {
+  return object.head.front() + object.bytes() + object.back_bytes();
 }
 
-// The memory goes back to where it came from. The header stays readable until somebody gets it, so
-// that late double frees are still reported; but the next owner would not overwrite it behind a
-// pad, and it is overwritten between fork handlers (Thread::set_aside).
-void give_back(Header& header) {
-  void* raw = raw_of(header);
+// The memory goes back to where it came from. The record stays until somebody gets the memory, so
+// that late double frees are still reported.
+void give_back(const Object& object) {
+  void* const raw = object.raw();
   const uintptr_t owner = heap.owner(raw);
-  if (raw == &header && Heap::is_class(owner) &&
-      this_thread.releases_to->release(static_cast<ClassId>(owner), raw)) [[likely]] {
-    return;
-  }
-  if (Heap::is_class(heap.owner(raw))) [[likely]] {
-    if (raw != &header || this_thread.forking) header.unseal();
+  if (Heap::is_class(owner)) [[likely]] {
+    if (this_thread.releases_to->release(static_cast<ClassId>(owner), raw)) [[likely]]
+      return;
   } else if (is_guarded(raw)) {
-    release_guarded(header);
-    return;
+    return release_guarded(object);
   } else {
-    remove_large(&header);
+    remove_large(object);
   }
   release(raw);
 }
 
-void leave(Header& header) {
-  if (inspect_freed(header)) give_back(header);
-}
-
-// What a thread freed last, the oldest at `first`. So few wait that they are still in the
-// processor's cache when they are inspected and used again.
-struct Recent {
-  static constexpr unsigned kMost = 64;
-  static constexpr size_t kMostBytes = size_t{512} << 10;
-
-  bool full() const { return count == kMost || bytes > kMostBytes; }
-  void push(Header& header) {
-    const size_t units = header.bytes / 16;
-    entries[(first + count++) % kMost] = header.address() << 16 | units;
-    bytes += units * 16;
-  }
-  Header& pop() {
-    const uintptr_t entry = entries[first];
-    first = (first + 1) % kMost;
-    --count;
-    bytes -= (entry & 0xFFFF) * 16;
-    __builtin_prefetch(reinterpret_cast<void*>(entries[(first + 2) % kMost] >> 16));
-    return *reinterpret_cast<Header*>(entry >> 16);
-  }
-
-  // This thread is changing its lists or holds the lock. A signal handler that frees meanwhile sees
-  // the mark and does not let its object wait.
-  bool at_work;
-  bool chooses;
-  unsigned first, count;
-  size_t bytes;
-  uint64_t frees;
-  uintptr_t entries[kMost];  // address and size, as halves of a word
-};
-static_assert(Recent::kMostBytes / 16 <= 0xFFFF);
-constinit thread_local Recent recent{};
-
-// Which objects wait long: runs of frees, chosen by multiples of the golden ratio, so that no
-// rhythm of the program's can hide an object for ever. Runs, because each object keeps its slab in
-// memory, and what is freed together often lies together.
-constexpr unsigned kRun = 64;
-uint64_t long_below = 0;
-size_t most_recent_bytes = 0;  // of one object; 0: none waits
-inline bool chosen() {
-  if (recent.frees++ % kRun == 0) {
-    recent.chooses = (recent.frees / kRun + 1) * 0x9E3779B97F4A7C15 <= long_below;
-  }
-  return recent.chooses;
+void leave(const Object& object) {
+  if (inspect_freed(object)) give_back(object);
 }
 
 // A thread's latest chosen frees: it takes the lock once for many.
@@ -113,15 +59,15 @@ constexpr unsigned kBatch = 32;
 constexpr size_t kAlone = 8 << 10;  // an object of this size goes to the ring at once
 struct Batch {
   unsigned count;
-  Header* headers[kBatch];
+  Object objects[kBatch];
 };
 constinit thread_local Batch batch{};
 
-void push(Header& header) {
+void push(const Object& object) {
   size_t next = first + count;
   if (next >= ring_entries) next -= ring_entries;
-  const size_t bytes = raw_bytes(header);
-  ring[next] = {&header, bytes};
+  const size_t bytes = raw_bytes(object);
+  ring[next] = {object.user, bytes};
   ++count;
   bytes_held += bytes;
 }
@@ -139,71 +85,94 @@ void grow() {
 }
 
 // The oldest, if more than that many bytes wait; else nullptr.
-Header* pop(size_t most_bytes) {
+char* pop(size_t most_bytes) {
   if (count == 0 || (bytes_held <= most_bytes && count + kBatch <= ring_entries)) return nullptr;
   const Entry oldest = ring[first];
   first = first + 1 == ring_entries ? 0 : first + 1;
   --count;
   bytes_held -= oldest.bytes;
   // Nobody has touched it for long.
-  __builtin_prefetch(oldest.header);
-  __builtin_prefetch(oldest.header + 2);
-  return oldest.header;
+  __builtin_prefetch(oldest.user - kFront);
+  __builtin_prefetch(oldest.user + 64);
+  return oldest.user;
 }
 
 // Gives this thread's batch to the ring and lets go of objects beyond the bound.
-void exchange(size_t most_bytes, void (*let_go)(Header&)) {
+void exchange(size_t most_bytes, void (*let_go)(const Object&)) {
   const Raised at_work(recent.at_work);
   unsigned leaving;
   do {
-    Header* headers[kBatch];
+    char* users[kBatch];
     leaving = 0;
     {
       const Lock lock(quarantine_mutex);
-      for (unsigned i = 0; i < batch.count; ++i) push(*batch.headers[i]);
+      for (unsigned i = 0; i < batch.count; ++i) push(batch.objects[i]);
       batch.count = 0;
       if (count + kBatch > ring_entries) grow();
-      while (leaving < kBatch && (headers[leaving] = pop(most_bytes)) != nullptr) ++leaving;
+      while (leaving < kBatch && (users[leaving] = pop(most_bytes)) != nullptr) ++leaving;
     }
-    for (unsigned i = 0; i < leaving; ++i) let_go(*headers[i]);
+    for (unsigned i = 0; i < leaving; ++i) {
+      if (const Object object = find_object(users[i])) let_go(object);
+    }
   } while (leaving == kBatch);
 }
 
-void quarantine_slow(Header& header) {
-  const size_t bytes = raw_bytes(header);
+void wait_long(const Object& object) {
+  const size_t bytes = raw_bytes(object);
   // Between our fork handlers this thread already holds the lock. In strict mode the heap could not
   // get memory in the place of what waits long.
   if (bytes > limit_bytes || this_thread.forking || recent.at_work || memory::in_strict_mode) {
-    return give_back(header);
+    return give_back(object);
   }
-  poison(header);
+  poison(object);
   const Raised at_work(recent.at_work);
-  batch.headers[batch.count++] = &header;
+  batch.objects[batch.count++] = object;
   if (batch.count == kBatch || bytes > kAlone || cache_to_release_into() == nullptr) {
     exchange(limit_bytes, leave);
   }
 }
 
+// Of one that has waited shortly. Inspects it.
+Object object_at(uint64_t place) {
+  const auto* const at = reinterpret_cast<const char*>(place >> 16);
+  const Object object = find_object((place & Recent::kOther) != 0 ? at : at + kFront);
+  if (object) inspect_recent(object);
+  return object;
+}
+
 }  // namespace
 
-void quarantine(Header& header) {
-  const bool has_cache = this_thread.releases_to != &kNullCache;
-  if (header.bytes > most_recent_bytes || !has_cache || recent.at_work || chosen()) [[unlikely]] {
-    return quarantine_slow(header);
+constinit thread_local Recent recent{};
+
+void leave_recent(uint64_t place) {
+  if (place == 0) return;
+  const size_t bytes = Recent::bytes_of(place);
+  void* const raw = reinterpret_cast<void*>(place >> 16);
+  const uintptr_t owner = heap.owner(raw);
+  if ((place & Recent::kOther) == 0 && filled(raw, kFiller, bytes) && Heap::is_class(owner))
+      [[likely]] {
+    if (this_thread.releases_to->release(static_cast<ClassId>(owner), raw)) [[likely]]
+      return;
+    return release(raw);
   }
-  poison_ends(header);
+  if (const Object object = object_at(place)) give_back(object);
+}
+
+void quarantine_slow(Object object, bool waits_long) {
+  const size_t bytes = object.bytes();
+  if (waits_long || !can_wait_shortly(bytes)) return wait_long(object);
+  poison_ends(object);
   const Raised at_work(recent.at_work);
-  recent.push(header);
-  while (recent.full()) {
-    Header& oldest = recent.pop();
-    if (inspect_recent(oldest)) [[likely]]
-      give_back(oldest);
+  leave_recent(
+      recent.swap(reinterpret_cast<uintptr_t>(object.user) << 16 | Recent::kOther | bytes / 64));
+  for (unsigned n = 0; n < Recent::kMost && recent.bytes > Recent::kMostBytes; ++n) {
+    leave_recent(recent.swap(0));
   }
 }
 
 void start_quarantine(size_t bytes, int rate) {
   long_below = ~uint64_t{0} / static_cast<uint64_t>(rate);
-  constexpr size_t kLeastObject = sizeof(Header) + 16;
+  constexpr size_t kLeastObject = 48;  // nearly: of smaller ones the oldest leave sooner
   const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
   ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry)));
   if (ring == nullptr) return;
@@ -218,11 +187,14 @@ void leave_quarantine(size_t most_bytes, bool gives_back) {
   // At work: exit() out of a signal handler that interrupted us.
   if (most_entries == 0 || recent.at_work) return;
   exchange(
-      most_bytes, gives_back ? leave : [](Header& header) { inspect_freed(header); });
+      most_bytes,
+      gives_back ? leave : [](const Object& object) { static_cast<void>(inspect_freed(object)); });
   const Raised at_work(recent.at_work);
-  while (recent.count > 0) {
-    Header& header = recent.pop();
-    if (inspect_recent(header) && gives_back) give_back(header);
+  for (unsigned n = 0; n < Recent::kMost; ++n) {
+    const uint64_t place = recent.swap(0);
+    if (place == 0) continue;
+    const Object object = object_at(place);
+    if (object && gives_back) give_back(object);
   }
 }
 

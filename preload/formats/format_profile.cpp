@@ -4,9 +4,9 @@
 // reader that knows only a stack's sums could not do it without bias.
 //
 // Comments, which both skip, hold the rest: behind each stack the number of samples and the
-// standard errors of its bytes, whether it was deeper than that, what it held at the peak and its
-// temporary objects; behind the
-// mappings the build ids of the files, by the address where the executable mapping begins.
+// standard errors of its bytes, its thread if threads are told apart, whether it was deeper than
+// that, what it held at the peak and its temporary objects; behind the mappings the build ids of
+// the files, by the address where the executable mapping begins.
 // tools/command/profile/heap_profile.cpp reads all of it.
 #include <algorithm>
 
@@ -60,10 +60,18 @@ void write_profile_head(Writer& out, const ProfileOrigin& origin, const PlaceSum
 void write_profile_place(Writer& out, const PlaceSums& s, const PlaceFrames& stack) {
   if (s.all.samples == 0) return;
   write_sums(out, s);
-  for (unsigned i = 0; i < stack.count; ++i) out.print(" %#llx", number(stack.frames[i]));
-  if (stack.count == 0) out.print(" 0x1");  // unknown
+  unsigned i = 0;
+  for (; i < stack.count && !is_thread(stack.frames[i]); ++i) {
+    out.print(" %#llx", number(stack.frames[i]));
+  }
+  if (i == 0) out.print(" 0x1");  // unknown
   out.print("\n# samples %llu %llu errors %llu %llu\n", number(s.live.samples),
             number(s.all.samples), number(error(s.live)), number(error(s.all)));
+  if (i + kThreadWords <= stack.count) {
+    const uint64_t* const thread = stack.frames + i;
+    out.print("# thread %llu %llx %llx\n", number(*thread & ~kThreadMark), number(thread[1]),
+              number(thread[2]));
+  }
   if (stack.is_cut) out.print("# cut\n");
   if (s.peak.samples > 0) write_amount(out, "peak", s.peak);
   if (s.temporary.samples > 0) write_amount(out, "temporary", s.temporary);

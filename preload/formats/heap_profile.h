@@ -72,6 +72,11 @@ struct ProfileOrigin {
 };
 
 void write_profile_head(Writer& out, const ProfileOrigin& origin, const PlaceSums& all);
+// Behind the frames of a stack, where threads are told apart: the thread's id with this bit, and
+// the sixteen bytes of its name.
+inline constexpr unsigned kThreadWords = 3;
+inline constexpr uint64_t kThreadMark = uint64_t{1} << 63;
+inline bool is_thread(uint64_t word) { return word >> 63 != 0; }
 // A stack of return addresses, innermost first.
 struct PlaceFrames {
   const uint64_t* frames;

@@ -11,14 +11,17 @@ enum class LibraryKind : uint32_t { kNormal, kChecked, kHardened };
 struct LibraryNames {
   const char* file;
   const char* word;  // before "library"; the normal one needs none
+  // What it keeps of each object far away, which begins as ObjectStates do: so many bytes, found by
+  // the address of this byte of the object. 0: nothing.
+  uint32_t state_bytes, state_at;
 };
 inline constexpr LibraryNames kLibraries[] = {
-    {"libpktmalloc.so", ""},
-    {"libpktmalloc-checked.so", "checked"},
-    {"libpktmalloc-hardened.so", "hardened"},
+    {"libpktmalloc.so", "", 0, 0},
+    {"libpktmalloc-checked.so", "checked", 16, 16},
+    {"libpktmalloc-hardened.so", "hardened", 2, 0},
 };
 // `kind` may come from another process; an unknown one counts as the normal library.
-inline const LibraryNames& names_of(LibraryKind kind) {
+inline constexpr const LibraryNames& names_of(LibraryKind kind) {
   const auto i = static_cast<uint32_t>(kind);
   return kLibraries[i < sizeof kLibraries / sizeof *kLibraries ? i : 0];
 }

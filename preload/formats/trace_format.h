@@ -90,21 +90,9 @@ inline unsigned char* put_varint(unsigned char* out, uint64_t value) {
   return out;
 }
 
-// nullptr when it is cut off at `end` or too long.
-inline const unsigned char* get_varint(const unsigned char* in, const unsigned char* end,
-                                       uint64_t& value) {
-  value = 0;
-  for (unsigned shift = 0; in < end && shift < 64; shift += 7) {
-    value |= uint64_t{*in & 0x7fu} << shift;
-    if ((*in++ & 0x80) == 0) return in;
-  }
-  return nullptr;
-}
-
 constexpr uint64_t zigzag(uint64_t difference) {
   return difference << 1 ^ (0 - (difference >> 63));
 }
-constexpr uint64_t unzigzag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
 
 // Every step can be undone, so no change within one word goes unseen.
 inline uint64_t checksum(const void* bytes, size_t count, uint64_t sum = 0) {

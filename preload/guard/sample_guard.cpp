@@ -151,6 +151,32 @@ void* allocate_guarded(size_t bytes, size_t alignment) {
   return reinterpret_cast<void*>(slot->user);
 }
 
+bool start_sampling() {
+  if (sampling) {
+    message("PKTMALLOC_SAMPLE_GUARD does nothing beside PKTMALLOC_PROFILE");
+  } else if (!heap.started() || !start_slots(kSampledSlots, kSampledBytes)) {
+    message("PKTMALLOC_SAMPLE_GUARD does nothing here: the system refused the address space");
+  } else {
+    guards_samples = true;
+    start_stacks(kStackBytes);
+    load_unwinder();
+    sample(options().sample_guard, SampleUnit::kObject, kHandlers);
+  }
+  return guards_samples;
+}
+
+void load() {
+  if (PKTMALLOC_CHECKED) return;
+  if (options().sample_guard == 0 && options().check_reports &&
+      kThisLibrary == LibraryKind::kNormal) {
+    message(
+        "PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so, "
+        "libpktmalloc-hardened.so and PKTMALLOC_SAMPLE_GUARD");
+  }
+  const bool samples = options().sample_guard != 0 && start_sampling();
+  if (samples || (PKTMALLOC_HARDENED && start_slots(kEmptySlots, 0))) watch_faults(on_fault);
+}
+
 }  // namespace
 
 void* allocate_sampled(size_t bytes, size_t alignment) {
@@ -187,36 +213,6 @@ size_t guarded_size(void* p, Site site) {
   tell_wrong("use", p, capture(site));
   return kNotLive;
 }
-
-namespace {
-
-bool start_sampling() {
-  if (sampling) {
-    message("PKTMALLOC_SAMPLE_GUARD does nothing beside PKTMALLOC_PROFILE");
-  } else if (!heap.started() || !start_slots(kSampledSlots, kSampledBytes)) {
-    message("PKTMALLOC_SAMPLE_GUARD does nothing here: the system refused the address space");
-  } else {
-    guards_samples = true;
-    start_stacks(kStackBytes);
-    load_unwinder();
-    sample(options().sample_guard, SampleUnit::kObject, kHandlers);
-  }
-  return guards_samples;
-}
-
-void load() {
-  if (PKTMALLOC_CHECKED) return;
-  if (options().sample_guard == 0 && options().check_reports &&
-      kThisLibrary == LibraryKind::kNormal) {
-    message(
-        "PKTMALLOC_CHECK=report does nothing here: it is for libpktmalloc-checked.so, "
-        "libpktmalloc-hardened.so and PKTMALLOC_SAMPLE_GUARD");
-  }
-  const bool samples = options().sample_guard != 0 && start_sampling();
-  if (samples || (PKTMALLOC_HARDENED && start_slots(kEmptySlots, 0))) watch_faults(on_fault);
-}
-
-}  // namespace
 
 constinit const Part sample_guard_part{.load = load};
 

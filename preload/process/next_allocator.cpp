@@ -56,6 +56,28 @@ bool look_up_one(Function& function, void* library, const char* prefix, const ch
   return its != nullptr;
 }
 
+// Ends a tick of ageing: trims if something was released and an interval has passed without a call.
+void tick() {
+  static unsigned quiet_ticks = 0;
+  static bool may_trim = false;  // memory may lie idle in the heap
+  if (!found.load(std::memory_order_acquire)) return;
+  const bool quiet = !called.exchange(false, std::memory_order_relaxed);
+  quiet_ticks = quiet ? quiet_ticks + 1 : 0;
+  may_trim |= !quiet;
+  if (!may_trim || quiet_ticks < LowWater::kTicks) return;
+  may_trim = false;
+  const KeepErrno keep_errno;
+  next.trim(0);
+}
+
+void load() {
+  next_allocator();  // finds the functions
+  // Somebody calls tick().
+  if (!heap.started() || user_tuned_glibc()) return;
+  next.process().mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+  next.process().mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+}
+
 }  // namespace
 
 const NextAllocator& next_allocator() {
@@ -185,32 +207,6 @@ void* find_next_function(const char* name) {
   }
   return dlsym(RTLD_NEXT, name);
 }
-
-namespace {
-
-// Ends a tick of ageing: trims if something was released and an interval has passed without a call.
-void tick() {
-  static unsigned quiet_ticks = 0;
-  static bool may_trim = false;  // memory may lie idle in the heap
-  if (!found.load(std::memory_order_acquire)) return;
-  const bool quiet = !called.exchange(false, std::memory_order_relaxed);
-  quiet_ticks = quiet ? quiet_ticks + 1 : 0;
-  may_trim |= !quiet;
-  if (!may_trim || quiet_ticks < LowWater::kTicks) return;
-  may_trim = false;
-  const KeepErrno keep_errno;
-  next.trim(0);
-}
-
-void load() {
-  next_allocator();  // finds the functions
-  // Somebody calls tick().
-  if (!heap.started() || user_tuned_glibc()) return;
-  next.process().mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
-  next.process().mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
-}
-
-}  // namespace
 
 constinit const Part next_allocator_part{
     .start = [] { heap.ageing().on_tick(tick); },

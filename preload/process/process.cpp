@@ -16,6 +16,7 @@
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/base/random.h"
+#include "preload/base/this_library.h"
 #include "preload/process/heap.h"
 #include "preload/process/limits.h"
 #include "preload/process/part.h"
@@ -159,15 +160,13 @@ void start_process() {
   config.limit = limit;
   config.soft_limit = soft_limit;
   config.huge_pages = options().huge_pages;
-  if (PKTMALLOC_HARDENED) {
-    config.states = true;
-    config.shuffle_seed = random_number() | 1;
-  }
+  config.state_bytes = names_of(kThisLibrary).state_bytes;
+  if (PKTMALLOC_HARDENED) config.shuffle_seed = random_number() | 1;
   if (options().class_count > 0) {
     config.sizes = options().class_sizes;
     config.sizes_count = options().class_count;
   }
-  config.zeroes = PKTMALLOC_HARDENED || PKTMALLOC_CHECKED;
+  config.zeroes = PKTMALLOC_HARDENED;
   if (PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary)) {
     config.beside = memory::page_bytes();
   }

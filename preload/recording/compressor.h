@@ -47,7 +47,7 @@ class Compressor {
   size_t workspace_bytes_ = 0, room_ = 0;
   void* context_ = nullptr;  // nullptr: everything is stored
   unsigned char head_[kStoredHeadBytes]{};
-  const char* why_ = "";
+  const char* why_ = nullptr;
 };
 
 }  // namespace pktmalloc

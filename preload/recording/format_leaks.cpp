@@ -43,7 +43,7 @@ bool write_place(Writer& out, const Leak& leak, const Demangler& demangler) {
   uintptr_t frames[kStackFrames];
   const unsigned count = std::min(profile_frames(leak.stack, frames, kStackFrames), kFrames);
   bool readable = true;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < count && !is_thread(frames[i]); ++i) {
     char name[300];
     describe(frames[i], Detail::kNames, demangler, name, sizeof name);
     out.print("    %s\n", name);

@@ -18,8 +18,8 @@ void write_profile(Writer& out) {
       all);
   for (uint32_t i = 1; i < end; ++i) {
     const ProfileSums s = profile_sums(i);
-    uintptr_t frames[kMostFrames];
-    const unsigned count = profile_frames(s.stack, frames, kMostFrames);
+    uintptr_t frames[kMostFrames + kThreadWords];
+    const unsigned count = profile_frames(s.stack, frames, kMostFrames + kThreadWords);
     write_profile_place(out, s, {frames, count, is_cut(s.stack)});
   }
   write_profile_mappings_head(out);

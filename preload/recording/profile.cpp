@@ -2,6 +2,9 @@
 #include "preload/recording/profile.h"
 
 #include <alloca.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -21,6 +24,7 @@
 #include "preload/stacks/frame_pointers.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 namespace {
@@ -49,11 +53,20 @@ struct ProfileLock : Lock {
   ProfileLock() : Lock(mutex, !this_thread.forking) {}
 };
 
-StackId stack_at(Site site) {
+StackId calls_at(Site site) {
   if (options().profile_stacks == StackWalk::kUnwind) return capture(site);
   uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
   const WalkedFrames walked = walk_frame_pointers(site, frames, stack_depth);
   return intern(frames, walked.count, walked.is_cut);
+}
+
+// Of threads that are told apart, a stack is the number of the calls' stack and the thread's words.
+StackId stack_at(Site site) {
+  const StackId calls = calls_at(site);
+  if (!options().profile_threads || memory::in_strict_mode) return calls;
+  uintptr_t words[1 + kThreadWords] = {calls, kThreadMark | uintptr_t(syscall(SYS_gettid))};
+  prctl(PR_GET_NAME, words + 2);
+  return intern(words, 1 + kThreadWords, is_cut(calls));
 }
 
 void record_place(uint32_t number) {
@@ -61,10 +74,10 @@ void record_place(uint32_t number) {
   if (place == nullptr) return;
   const StackId stack = sums[number].stack;
   const uint32_t room = recording::kFramesInChunk - frames_recorded % recording::kFramesInChunk;
-  if (stack_depth > room) frames_recorded += room;
+  if (stack_depth + kThreadWords > room) frames_recorded += room;
   if (uint64_t* const frames = recorded_frames.add(frames_recorded)) {
     place->first_frame = frames_recorded;
-    place->frame_count = profile_frames(stack, frames, stack_depth);
+    place->frame_count = profile_frames(stack, frames, stack_depth + kThreadWords);
     frames_recorded += place->frame_count;
   }
   place->is_cut = is_cut(stack);
@@ -197,6 +210,23 @@ bool start_tables() {
          sums.add();
 }
 
+void load() {
+  if (options().profile_path == nullptr && !options().profile_leaks) return;
+  if (const char* const why = prepare_profile()) {
+    message("PKTMALLOC_PROFILE %s", why);
+  } else {
+    active = true;
+    if (recording::Header* const header = recording_here()) {
+      header->profile_rate = options().profile_rate();
+      record_mapped_files();
+      if (options().profile_path != nullptr) {
+        record_report(recording::Content::kProfile, options().profile_path, 1);
+      }
+    }
+    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
+  }
+}
+
 }  // namespace
 
 bool profiling() { return active.load(std::memory_order_acquire); }
@@ -225,11 +255,16 @@ ProfileSums profile_sums(uint32_t number) {
 }
 
 unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most) {
-  const unsigned count = frames_of(stack, frames, most);
+  uintptr_t words[1 + kThreadWords] = {};
+  const bool told = frames_of(stack, words, 1 + kThreadWords) > 1 && is_thread(words[1]);
+  const unsigned behind = told ? kThreadWords : 0;
+  const unsigned count =
+      frames_of(told ? static_cast<StackId>(words[0]) : stack, frames, most - behind);
   unsigned own = 0;
   while (own + 1 < count && in_this_library(frames[own])) ++own;
   memmove(frames, frames + own, (count - own) * sizeof *frames);
-  return count - own;
+  memcpy(frames + count - own, words + 1, behind * sizeof *frames);
+  return count - own + behind;
 }
 
 const char* prepare_profile() {
@@ -264,27 +299,6 @@ const char* end_profile() {
   pause_sampling(true);
   return nullptr;
 }
-
-namespace {
-
-void load() {
-  if (options().profile_path == nullptr && !options().profile_leaks) return;
-  if (const char* const why = prepare_profile()) {
-    message("PKTMALLOC_PROFILE %s", why);
-  } else {
-    active = true;
-    if (recording::Header* const header = recording_here()) {
-      header->profile_rate = options().profile_rate();
-      record_mapped_files();
-      if (options().profile_path != nullptr) {
-        record_report(recording::Content::kProfile, options().profile_path, 1);
-      }
-    }
-    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
-  }
-}
-
-}  // namespace
 
 constinit const Part profile_part{.load = load, .mutexes = {&mutex}};
 

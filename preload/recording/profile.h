@@ -56,7 +56,8 @@ ProfileSums profile_sums(uint32_t number);
 void write_profile(Writer& out);
 void write_leaks(Writer& out, bool has_room);  // on the stack, for readable names
 
-// The innermost frames that count, without this library's own.
+// The innermost frames that count, without this library's own; behind them the words of the thread,
+// if it is told apart.
 unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most);
 
 }  // namespace pktmalloc

@@ -83,30 +83,6 @@ void account(Sampler& sampler, ClassId id) {
   seen = allocated;
 }
 
-}  // namespace
-
-// q(x) = 1 - exp(-x) without libm: its series for small x, and q(2x) = q(x) (2 - q(x)).
-double sample_probability(size_t bytes) {
-  double x = static_cast<double>(std::max<size_t>(bytes, 1)) / rate;
-  if (rate <= 1 || x > 40) return 1;
-  int halvings = 0;
-  for (; x > 0.5; x /= 2) ++halvings;
-  double q = 0;
-  for (int n = 14; n > 0; --n) q = (1 - q) * x / n;
-  for (; halvings > 0; --halvings) q *= 2 - q;
-  return q;
-}
-
-// Exponentially distributed with mean `rate`.
-double Sampler::next_distance() {
-  if (paused.load(std::memory_order_relaxed)) return kNever;
-  if (rate <= 1) return 0;  // every allocation, for certain
-  random = next_number(random);
-  return rate * minus_log((static_cast<double>(random >> 11) + 1) * 0x1p-53);
-}
-
-namespace {
-
 // Countdowns have no memory, so new ones are as good.
 void begin_stage(Sampler& sampler) {
   for (double& units_left : sampler.countdown) units_left = sampler.next_distance();
@@ -145,7 +121,34 @@ void detach() {
   free_sampler(sampler);
 }
 
+void enter_stage(uint32_t now) {
+  if (this_thread.cache == nullptr) return;
+  stage_here = now;
+  if (this_thread.sampler == nullptr) return attach();  // once a stage, should memory be refused
+  begin_stage(*this_thread.sampler);
+}
+
 }  // namespace
+
+// q(x) = 1 - exp(-x) without libm: its series for small x, and q(2x) = q(x) (2 - q(x)).
+double sample_probability(size_t bytes) {
+  double x = static_cast<double>(std::max<size_t>(bytes, 1)) / rate;
+  if (rate <= 1 || x > 40) return 1;
+  int halvings = 0;
+  for (; x > 0.5; x /= 2) ++halvings;
+  double q = 0;
+  for (int n = 14; n > 0; --n) q = (1 - q) * x / n;
+  for (; halvings > 0; --halvings) q *= 2 - q;
+  return q;
+}
+
+// Exponentially distributed with mean `rate`.
+double Sampler::next_distance() {
+  if (paused.load(std::memory_order_relaxed)) return kNever;
+  if (rate <= 1) return 0;  // every allocation, for certain
+  random = next_number(random);
+  return rate * minus_log((static_cast<double>(random >> 11) + 1) * 0x1p-53);
+}
 
 void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
   rate = static_cast<double>(mean);
@@ -163,17 +166,6 @@ void pause_sampling(bool pause) {
   paused.store(pause, std::memory_order_relaxed);
   stage.fetch_add(1, std::memory_order_release);
 }
-
-namespace {
-
-void enter_stage(uint32_t now) {
-  if (this_thread.cache == nullptr) return;
-  stage_here = now;
-  if (this_thread.sampler == nullptr) return attach();  // once a stage, should memory be refused
-  begin_stage(*this_thread.sampler);
-}
-
-}  // namespace
 
 bool sample_due(ClassId id, size_t bytes) {
   const uint32_t now = stage.load(std::memory_order_acquire);

@@ -156,6 +156,11 @@ void load() {
   }
 }
 
+SizeCounts counts_of(uint32_t row) {
+  const SizesLock lock;
+  return histogram.at_pinned_peak(row);
+}
+
 }  // namespace
 
 // report.h takes the last look.
@@ -197,15 +202,6 @@ void size_asked() {
   ++totals.usable_sizes;
   record_totals();
 }
-
-namespace {
-
-SizeCounts counts_of(uint32_t row) {
-  const SizesLock lock;
-  return histogram.at_pinned_peak(row);
-}
-
-}  // namespace
 
 void write_sizes(Writer& out) {
   look_at_memory();

@@ -55,7 +55,7 @@ class TraceFile {
   Compressor compressor_{};
   bool is_open_ = false;
   bool is_shared_ = false;
-  int descriptor_ = -1;
+  int descriptor_ = 0;       // of no meaning before open(): so it is all zero in the library
   struct stat identity_ {};  // of the file when it was opened
   // The file was empty before the trace: it is not a log that the trace was added to.
   bool is_alone() const { return identity_.st_size == 0; }

@@ -47,7 +47,7 @@ WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most) {
       known_page = page;
     }
     const uintptr_t* const words = reinterpret_cast<const uintptr_t*>(at);
-    if (words[1] < kPage) break;
+    if (words[1] < kPage || words[1] >> machine::kAddressBits != 0) break;  // no code
     if (count == most) return {count, true};
     frames[count] = words[1];
     below = words_end;

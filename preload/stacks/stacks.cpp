@@ -143,19 +143,14 @@ StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut) {
   return intern(all, count, count, is_cut);
 }
 
-bool is_stack(StackId id) {
-  return id == kUnknown ||
-         (id > kUnknown && id < used.load(std::memory_order_relaxed) / kStackUnit);
-}
-
 unsigned frames_of(StackId id, uintptr_t* frames, unsigned most) {
-  if (id == kUnknown || !is_stack(id)) return 0;
+  if (id <= kUnknown) return 0;
   const Stack& stack = stack_of(id);
   const unsigned count = std::min<unsigned>(stack.count, most);
   for (unsigned i = 0; i < count; ++i) frames[i] = stack.frames[i].pc;
   return count;
 }
 
-bool is_cut(StackId id) { return id != kUnknown && is_stack(id) && stack_of(id).is_cut; }
+bool is_cut(StackId id) { return id > kUnknown && stack_of(id).is_cut; }
 
 }  // namespace pktmalloc

@@ -94,9 +94,6 @@ StackId capture_interrupted(uintptr_t pc);
 // The number of a stack found in another way (frame_pointers.h).
 StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut);
 
-// False: certainly no stack's number, as something else overwrote it.
-bool is_stack(StackId id);
-
 // The innermost ones. Returns fewer than `most` if fewer are known.
 unsigned frames_of(StackId id, uintptr_t* frames, unsigned most = kStackFrames);
 bool is_cut(StackId id);

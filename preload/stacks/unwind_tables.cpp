@@ -112,6 +112,18 @@ bool walk(Calls& calls) {
   }
 }
 
+// Before a fork: waits, though not for ever, until nobody is unwinding, and lets nobody begin: the
+// child would find the unwinder's locks held.
+void stop_unwinding() {
+  forking.store(true, std::memory_order_seq_cst);
+  // An unwinder may wait for the loader's lock, which the forking thread may hold.
+  for (int i = 0; i < 100 && unwinding_threads.load(std::memory_order_seq_cst) > 0; ++i) {
+    sleep_us(1000);
+  }
+}
+
+void allow_unwinding() { forking.store(false, std::memory_order_seq_cst); }
+
 }  // namespace
 
 void load_unwinder() {
@@ -164,22 +176,6 @@ bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found) {
   ask_unwinder(look, &search);
   return search.done;
 }
-
-namespace {
-
-// Before a fork: waits, though not for ever, until nobody is unwinding, and lets nobody begin: the
-// child would find the unwinder's locks held.
-void stop_unwinding() {
-  forking.store(true, std::memory_order_seq_cst);
-  // An unwinder may wait for the loader's lock, which the forking thread may hold.
-  for (int i = 0; i < 100 && unwinding_threads.load(std::memory_order_seq_cst) > 0; ++i) {
-    sleep_us(1000);
-  }
-}
-
-void allow_unwinding() { forking.store(false, std::memory_order_seq_cst); }
-
-}  // namespace
 
 constinit const Part unwinding_part{.lock = stop_unwinding, .unlock = allow_unwinding};
 

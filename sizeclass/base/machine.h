@@ -109,20 +109,6 @@ inline bool lets_read_ticks() {
   return mode == PR_TSC_ENABLE;
 }
 
-// The same for single calls. Before the start: what was begun earlier has
-// ended, and the call has not begun.
-inline uint64_t ticks_before() {
-  uint32_t low, high;
-  asm volatile("lfence\n\trdtsc\n\tlfence" : "=a"(low), "=d"(high) : : "memory");
-  return uint64_t{high} << 32 | low;
-}
-// After the end: rdtscp waits for the call, lfence holds back what follows.
-inline uint64_t ticks_after() {
-  uint32_t low, high;
-  asm volatile("rdtscp\n\tlfence" : "=a"(low), "=d"(high) : : "ecx", "memory");
-  return uint64_t{high} << 32 | low;
-}
-
 #elif defined(__aarch64__) && defined(__LP64__) && defined(__AARCH64EL__)
 
 inline constexpr unsigned kAddressBits = 48;
@@ -191,12 +177,6 @@ inline uint64_t ticks() {
   return ticks;
 }
 inline bool lets_read_ticks() { return true; }
-inline uint64_t ticks_before() {
-  uint64_t ticks;
-  asm volatile("isb\n\tmrs %0, cntvct_el0\n\tisb" : "=r"(ticks) : : "memory");
-  return ticks;
-}
-inline uint64_t ticks_after() { return ticks_before(); }
 
 #else
 #error "pktmalloc knows x86-64 and little-endian 64-bit ARM only"

@@ -72,10 +72,10 @@ void Cache::unmark(ClassId id) {
 }
 
 void Cache::unload(ClassId id, Line& line) {
+  if (line.previous != nullptr) line.previous->rounds = line.previous_rounds;
   if (line.loaded == nullptr) return;
   unmark(id);
   line.loaded->rounds = static_cast<uint32_t>(tops_[index(id)] - line.loaded->slots());
-  if (line.previous != nullptr) line.previous->rounds = line.previous_rounds;
 }
 
 void Cache::set_previous(Line& line, Magazine* magazine) {
@@ -139,11 +139,13 @@ void* Cache::allocate_slow(const Supply& supply, ClassId id, bool fills) {
   const Raised change(changing_);
   Line& line = lines_[index(id)];
   unload(id, line);
-  if (line.previous != nullptr && line.previous->rounds > 0) {
-    swap(id, line);
-  } else if (!take_or_fill(supply, id, line, fills)) {
-    return nullptr;
+  const bool has_more = line.previous != nullptr && line.previous->rounds > 0;
+  // Without a loaded one that is what release_slow() put aside.
+  if (!has_more || line.loaded == nullptr) {
+    if (take_or_fill(supply, id, line, fills)) return allocate(id);
+    if (!has_more) return nullptr;
   }
+  swap(id, line);
   return allocate(id);
 }
 
@@ -219,6 +221,10 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
   const Raised change(changing_);
   Line& line = lines_[index(id)];
   unload(id, line);
+  if (line.loaded == nullptr && line.previous != nullptr) {
+    swap(id, line);
+    if (release(id, object)) return;
+  }
   if (*tops_[index(id)] == reinterpret_cast<uintptr_t>(object)) {
     report_misuse(Misuse::kFreedAgain, reinterpret_cast<uintptr_t>(object),
                   supply.classes[id].object_bytes);
@@ -226,6 +232,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
   if (line.previous != nullptr && line.previous->rounds == 0) {
     swap_full(supply, id, line);
   } else {
+    const bool is_first = line.rounds == 0;
     trip(supply, id, line);
     if (looks(line)) inspect(supply.areas[index(id)], line.previous, line.loaded);
     const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
@@ -252,8 +259,15 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
       return;
     } else {
       const uintptr_t only = reinterpret_cast<uintptr_t>(object);
-      supply.areas[index(id)].drain(&only, 1);
-      return;
+      return supply.areas[index(id)].drain(&only, 1);
+    }
+    if (is_first) {
+      // Another thread's, who may have its neighbours in the cache line: not to be handed out as
+      // long as there is another one.
+      empty->objects()[0] = reinterpret_cast<uintptr_t>(object);
+      empty->rounds = 1;
+      line.lean = 0;  // a lean trip expects a loaded one
+      return set_previous(line, empty);
     }
     set_previous(line, line.loaded);
     load(id, line, empty);

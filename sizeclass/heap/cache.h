@@ -52,6 +52,8 @@ extern const uintptr_t kSentinel[2]
     __attribute__((visibility("hidden")));  // {kEmptyMark, kFullMark}
 
 class alignas(64) Cache {
+  friend class RemoteCache;  // reads a copy, outside the process (heap_window.h)
+
   // First, so that the fast path addresses them without an offset.
   Owned<uintptr_t*> tops_[kMaxClasses];
   Owned<uint64_t> allocated_[kMaxClasses]{};
@@ -161,20 +163,8 @@ class alignas(64) Cache {
   void tally(unsigned what) { ++tallies_[what]; }
   uint64_t tallied(unsigned what) const { return tallies_[what].seen(); }
 
-  // Where the counters lie in a cache, in bytes from its start, for a reader outside the process.
-  struct Shape {
-    uint64_t next;               // the pointer to the next cache
-    uint64_t tops, allocated;    // one word a class, from the first one on
-    uint64_t lines, line_bytes;  // per class; in each line:
-    uint64_t loaded, previous;   // the pointers to its magazines
-    uint64_t previous_rounds;    // objects in the latter, a 32-bit number
-    uint64_t trips;              // taken, given, takes, gives
-    uint64_t tallies;            // kTallies words
-    uint64_t marks;              // the pointer
-    uint64_t changing;           // a byte
-  };
-  static Shape shape();
-  // The same of what the fast path uses, for code that is inlined into programs; see shape().
+  // Where lies what the fast path uses, in bytes from the start, for code that is inlined into
+  // programs.
   static constexpr size_t kTopsAt = 0;
   static constexpr size_t kAllocatedAt = kMaxClasses * sizeof(uintptr_t*);
 

@@ -22,30 +22,4 @@ CacheStatistics Cache::statistics(ClassId id) const {
   return s;
 }
 
-Cache::Shape Cache::shape() {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // which is what every compiler has
-  static_assert(offsetof(Cache, tops_) == kTopsAt && offsetof(Cache, allocated_) == kAllocatedAt);
-#pragma GCC diagnostic pop
-  const Cache& cache = kNullCache;
-  const auto place = [&](const void* field) {
-    return static_cast<uint64_t>(static_cast<const char*>(field) -
-                                 reinterpret_cast<const char*>(&cache));
-  };
-  const Line& line = cache.lines_[1];
-  const uint64_t lines = place(&line);
-  return {place(&cache.next),
-          place(&cache.tops_[1]),
-          place(&cache.allocated_[1]),
-          lines,
-          sizeof(Line),
-          place(&line.loaded) - lines,
-          place(&line.previous) - lines,
-          place(&line.previous_rounds) - lines,
-          place(&line.taken) - lines,
-          place(cache.tallies_),
-          place(&cache.marks),
-          place(&cache.changing_)};
-}
-
 }  // namespace pktmalloc

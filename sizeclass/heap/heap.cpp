@@ -41,12 +41,13 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   // A free object of 16 bytes takes 8 in a magazine, the average one far less; and the depot's
   // words name magazines within 256 GiB.
   const size_t magazines = std::max(bytes / 8, alignment);
-  const size_t parts[] = {bytes,
-                          config.states ? ObjectStates::room_for(bytes) : 0,
-                          SlabPool::record_bytes(bytes),
-                          magazines,
-                          SlabPool::record_bytes(magazines),
-                          std::max(bytes / 256, alignment)};  // caches, 5 KiB each
+  const size_t parts[] = {
+      bytes,
+      config.state_bytes != 0 ? ObjectStates::room_for(bytes, config.state_bytes) : 0,
+      SlabPool::record_bytes(bytes),
+      magazines,
+      SlabPool::record_bytes(magazines),
+      std::max(bytes / 256, alignment)};  // caches, 5 KiB each
   size_t all = 0;
   for (const size_t part : parts) all += room(part) + alignment;
   uintptr_t at = memory::find_room(all, alignment);
@@ -60,6 +61,7 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   SlabPool::Config objects{.begin = begins[0], .most = bytes, .records = begins[2]};
   objects.huge_pages = config.huge_pages;
   objects.zeroes = config.zeroes;
+  if (config.state_bytes != 0) objects.states = &states_;
   SlabPool::Config of_magazines{.begin = begins[3], .most = magazines, .records = begins[4]};
   of_magazines.rank = 1;
   of_magazines.huge_pages = config.huge_pages;
@@ -68,15 +70,14 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
     magazine_pool_.stop();
     return false;
   }
-  if (config.states) {
-    states_.start(pool_.start_of(pool_.first_unit()), bytes, classes_, begins[1]);
+  if (config.state_bytes != 0) {
+    states_.start(pool_.start_of(pool_.first_unit()), bytes, classes_, begins[1],
+                  config.state_bytes);
   }
   caches_.start(begins[5], parts[5], config.huge_pages != HugePages::kNever);
   store_.start(magazine_pool_);
   for (const ClassId id : classes_.ids()) {
-    SlabArea& area = areas_[index(id)];
-    area.start(classes_[id], LockRank::kArea + index(id), pool_, id);
-    if (config.states) area.set_states(states_);
+    areas_[index(id)].start(classes_[id], LockRank::kArea + index(id), pool_, id);
   }
   base_ = pool_.base();
   return true;

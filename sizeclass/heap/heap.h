@@ -32,7 +32,7 @@ namespace pktmalloc {
 struct HeapConfig {
   // Addresses for objects, of which none is reserved; fewer where the processor has not as many.
   size_t most_bytes = size_t{1} << 40;
-  bool states = false;        // keep a state for every object (object_states.h)
+  size_t state_bytes = 0;     // of a word for each object's state (object_states.h); 0: no states
   bool zeroes = false;        // a class's slab is zero when it takes it
   size_t beside = 0;          // bytes beside an object, for which the largest class has room
   uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
@@ -77,13 +77,14 @@ class Heap {
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
     return states_.entry(id, reinterpret_cast<uintptr_t>(p));
   }
+  template <typename Word>
+  Word& state_word(ClassId id, const void* p) const {
+    return states_.word<Word>(id, reinterpret_cast<uintptr_t>(p));
+  }
 
   // For the checks: as in SlabArea, for class `id`.
   uintptr_t object_at(ClassId id, const void* p) const {
     return id == kNoClass ? 0 : areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p));
-  }
-  bool slab_holds(ClassId id, const void* p, size_t bytes_before) const {
-    return areas_[index(id)].slab_holds(reinterpret_cast<uintptr_t>(p), bytes_before);
   }
   template <typename Visit>
   void each_object(ClassId id, Visit visit) const {
@@ -247,7 +248,6 @@ class Heap {
   SlabArea areas_[kMaxClasses];  // by class
   ObjectStates states_;
   MagazineStore store_;
-  Depot depot_;
   MemoryLimit limit_;
   Ageing ageing_;
   std::optional<Supply> supply_;  // from start() on
@@ -258,6 +258,8 @@ class Heap {
   std::atomic<uint64_t> threads_alive_ = 0;
   std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that came from no cache
   std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
+
+  Depot depot_;  // the last: nothing of it is touched at start
 };
 
 }  // namespace pktmalloc

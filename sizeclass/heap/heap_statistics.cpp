@@ -88,9 +88,6 @@ HeapWindow Heap::window() {
   w.magazine_pool = address(&magazine_pool_.counts());
   w.states_bytes = address(&states_.committed_bytes());
   w.caches = address(&caches_.first());
-  w.cache_bytes = sizeof(Cache);
-  w.cache = Cache::shape();
-  w.magazine_slots = sizeof(Magazine);
   w.direct_allocs = address(&direct_allocs_[1]);
   w.aged = address(ageing_.aged_counts() + 1);
   w.outside = address(&outside_[1]);

@@ -28,13 +28,10 @@ struct HeapWindow {
 
   uint64_t areas[kMaxClasses];   // AreaStatistics of each class
   uint64_t shares[kMaxClasses];  // PoolShare of each class
-  uint64_t caches;               // the pointer to the first
-  uint64_t cache_bytes;          // of one
-  Cache::Shape cache;
-  uint64_t magazine_slots;  // in a magazine: the word below its first object
-  uint64_t direct_allocs;   // one word a class: objects that came from no cache
-  uint64_t aged;            // one word a class: objects moved from the depot to slabs
-  uint64_t outside;         // one word a class: live objects that somebody else serves
+  uint64_t caches;               // the pointer to the first Cache
+  uint64_t direct_allocs;        // one word a class: objects that came from no cache
+  uint64_t aged;                 // one word a class: objects moved from the depot to slabs
+  uint64_t outside;              // one word a class: live objects that somebody else serves
   uint64_t cache_committed_bytes, waiting_bytes, threads_seen, threads_alive;  // a word each
   uint64_t limit;   // MemoryLimit::Counts
   uint64_t caller;  // a byte that is 1 to call a thread (due.h)

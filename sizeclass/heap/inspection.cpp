@@ -14,7 +14,7 @@ namespace pktmalloc {
 void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uintptr_t* more,
                        uint32_t more_count) const {
   const uint32_t count = first_count + more_count;
-  if (count == 0 || states_ != nullptr) return;  // who keeps states looks at each call
+  if (count == 0 || pool_->has_states()) return;  // who keeps states looks at each call
   const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
   uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
   const uint32_t last = std::bit_ceil(8 * count) - 1;

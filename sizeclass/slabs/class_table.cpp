@@ -49,6 +49,7 @@ constexpr SizeClass described(size_t object_bytes, unsigned unit_shift) {
   const size_t by_bytes = ClassTable::kMagazineBytesLimit / object_bytes;
   c.largest_rounds = static_cast<uint16_t>(
       std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(ClassTable::kRoundsLimit)));
+  c.sharers = static_cast<uint8_t>(object_bytes < 64 ? 64 >> c.twos : 1);
   // Two objects up to 1 KiB, else one: a thousand threads that use a class once should share its
   // pages.
   c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));

@@ -27,6 +27,7 @@ struct SizeClass {
   uint16_t usual_rounds;    // its magazines grow to this many in any thread
   uint16_t largest_rounds;  // and to this many in a busy one
   uint8_t granule_shift;    // 1 << this is the largest power of two <= object_bytes
+  uint8_t sharers;          // of less than a cache line: so many in a row share none with others
 
   // Division by multiplication (Granlund & Montgomery 1994). Exact because offset < 2^22 (the
   // largest slab) and the error per unit is < object_bytes <= 2^20: 2^22 * 2^20 < 2^44.

@@ -5,14 +5,17 @@
 
 namespace pktmalloc {
 
-void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room) {
+void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room,
+                         size_t word_bytes) {
   const Lock lock(mutex_);
+  base_ = base;
+  word_bytes_ = word_bytes;
   for (unsigned shift = kLeastShift; shift <= kMostShift; ++shift) {
-    const size_t most = round_up(words_bytes(bytes, shift), kStep);
-    words_[shift].start(room, most);
+    const size_t most = round_up(((bytes >> shift) + 1) * word_bytes, step(word_bytes, shift));
+    words_[shift].start(room, most, false);  // few of them are used
     for (const ClassId id : classes.ids()) {
       if (shift_of(classes[id]) != shift) continue;
-      places_[index(id)] = {room - words_bytes(base, shift), shift};
+      places_[index(id)] = {room - (base >> shift) * word_bytes, shift};
     }
     room += most;
   }
@@ -27,15 +30,33 @@ bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
   const Place& place = places_[index(id)];
   const Lock lock(mutex_);
   GrowingMemory& words = words_[place.shift];
-  const uintptr_t begin = place.word(start) - words.begin();
+  const uintptr_t begin = place.word(start, word_bytes_) - words.begin();
   // No object of the slab begins in a granule that goes beyond its end, but the next slab's may.
-  const uintptr_t end = place.word(start + bytes) - words.begin();
+  const uintptr_t end = place.word(start + bytes, word_bytes_) - words.begin();
   const size_t before = words.bytes();
   if (begin < before) memset(words.at(begin), 0, std::min(end, before) - begin);
-  if (end <= before) return true;
-  if (!words.grow_to(round_up(end, kStep)) && !words.grow_to(end)) return false;
+  const uintptr_t needed = end + word_bytes_;  // of any address in the slab
+  if (needed <= before) return true;
+  if (!words.grow_to(round_up(needed, step(word_bytes_, place.shift))) && !words.grow_to(needed))
+    return false;
   committed_.fetch_add(words.bytes() - before, std::memory_order_relaxed);
   return true;
+}
+
+// Of all granules: the units may have had several classes.
+void ObjectStates::purge(uintptr_t start, size_t bytes) {
+  const uintptr_t distance = start - base_, page = memory::page_bytes();
+  for (unsigned shift = kLeastShift; shift <= kMostShift; ++shift) {
+    mutex_.lock();
+    const GrowingMemory words = words_[shift];
+    mutex_.unlock();
+    // A granule that lies in them in part may have an object of the unit before them.
+    const uintptr_t first = (distance + (uintptr_t{1} << shift) - 1) >> shift;
+    const uintptr_t low = round_up(first * word_bytes_, page);
+    const uintptr_t end = ((distance + bytes) >> shift) * word_bytes_;
+    const uintptr_t high = std::min(end, words.bytes()) & -page;
+    if (low < high) memory::purge(words.at(low), high - low);
+  }
 }
 
 }  // namespace pktmalloc

@@ -18,7 +18,8 @@
 // Whoever hands objects out and takes them back sets the states (preload/hardened). A canary lies
 // behind the object's bytes, and is no concern of the engine's. A slab's words are opened with it,
 // and none is left of those that had its units before. Optional: a heap that was not asked for
-// states has none.
+// states has none. Words may be larger: then they begin so, and their owner says what follows
+// (preload/checked).
 #pragma once
 
 #include <algorithm>
@@ -59,21 +60,30 @@ class ObjectStates {
   constexpr ObjectStates() = default;
 
   // Addresses for the words of `bytes` of objects.
-  static size_t room_for(size_t bytes) {
-    return bytes / 4 + (kMostShift - kLeastShift + 1) * kStep;
+  static size_t room_for(size_t bytes, size_t word_bytes) {
+    return bytes / 8 * word_bytes + (kMostShift - kLeastShift + 1) * step(word_bytes, kLeastShift);
   }
   // For the objects of so many bytes from `base` on, a multiple of all granules. `room`: where the
   // words lie.
-  void start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room);
+  void start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room,
+             size_t word_bytes);
   // Gives them back; for tests.
   void stop();
 
   // Opens the words of a slab of the class. False when the system refuses.
   bool open(ClassId id, uintptr_t start, size_t bytes);
 
+  // Nobody has the units there. Their words go back, as far as they have whole pages.
+  void purge(uintptr_t start, size_t bytes);
+
   // `address` lies in a slab of the class.
   Entry entry(ClassId id, uintptr_t address) const {
-    return {*reinterpret_cast<std::atomic<uint16_t>*>(place(id).word(address)), address};
+    return {word<std::atomic<uint16_t>>(id, address), address};
+  }
+
+  template <typename Word>
+  Word& word(ClassId id, uintptr_t address) const {
+    return *reinterpret_cast<Word*>(place(id).word(address, sizeof(Word)));
   }
 
   // Where the words of a class begin.
@@ -81,7 +91,9 @@ class ObjectStates {
     uintptr_t words = 0;  // of the address 0
     unsigned shift = 0;   // a granule is 1 << shift bytes
 
-    uintptr_t word(uintptr_t address) const { return words + words_bytes(address, shift); }
+    uintptr_t word(uintptr_t address, size_t word_bytes) const {
+      return words + (address >> shift) * word_bytes;
+    }
   };
   static unsigned shift_of(const SizeClass& c) {
     return std::min<unsigned>(c.granule_shift, kMostShift);
@@ -93,12 +105,15 @@ class ObjectStates {
 
  private:
   static constexpr unsigned kLeastShift = 4, kMostShift = 18;
-  static constexpr size_t kStep = size_t{64} << 10;  // of words that are opened at once
-
-  static size_t words_bytes(size_t bytes, unsigned shift) {
-    return (bytes >> shift) * sizeof(uint16_t);
+  // Bytes of words that are opened at once. Of large words, those for 4 MiB of objects: whoever
+  // keeps so much lets objects wait, and may want a slab where nothing can be mapped any more.
+  static size_t step(size_t word_bytes, unsigned shift) {
+    const size_t large = word_bytes < 16 ? 0 : (size_t{4} << 20 >> shift) * word_bytes;
+    return std::max(size_t{64} << 10, large);
   }
 
+  uintptr_t base_ = 0;
+  size_t word_bytes_ = 0;
   Place places_[kMaxClasses];
   Mutex mutex_;
   GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex_);  // by shift

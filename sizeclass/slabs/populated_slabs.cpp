@@ -78,7 +78,8 @@ uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {
   memory::populate(reinterpret_cast<void*>(pool_->start_of(first)), got * slab_bytes());
   for (uint32_t i = 0; i < got; ++i) {
     const uint32_t slab = first + i * class_.units;
-    if (adopt(slab, true)) keep(slab, kOnHugePages);
+    adopt(slab, true);
+    keep(slab, kOnHugePages);
   }
   const uint64_t room = counts_.populated_slabs * class_.objects_per_slab;
   const uint64_t provided = std::min(objects, room - std::min(room, promised()));

@@ -17,7 +17,6 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, SlabPool& pool,
   pool_ = &pool;
   id_ = id;
   record_kind_ = SlabPool::record_kind(class_.objects_per_slab);
-  const Lock lock(mutex_);
   partial_.use(pool.words(id), pool.words_stride());
   thinned_.use(pool.words_of_thinned(id), pool.words_stride());
 }
@@ -28,31 +27,8 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
   while (next != slots) {
     if (partial_.count() == 0 && thinned_.count() == 0 && take_slab() == SlabPool::kNone) break;
     const uint32_t slab = partial_.count() != 0 ? partial_.lowest() : thinned_.lowest();
-    Record& r = record(slab);
-    const uintptr_t start = pool_->start_of(slab);
-    const uint32_t words = this->words();
-    const uint32_t first = first_object(slab);
-    uint64_t wanted = ~uint64_t{0} << first % 64;  // the word that has the first one comes twice
-    uint32_t left = r.free, latest = first;
-    for (uint32_t w = first / 64; left > 0 && next != slots;) {
-      uint64_t word = r.bits[w] & wanted;
-      const uint64_t others = r.bits[w] & ~wanted;
-      const uintptr_t at = start + uintptr_t{w} * 64 * class_.object_bytes;
-      while (word != 0 && next != slots) {
-        *--next = at + static_cast<uintptr_t>(std::countr_zero(word)) * class_.object_bytes;
-        latest = w * 64 + static_cast<uint32_t>(std::countr_zero(word));
-        word &= word - 1;
-        --left;
-      }
-      r.bits[w] = word | others;
-      wanted = ~uint64_t{0};
-      if (++w == words) w = 0;
-    }
-    const uint32_t nth =
-        latest >= first ? latest - first : latest + class_.objects_per_slab - first;
-    if (zero != nullptr) *zero = nth >= r.used;
-    r.used = std::max(r.used, static_cast<uint16_t>(nth + 1));
-    set_free(slab, r, left);
+    if (class_.sharers > 1) next = serve(slab, true, slots, next, nullptr);
+    next = serve(slab, false, slots, next, zero);
   }
   const uint32_t got = want - static_cast<uint32_t>(next - slots);
   if (next != slots) memmove(slots, next, got * sizeof *slots);
@@ -60,6 +36,43 @@ uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
   ++counts_.fills;
   counts_.filled += got;
   return got;
+}
+
+// Writes free objects of the slab to the slots before `end`, down to `low` at most; if `lines`,
+// only those whose cache lines nobody else has. Returns the lowest slot that has one.
+uintptr_t* SlabArea::serve(uint32_t slab, bool lines, uintptr_t* low, uintptr_t* end, bool* zero) {
+  Record& r = record(slab);
+  const uint32_t words = this->words(), first = first_object(slab);
+  uint64_t wanted = ~uint64_t{0} << first % 64;  // the word that has the first one comes twice
+  uint32_t latest = first, w = first / 64;
+  uintptr_t *next = end, *const last = end - std::min<ptrdiff_t>(end - low, r.free);
+  for (uint32_t n = 0; n <= words && next != last; ++n) {
+    uint64_t word = lines ? whole_lines(r.bits[w] & wanted) : r.bits[w] & wanted;
+    const uint64_t others = r.bits[w] & ~word;
+    const uintptr_t at = pool_->start_of(slab) + uintptr_t{w} * 64 * class_.object_bytes;
+    for (; word != 0 && next != last; word &= word - 1) {
+      latest = w * 64 + static_cast<uint32_t>(std::countr_zero(word));
+      *--next = at + static_cast<uintptr_t>(std::countr_zero(word)) * class_.object_bytes;
+    }
+    r.bits[w] = word | others;
+    wanted = ~uint64_t{0};
+    if (++w == words) w = 0;
+  }
+  if (next == end) return end;
+  const uint32_t nth = latest >= first ? latest - first : latest + class_.objects_per_slab - first;
+  if (zero != nullptr) *zero = nth >= r.used;
+  r.used = std::max(r.used, static_cast<uint16_t>(nth + 1));
+  set_free(slab, r, r.free - static_cast<uint32_t>(end - next));
+  return next;
+}
+
+// Of these free objects, those whose cache lines nobody else has.
+uint64_t SlabArea::whole_lines(uint64_t word) const {
+  const unsigned sharers = class_.sharers;
+  for (unsigned n = 1; n < sharers; n *= 2) word &= word >> n;
+  word &= ~uint64_t{0} / ((1U << sharers) - 1);  // a bit for the first of each row of sharers
+  for (unsigned n = 1; n < sharers; n *= 2) word |= word << n;
+  return word;
 }
 
 void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
@@ -187,14 +200,12 @@ bool SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
 
 uint32_t SlabArea::take_slab() {
   const SlabPool::Taken taken = pool_->take(id_, class_.units);
-  if (taken.unit == SlabPool::kNone || adopt(taken.unit, taken.clean)) return taken.unit;
-  pool_->give(id_, taken.unit, class_.units);
-  return SlabPool::kNone;
+  if (taken.unit != SlabPool::kNone) adopt(taken.unit, taken.clean);
+  return taken.unit;
 }
 
 // A slab that the pool has just given: all its objects are free.
-bool SlabArea::adopt(uint32_t slab, bool zero) {
-  if (states_ != nullptr && !states_->open(id_, pool_->start_of(slab), slab_bytes())) return false;
+void SlabArea::adopt(uint32_t slab, bool zero) {
   Record& r = record(slab);
   uint32_t left = class_.objects_per_slab;
   for (uint32_t w = 0; left > 0; ++w) {
@@ -210,7 +221,6 @@ bool SlabArea::adopt(uint32_t slab, bool zero) {
   ++counts_.slabs;
   ++counts_.empty_slabs;
   partial_.insert(slab);
-  return true;
 }
 
 }  // namespace pktmalloc

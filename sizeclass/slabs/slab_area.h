@@ -26,21 +26,18 @@
 #include "sizeclass/base/mutex.h"
 #include "sizeclass/base/statistics.h"
 #include "sizeclass/slabs/class_table.h"
-#include "sizeclass/slabs/object_states.h"
 #include "sizeclass/slabs/slab_pool.h"
 #include "sizeclass/slabs/slab_set.h"
 
 namespace pktmalloc {
 
-class SlabArea {
+// Two classes share no cache line.
+class alignas(64) SlabArea {
  public:
   constexpr SlabArea() = default;
 
   // Once, before any other call. `id`: its number in the pool's map.
-  void start(const SizeClass& size_class, LockRank rank, SlabPool& pool, ClassId id);
-
-  // The states of this area's objects are to be opened with its slabs.
-  void set_states(ObjectStates& states) { states_ = &states; }
+  void start(const SizeClass& size_class, LockRank rank, SlabPool& pool, ClassId id) NOT_FOLLOWED;
 
   // Writes up to `want` free objects to slots[0..], those to be used first last, and returns how
   // many: fewer only when the pool has no slab. `zero` becomes true if the last of them is zero.
@@ -74,12 +71,6 @@ class SlabArea {
     const uintptr_t start = pool_->start_of(slab);
     const uint32_t object = class_.object_index(address - start);
     return object < class_.objects_per_slab ? start + uintptr_t{object} * class_.object_bytes : 0;
-  }
-
-  // Do the address and so many bytes before it lie in a slab? Takes no lock.
-  bool slab_holds(uintptr_t address, size_t bytes_before) const {
-    const uint32_t slab = pool_->slab_of(id_, address);
-    return slab != SlabPool::kNone && address - pool_->start_of(slab) >= bytes_before;
   }
 
   // Calls visit(start) for every object of its slabs, free ones too. Takes no lock.
@@ -145,11 +136,14 @@ class SlabArea {
   }
   // The object of a slab that is handed out first.
   uint32_t first_object(uint32_t slab) const {
-    return static_cast<uint32_t>(slab % 16 * class_.objects_per_slab / 16);
+    return static_cast<uint32_t>(slab % 16 * class_.objects_per_slab / 16) & -class_.sharers;
   }
+  uintptr_t* serve(uint32_t slab, bool lines, uintptr_t* low, uintptr_t* end, bool* zero)
+      UNDER(mutex_);
+  uint64_t whole_lines(uint64_t word) const;
   [[noreturn]] void refuse(uintptr_t address) const;
   uint32_t take_slab() UNDER(mutex_);
-  bool adopt(uint32_t slab, bool zero) UNDER(mutex_);
+  void adopt(uint32_t slab, bool zero) UNDER(mutex_);
   void keep(uint32_t slab, Stays stays) UNDER(mutex_);
   void let_go_of(uint32_t slab) UNDER(mutex_);
   void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(mutex_);
@@ -164,7 +158,6 @@ class SlabArea {
   SlabPool* pool_ = nullptr;
   ClassId id_ = kNoClass;
   SlabPool::RecordKind record_kind_ = SlabPool::RecordKind::kSmall;
-  ObjectStates* states_ = nullptr;
   SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others

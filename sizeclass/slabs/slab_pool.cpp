@@ -2,6 +2,7 @@
 #include "sizeclass/slabs/slab_pool.h"
 
 #include <cstring>
+#include <utility>
 
 namespace pktmalloc {
 namespace {
@@ -36,6 +37,7 @@ bool SlabPool::start(const Config& config, MemoryLimit& limit) {
   huge_pages_ = config.huge_pages;
   zeroes_ = config.zeroes;
   limit_ = &limit;
+  states_ = config.states;
   base_ = config.begin;
   most_ = config.most;
   map_ = reinterpret_cast<Entry*>(base_);
@@ -69,12 +71,16 @@ void SlabPool::set_fresh(uint32_t fresh) {
 
 void SlabPool::set_entry(uint32_t unit, unsigned owner, unsigned back) {
   Entry entry{static_cast<uint8_t>(owner), static_cast<uint8_t>(back)};
-  __atomic_store(&map_[unit], &entry, __ATOMIC_RELAXED);
+  __atomic_store(&map_[unit], &entry, __ATOMIC_RELEASE);
 }
 
-void SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
+// False when the system refuses memory for states.
+bool SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
+  const size_t bytes = size_t{units} << unit_shift_;
+  if (states_ != nullptr && !states_->open(id, start_of(unit), bytes)) return false;
   for (uint32_t i = 0; i < units; ++i) set_entry(unit + i, index(id), i);
-  counts_.taken.fetch_add(uint64_t{units} << unit_shift_, std::memory_order_relaxed);
+  counts_.taken.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
 }
 
 void SlabPool::take_empty(uint32_t unit) {
@@ -119,7 +125,10 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
       limit_->give(uint64_t{resident} << unit_shift_);
       taken.clean = resident == 0;
     }
-    own(id, taken.unit, units);
+  }
+  if (!own(id, taken.unit, units)) {
+    give(id, taken.unit, units);
+    return {kNone, true};
   }
   if (zeroes_ && !taken.clean) {
     memset(at(taken.unit), 0, size_t{units} << unit_shift_);
@@ -245,8 +254,9 @@ uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slab
   for (uint32_t i = fresh; i < unit; ++i) put_purged(i);
   set_fresh(end);
   counts_.open.fetch_add(uint64_t{end - unit} << unit_shift_, std::memory_order_relaxed);
-  for (uint32_t i = 0; i < slabs; ++i) own(id, unit + i * units, units);
-  return unit;
+  const uint32_t wanted = std::exchange(slabs, 0);
+  while (slabs < wanted && own(id, unit + slabs * units, units)) ++slabs;
+  return slabs > 0 ? unit : kNone;
 }
 
 void SlabPool::give(ClassId id, uint32_t unit, uint32_t units) {
@@ -309,7 +319,9 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   empty_low_.remove(count);
   empty_count_.store(empty_.count(), std::memory_order_relaxed);
   mutex_.unlock();
-  const bool gone = memory::purge(at(run.low), size_t{run.count} << unit_shift_);
+  const size_t run_bytes = size_t{run.count} << unit_shift_;
+  const bool gone = memory::purge(at(run.low), run_bytes);
+  if (states_ != nullptr) states_->purge(start_of(run.low), run_bytes);
   mutex_.lock();
   ++latest_share(run.low).purges;
   for (uint32_t i = 0; i < run.count; ++i) {

@@ -42,6 +42,7 @@
 #include "sizeclass/base/owned.h"
 #include "sizeclass/base/statistics.h"
 #include "sizeclass/slabs/class_table.h"
+#include "sizeclass/slabs/object_states.h"
 #include "sizeclass/slabs/run_search.h"
 #include "sizeclass/slabs/slab_set.h"
 
@@ -65,7 +66,8 @@ class SlabPool {
     unsigned unit_shift = kUnitShift;
     unsigned rank = 0;  // among pools
     HugePages huge_pages = HugePages::kAuto;
-    bool zeroes = false;  // what a class takes is zero always
+    bool zeroes = false;             // what a class takes is zero always
+    ObjectStates* states = nullptr;  // opened before a class has the units: any thread may look
   };
   // Bytes of bookkeeping for so many of units.
   static size_t record_bytes(size_t bytes, unsigned unit_shift = kUnitShift);
@@ -80,6 +82,7 @@ class SlabPool {
   unsigned unit_shift() const { return unit_shift_; }
   size_t unit_bytes() const { return size_t{1} << unit_shift_; }
   uintptr_t base() const { return base_; }
+  bool has_states() const { return states_ != nullptr; }
   uintptr_t start_of(uint32_t unit) const { return base_ + (uintptr_t{unit} << unit_shift_); }
   Entry entry(uint32_t unit) const {
     Entry found;
@@ -148,8 +151,8 @@ class SlabPool {
   uint32_t purge_some(uint32_t most, bool splits = false);
   // Whole pages of a slab of the class; false when the system refuses.
   bool purge_pages(ClassId id, uintptr_t start, size_t bytes);
-  // False: the system refuses to purge, or that would split a huge page that was asked for, or
-  // objects may have headers, of which no part is to be zero by itself.
+  // False: the system refuses to purge, or that would split a huge page that was asked for, or the
+  // pool makes memory zero itself (Config::zeroes).
   bool lets_purge_pages(uint32_t unit);
   // It may be asked again.
   void forget_refusal() { refused_.store(0, std::memory_order_relaxed); }
@@ -205,7 +208,7 @@ class SlabPool {
   bool grow_to(uint32_t end) UNDER(mutex_);
   void note_mapped() UNDER(mutex_);
   void set_fresh(uint32_t fresh) UNDER(mutex_);
-  void own(ClassId id, uint32_t unit, uint32_t units) UNDER(mutex_);
+  bool own(ClassId id, uint32_t unit, uint32_t units);
   void set_entry(uint32_t unit, unsigned owner, unsigned back);
   PoolShare& latest_share(uint32_t unit) UNDER(mutex_) { return shares_[map_[unit].back]; }
   bool is_empty(uint32_t unit) UNDER(mutex_) { return unit < fresh() && empty_.contains(unit); }
@@ -232,7 +235,8 @@ class SlabPool {
   unsigned unit_shift_ = 0;
   uint32_t first_ = 0;
   size_t chapter_bytes_ = 0;
-  char* chapters_ = nullptr;      // where that of unit 0 would be
+  char* chapters_ = nullptr;  // where that of unit 0 would be
+  ObjectStates* states_ = nullptr;
   MemoryLimit* limit_ = nullptr;  // of all units that are owned or empty
   HugePages huge_pages_ = HugePages::kAuto;
   bool zeroes_ = false;

@@ -122,7 +122,7 @@ SITE void moves(char* to, size_t size) {
 }
 SITE void copies_whole(void* p) { copies(bytes(p), 100); }
 SITE void copies_too_much(void* p) { copies(bytes(p), 101); }
-SITE void copies_from_before(void* p) { copies(bytes(p) - 32, 40); }
+SITE void copies_from_before(void* p) { copies(bytes(p) - 16, 24); }
 SITE void moves_too_much(void* p) { moves(bytes(p) + 60, 42); }
 SITE void writes_behind_large(void* p) {
   bytes(p)[1000000] = 'A';
@@ -188,8 +188,8 @@ SITE void* runs_over() {
   for (char*& p : all) p = bytes(malloc(104));
   for (char* p : all) {
     for (char* next : all) {
-      if (next != p + 160) continue;
-      p[136] = 'A';
+      if (next != p + 128) continue;
+      p[120] = 'A';
       return shown(next);
     }
   }
@@ -199,22 +199,10 @@ SITE void writes_into_guard(void* p) { bytes(p)[1472] = 'A'; }
 SITE void reads_guard(void* p) { escaped = reinterpret_cast<void*>(bytes(p)[1475]); }
 
 SITE void* wiped(void* p) {
-  memset(bytes(p) - 32, 0, 32);
+  memset(bytes(p) - 16, 0, 16);
   return p;
 }
 SITE void wipes(void* p) { wiped(p); }
-SITE void keeps(void*) {}
-SITE void changes_size(void* p) { bytes(p)[-32] = 'A'; }
-SITE void* with_changed_stack() {
-  void* p = allocation();
-  memset(bytes(p) - 24, 'A', 4);
-  return p;
-}
-SITE void* with_changed_mark() {
-  void* p = allocation();
-  memset(bytes(p) - 20, 'A', 4);
-  return p;
-}
 
 char* page_behind(void* p) {
   const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
@@ -384,19 +372,12 @@ const std::map<std::string, Fault> kFaults = {
     {"far_before_start", {allocation, writes_far_before}},
     {"far_before_start_large", {large_allocation, writes_far_before}},
     {"far_before_start_guarded", {whole_guarded, writes_far_before}},
-    {"header_wiped", {[] { return wiped(allocation()); }, frees}},
-    {"header_wiped_large", {[] { return wiped(large_allocation()); }, frees}},
-    {"header_wiped_guarded", {[] { return wiped(whole_guarded()); }, frees}},
-    {"header_wiped_aligned", {[] { return wiped(aligned_allocation()); }, frees}},
-    {"header_wiped_realloc", {[] { return wiped(allocation()); }, reallocs}},
-    {"header_wiped_live", {allocation, wipes}},
-    {"header_wiped_live_large", {large_allocation, wipes}},
-    {"header_wiped_live_guarded", {whole_guarded, wipes}},
-    {"header_wiped_freed", {freed_allocation, wipes}},
-    {"header_changed_stack", {with_changed_stack, frees}},
-    {"header_changed_mark", {with_changed_mark, frees}},
-    {"header_changed_mark_live", {with_changed_mark, keeps}},
-    {"header_changed_live", {allocation, changes_size}},
+    {"far_before_start_aligned", {aligned_allocation, writes_far_before}},
+    {"far_before_start_realloc", {[] { return wiped(allocation()); }, reallocs}},
+    {"far_before_start_live", {allocation, wipes}},
+    {"far_before_start_live_large", {large_allocation, wipes}},
+    {"far_before_start_live_guarded", {whole_guarded, wipes}},
+    {"far_before_start_freed", {freed_allocation, wipes}},
     {"after_free", {freed_allocation, writes_after_free}},
     {"after_free_large", {large_freed_allocation, writes_after_free}},
     {"after_free_large_far", {large_freed_allocation, writes_far_after_free}},

@@ -12,7 +12,7 @@ constexpr size_t kMiB = size_t{1} << 20;
 void lower_to(size_t mib) {
   const rlimit limit{mib * kMiB, RLIM_INFINITY};
   if (setrlimit(RLIMIT_AS, &limit) != 0) abort();
-  void* const large = malloc((mib - 80) * kMiB);
+  void* const large = malloc((mib - 84) * kMiB);
   if (large == nullptr) abort();
   free(large);
   std::thread([] { free(malloc(100)); }).join();

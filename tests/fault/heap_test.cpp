@@ -38,6 +38,8 @@ struct Refusals {
 };
 Refusals refusals;
 
+void (*while_mapping)() = nullptr;
+
 unsigned huge_pages = 0;  // that the system still has, in this test's eyes
 
 }  // namespace
@@ -49,12 +51,17 @@ uintptr_t __wrap__ZN9pktmalloc6memory9find_roomEmm(size_t bytes, size_t alignmen
   return __real__ZN9pktmalloc6memory9find_roomEmm(bytes, alignment);
 }
 
+bool __real__ZN9pktmalloc6memory3mapEPvm(void* start, size_t bytes);
+bool __wrap__ZN9pktmalloc6memory3mapEPvm(void* start, size_t bytes) {
+  if (while_mapping != nullptr) while_mapping();
+  return !refusals.refuse(kMap) && __real__ZN9pktmalloc6memory3mapEPvm(start, bytes);
+}
+
 #define MAY_REFUSE(name, verb)                                    \
   bool __real_##name(void* start, size_t bytes);                  \
   bool __wrap_##name(void* start, size_t bytes) {                 \
     return !refusals.refuse(verb) && __real_##name(start, bytes); \
   }
-MAY_REFUSE(_ZN9pktmalloc6memory3mapEPvm, kMap)
 MAY_REFUSE(_ZN9pktmalloc6memory6commitEPvm, kCommit)
 MAY_REFUSE(_ZN9pktmalloc6memory8populateEPvm, kPopulate)
 MAY_REFUSE(_ZN9pktmalloc6memory5purgeEPvm, kPurge)
@@ -222,7 +229,7 @@ HeapConfig small() {
   HeapConfig config = tiny(size_t{4} << 20);
   config.sizes = kSizes;
   config.sizes_count = 4;
-  config.states = true;
+  config.state_bytes = sizeof(uint16_t);
   return config;
 }
 
@@ -295,6 +302,32 @@ TEST_CASE("withdrawn memory that the system then refuses to unmap can be had aga
     REQUIRE(object != nullptr);
     memset(object, 1, 20480);
   }
+}
+
+TEST_CASE("another thread can read the state of each object while states get their memory") {
+  refusals = {};
+  static Heap* seen;
+  static uint64_t looks, marked;
+  looks = marked = 0;
+  StartedHeap heap(small());
+  seen = &heap.heap;
+  while_mapping = [] {
+    ++looks;
+    for (const ClassId id : seen->classes().ids()) {
+      seen->each_object(id, [=](uintptr_t p) {
+        marked += seen->state_of(id, reinterpret_cast<void*>(p)).is(ObjectStates::kLive);
+      });
+    }
+  };
+  huge_pages = 1;
+  heap->populate_on_huge_pages(ClassId{2}, 1000);
+  huge_pages = 0;
+  while (void* const object = heap->allocate(nullptr, ClassId{1})) {
+    heap->state_of(ClassId{1}, object).set(ObjectStates::kLive);
+  }
+  while_mapping = nullptr;
+  CHECK(looks > 3);
+  CHECK(marked > 0);
 }
 
 TEST_CASE("memory in advance that is refused keeps nothing") {

@@ -15,10 +15,12 @@ namespace pktmalloc::test {
 
 class SlabAreaModel {
  public:
-  SlabAreaModel(SlabPoolModel& pool, unsigned id, uint32_t units, uint32_t per_slab)
-      : pool_(pool), id_(id), units_(units), per_slab_(per_slab) {}
+  SlabAreaModel(SlabPoolModel& pool, unsigned id, uint32_t units, uint32_t per_slab,
+                uint32_t sharers)
+      : pool_(pool), id_(id), units_(units), per_slab_(per_slab), sharers_(sharers) {}
 
   // {first unit of a slab, object} in the order in which they are to be popped.
+  // Of a slab, objects whose cache lines are wholly free come first.
   std::vector<std::pair<uint32_t, uint32_t>> fill(uint32_t want) {
     std::vector<std::pair<uint32_t, uint32_t>> taken;
     while (taken.size() < want) {
@@ -26,12 +28,22 @@ class SlabAreaModel {
       if (slab == SlabPoolModel::kNone && (slab = take_slab()) == SlabPoolModel::kNone) break;
       thinned_.erase(slab);
       std::set<uint32_t>& free = slabs_[slab];
-      const uint32_t first = (slab + 1) % 16 * per_slab_ / 16;
-      while (taken.size() < want && !free.empty()) {
-        auto next = free.lower_bound(first);
-        if (next == free.end()) next = free.begin();
-        taken.emplace_back(slab, *next);
-        free.erase(next);
+      std::set<uint32_t> of_whole_lines;
+      for (const uint32_t object : free) {
+        uint32_t others = 0;
+        for (uint32_t n = 0; n < sharers_; ++n)
+          others += free.count(object - object % sharers_ + n);
+        if (others == sharers_ && sharers_ > 1) of_whole_lines.insert(object);
+      }
+      const uint32_t first = (slab + 1) % 16 * per_slab_ / 16 / sharers_ * sharers_;
+      for (std::set<uint32_t>* from : {&of_whole_lines, &free}) {
+        while (taken.size() < want && !from->empty()) {
+          auto next = from->lower_bound(first);
+          if (next == from->end()) next = from->begin();
+          taken.emplace_back(slab, *next);
+          from->erase(next);
+          free.erase(taken.back().second);
+        }
       }
     }
     filled += taken.size();
@@ -86,7 +98,7 @@ class SlabAreaModel {
 
   SlabPoolModel& pool_;
   unsigned id_;
-  uint32_t units_, per_slab_;
+  uint32_t units_, per_slab_, sharers_;
   std::map<uint32_t, std::set<uint32_t>> slabs_;  // free objects by first unit
   std::set<uint32_t> thinned_;
 };

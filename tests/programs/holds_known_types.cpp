@@ -2,10 +2,13 @@
 // `holds_known_types [WAIT]`: has objects of known types and numbers; with WAIT says "ready PID" on
 // stdout and stays. What it frees lies in magazines of this thread, of one that waits, and of one
 // that ended, and counts nowhere. WAIT is `grows` for a program that makes 1000 more Packets at
-// each SIGUSR1 and says "grown".
+// each SIGUSR1 and says "grown"; `maps` for one that has 200 executable mappings of one file.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -132,7 +135,7 @@ int main(int argc, char** argv) {
     std::thread([&] {
       free_all(of_others);
       has_freed = true;
-      stay(false);
+      for (;;) pause();  // the signal is for the other thread
     }).detach();
     while (!has_freed) std::this_thread::yield();
   } else {
@@ -141,6 +144,12 @@ int main(int argc, char** argv) {
   std::vector<Packet*> mine = make<Packet>(90);
   free_all(mine);
   if (argc == 1) return 0;
+  if (strcmp(argv[1], "maps") == 0) {
+    const int file = open("/etc/passwd", O_RDONLY);
+    for (int i = 0; i < 200; ++i) {
+      CHECK(mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) != MAP_FAILED);
+    }
+  }
   char line[32];
   const int length = snprintf(line, sizeof line, "ready %d\n", getpid());
   CHECK(write(1, line, static_cast<size_t>(length)) == length);

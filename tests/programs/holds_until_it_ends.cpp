@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// holds_until_it_ends WAY [lose]: holds objects that destructors and exit handlers would lose, and
-// loses three of 100 bytes if it is told so; says "said late" on stdout in an exit handler, and
-// ends with status 3 if the way has one.
+// holds_until_it_ends WAY [lose|perhaps|end]: holds objects that destructors and exit handlers
+// would lose, and if it is told so loses three of 100 bytes; or perhaps one, of two neighbours of
+// which it knows the other; or has of a large block, the last of all addresses, only the end. Says
+// "said late" on stdout in an exit handler, and ends with status 3 if the way has one.
 #include <error.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <thread>
 #include <vector>
@@ -42,6 +44,30 @@ __attribute__((noinline, noclone)) static void lose() {
   }
 }
 
+static char* volatile known;
+
+__attribute__((noinline, noclone)) static void lose_perhaps() {
+  constexpr size_t kBytes = 2048;
+  char* all[64];
+  for (char*& one : all) CHECK((one = static_cast<char*>(calloc(1, kBytes))) != nullptr);
+  for (char*& one : all) {
+    char** const next = std::find(all, all + 64, one + kBytes);
+    if (next == all + 64) continue;
+    known = *next;
+    one = *next = nullptr;
+    break;
+  }
+  CHECK(known != nullptr);
+  for (char* const one : all) free(one);
+}
+
+__attribute__((noinline, noclone)) static void know_an_end() {
+  constexpr size_t kBytes = 256 << 20;
+  char* const block = static_cast<char*>(malloc(kBytes));
+  CHECK(block != nullptr);
+  known = block + kBytes;
+}
+
 static void wipe_stack() {
   char bytes[64 << 10];
   memset(bytes, 0, sizeof bytes);
@@ -65,7 +91,10 @@ int main(int argc, char** argv) {
   }
   more()[0] = first;
   atexit(say_late);
-  if (argc > 2) lose();
+  const std::string what = argc > 2 ? argv[2] : "";
+  if (what == "lose") lose();
+  if (what == "perhaps") lose_perhaps();
+  if (what == "end") know_an_end();
   wipe_stack();
   if (way == "return") return 3;
   if (way == "exit") exit(3);

@@ -11,9 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "check.h"
 
@@ -27,9 +29,12 @@ struct Lost : Base {};  // and a text
 struct Head : Base {};
 struct Hung : Base {};
 struct Ring : Base {};
-struct Hidden : Base {};      // known only by an address that is not one
-struct Tagged : Base {};      // by one with a mark in its upper bits
-struct InFreed : Base {};     // known to an object that was freed
+struct Hidden : Base {};                // known only by an address that is not one
+struct Tagged : Base {};                // by one with a mark in its upper bits
+struct InFreed : Base {};               // known to an object that was freed
+struct PastEnd : Base {                 // perhaps: an old address of what was behind is known
+  char more[1024 - sizeof(Base)] = {};  // a size that nothing else has
+};
 struct InEnded : Base {};     // known to a variable of a thread that ended, and to its key
 struct OnOldStack : Base {};  // known to a function that has returned
 // Kept.
@@ -47,6 +52,7 @@ struct NotForked : Base {};  // known to memory that no child gets
 static void* volatile kept[40];
 static void* volatile inside[10];
 static volatile uintptr_t hidden[10], tagged[10], marked[10];
+static void* volatile ends[5];
 static void** volatile large;
 static void** volatile mapping;
 static void** volatile not_forked;
@@ -125,6 +131,39 @@ ALONE static void lose_on_the_stack() {
   use(words[10]);
 }
 
+// Of two neighbours one is lost, the other known: so is the address behind the first.
+struct Before : Base {
+  char more[2048 - sizeof(Base)] = {};
+};
+static Before* volatile behind;
+ALONE static void lose_beside_a_known_one() {
+  Before* made[64];
+  for (Before*& one : made) one = new Before;
+  for (Before*& one : made) {
+    Before** const next = std::find(made, made + 64, one + 1);
+    if (one == nullptr || behind != nullptr || next == made + 64) continue;
+    behind = std::exchange(*next, nullptr);
+    one = nullptr;
+  }
+  for (Before* const one : made) delete one;
+}
+
+// Of two neighbours one is lost, the other free again.
+ALONE static void lose_behind_old_addresses() {
+  PastEnd* made[64];
+  for (PastEnd*& one : made) one = new PastEnd;
+  int count = 0;
+  for (PastEnd*& one : made) {
+    if (one == nullptr || count == 5) continue;
+    PastEnd** const next = std::find(made, made + 64, one + 1);
+    if (next == made + 64) continue;
+    one = nullptr;
+    ends[count++] = *next;
+    delete std::exchange(*next, nullptr);
+  }
+  for (PastEnd* const one : made) delete one;
+}
+
 static void stay() {
   sigset_t set;
   CHECK(sigemptyset(&set) == 0 && sigaddset(&set, SIGUSR1) == 0);
@@ -170,6 +209,8 @@ int main(int argc, char**) {
   CHECK(pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
   for (pthread_key_t& key : keys) CHECK(pthread_key_create(&key, nullptr) == 0);
   lose();
+  lose_beside_a_known_one();
+  lose_behind_old_addresses();
   keep();
   lose_with_a_thread();
   wipe();

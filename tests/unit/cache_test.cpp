@@ -85,6 +85,48 @@ TEST_CASE("a new cache hands out one object behind the other, each slab's round"
   CHECK(std::set<void*>(objects.begin(), objects.end()).size() == 1000);
 }
 
+// False sharing (Berger, 2000): two threads that write neighbours in a cache line slow each other.
+TEST_CASE("what a thread frees before it has used the class is not what it is given next") {
+  for (const size_t bytes : {16, 32, 48}) {
+    Stock stock({bytes});
+    const auto parent = std::make_unique<Cache>();
+    std::vector<void*> objects = take(stock, *parent, kOnly, 8);
+    std::vector<std::unique_ptr<Cache>> children;
+    std::set<uintptr_t> lines;
+    for (void* object : objects) {
+      Cache& child = *children.emplace_back(std::make_unique<Cache>());
+      put(stock, child, kOnly, {object});
+      const auto given = reinterpret_cast<uintptr_t>(take(stock, child, kOnly, 1).front());
+      CAPTURE(bytes, given);
+      CHECK(lines.insert(given / 64).second);
+      CHECK(lines.insert((given + bytes - 1) / 64).second == (given % 64 + bytes > 64));
+    }
+    for (const auto& child : children) child->flush(stock.supply);
+    parent->flush(stock.supply);
+  }
+}
+
+TEST_CASE("what was put aside stays so while trips could be lean") {
+  Stock stock({3072});
+  const auto parent = std::make_unique<Cache>();
+  const auto child = std::make_unique<Cache>();
+  child->saw(stock.due.word());
+  const auto pass = [&](size_t count) {
+    const std::vector<void*> objects = take(stock, *parent, kOnly, count);
+    put(stock, *child, kOnly, objects);
+    return std::set<void*>(objects.begin(), objects.end());
+  };
+  for (int n = 0; n < 200; ++n) pass(150);
+  while (child->flush_idle(stock.supply, 1, kNoClass)) continue;
+  const std::set<void*> objects = pass(5);
+  CHECK(child->statistics(kOnly).held == 5);
+  const std::vector<void*> again = take(stock, *child, kOnly, 5);
+  CHECK(std::set<void*>(again.begin(), again.end()).size() == 5);
+  for (void* object : objects) CHECK(std::count(again.begin(), again.end(), object) == 1);
+  child->flush(stock.supply);
+  parent->flush(stock.supply);
+}
+
 TEST_CASE("the object released last is allocated next") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();

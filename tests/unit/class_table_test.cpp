@@ -112,6 +112,7 @@ TEST_CASE("magazines are bounded in rounds and bytes and start very small") {
     CHECK(c.first_rounds >= 1);
     CHECK(c.first_rounds <= c.largest_rounds);
     CHECK(c.first_rounds == std::max(1, c.largest_rounds / 128));
+    CHECK((c.object_bytes >= 64 || c.sharers * c.object_bytes % 64 == 0));
   }
 }
 

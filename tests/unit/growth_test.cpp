@@ -12,20 +12,21 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 }  // namespace
 
-TEST_CASE("a tick by growth is over when a 64th of what waits was taken") {
+TEST_CASE("a tick by growth is over when a 128th of what waits was taken") {
   Growth growth;
-  CHECK_FALSE(growth.due(10 * kMiB - 1, 640 * kMiB));
-  CHECK(growth.due(10 * kMiB, 640 * kMiB));
+  CHECK_FALSE(growth.due(10 * kMiB - 1, 1280 * kMiB));
+  CHECK(growth.due(10 * kMiB, 1280 * kMiB));
   CHECK(growth.tick(10 * kMiB, 2 * kMiB));
-  CHECK_FALSE(growth.due(20 * kMiB - 1, 640 * kMiB));
-  CHECK(growth.due(20 * kMiB, 640 * kMiB));
+  CHECK_FALSE(growth.due(20 * kMiB - 1, 1280 * kMiB));
+  CHECK(growth.due(20 * kMiB, 1280 * kMiB));
   CHECK_FALSE(growth.tick(20 * kMiB, 4 * kMiB - 1));  // most of it was used before
+  CHECK(growth.tick(30 * kMiB, 4 * kMiB));
 }
 
 TEST_CASE("small growth ends no tick, and where little waits only much does") {
   const Growth growth;
-  CHECK_FALSE(growth.due(512 * kKiB - 1, 2 * kMiB));
-  CHECK(growth.due(512 * kKiB, 2 * kMiB));
-  CHECK_FALSE(growth.due(4 * kMiB - 1, 0));
-  CHECK(growth.due(4 * kMiB, 0));
+  CHECK_FALSE(growth.due(256 * kKiB - 1, 2 * kMiB));
+  CHECK(growth.due(256 * kKiB, 2 * kMiB));
+  CHECK_FALSE(growth.due(kMiB - 1, 0));
+  CHECK(growth.due(kMiB, 0));
 }

@@ -37,7 +37,7 @@ class LoneArea {
   // The n-th one to be handed out of a slab none of whose objects is in use.
   uintptr_t nth(uint32_t slab, uint32_t n) const {
     const uint32_t unit = 1 + slab * shape().units;
-    return object(slab, (unit % 16 * per_slab() / 16 + n) % per_slab());
+    return object(slab, ((unit % 16 * per_slab() / 16 & -shape().sharers) + n) % per_slab());
   }
   std::vector<uintptr_t> slab(uint32_t number) const {
     std::vector<uintptr_t> all;

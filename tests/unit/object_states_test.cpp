@@ -14,7 +14,7 @@ using namespace pktmalloc::test;
 namespace {
 
 HeapConfig with_states(HeapConfig config) {
-  config.states = true;
+  config.state_bytes = sizeof(uint16_t);
   return config;
 }
 
@@ -54,6 +54,26 @@ TEST_CASE("each object of each class has a state of its own, and no other addres
   heap->detach(cache);
 }
 
+TEST_CASE("any address in a slab has a word that can be read") {
+  struct Word {
+    char bytes[131072];
+  };
+  HeapConfig config = roomy();
+  config.state_bytes = sizeof(Word);
+  StartedHeap heap(config);
+  REQUIRE(heap.started);
+  Cache* cache = heap->attach();
+  for (const ClassId id : heap->classes().ids()) {
+    if (heap->classes()[id].object_bytes < 131072) continue;  // their words are too many
+    for (char* p : take(heap, cache, id, 80)) {
+      const auto last = reinterpret_cast<uintptr_t>(p) + heap->classes()[id].object_bytes - 1;
+      const auto* const behind = reinterpret_cast<const void*>(last | 0xFFFF);  // of its unit
+      CHECK(heap->state_word<Word>(id, behind).bytes[0] == 0);
+    }
+  }
+  heap->detach(cache);
+}
+
 TEST_CASE("words are opened with slabs") {
   StartedHeap heap(with_states(of_few_classes(roomy())));
   constexpr ClassId kId{5};
@@ -82,6 +102,43 @@ TEST_CASE("nothing is left of the states that a slab's former class had") {
     CHECK(wrong == 0);
     for (char* p : objects) heap->release(nullptr, id, p);
   }
+}
+
+TEST_CASE("states go back with the memory of the objects, and their neighbours' stay") {
+  struct Word {
+    std::atomic<uint16_t> state;
+    char more[14];
+  };
+  HeapConfig config = roomy();
+  config.state_bytes = sizeof(Word);
+  StartedHeap heap(config);
+  const auto state_of = [&](ClassId id, char* p) {
+    return ObjectStates::Entry(heap->state_word<Word>(id, p).state, reinterpret_cast<uintptr_t>(p));
+  };
+  std::vector<std::pair<ClassId, char*>> kept;
+  std::vector<std::pair<ClassId, char*>> gone;
+  for (const size_t bytes : {16, 48, 1536, 9216, 163840, 262144, 32}) {
+    const ClassId id = heap->classes().find(bytes);
+    const std::vector<char*> objects = take(heap, nullptr, id, bytes < 1000 ? 50'000 : 60);
+    for (size_t n = 0; n < objects.size(); ++n) {
+      state_of(id, objects[n]).set(ObjectStates::kLive);
+      const bool stays = n % (objects.size() / 4) == 0;
+      (stays ? kept : gone).push_back({id, objects[n]});
+    }
+  }
+  const uintptr_t words =
+      reinterpret_cast<uintptr_t>(&heap->state_word<Word>(gone[0].first, gone[0].second));
+  const uintptr_t page = words & -memory::page_bytes();
+  const auto resident = [=] {
+    return memory::resident_bytes(reinterpret_cast<void*>(page), size_t{512} << 10);
+  };
+  CHECK(resident() == size_t{512} << 10);
+  for (const auto& [id, p] : gone) heap->release(nullptr, id, p);
+  heap->trim(nullptr);
+  CHECK(resident() < size_t{256} << 10);
+  size_t wrong = 0;
+  for (const auto& [id, p] : kept) wrong += !state_of(id, p).is(ObjectStates::kLive);
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("opening a slab leaves the states of its neighbours alone") {

@@ -20,8 +20,9 @@ namespace {
 
 struct Options {
   std::string file, second;
+  std::vector<std::string> more;
   bool live = false, peak = false, total = false, temporary = false;
-  bool leaks = false, collapsed = false, no_lines = false, unfolded = false;
+  bool leaks = false, collapsed = false, no_lines = false, unfolded = false, threads = false;
   std::string html, pprof;
   unsigned top = 20, frames = 8;
 
@@ -97,9 +98,12 @@ void print_head(const HeapProfile& profile, const ProfileTable& table, Counted s
   }
 }
 
-void print_frames(const ProfileRow& row, unsigned most) {
-  for (size_t i = 0; i < std::min<size_t>(row.frames.size(), most); ++i) {
-    fmt::print("    {}\n", frame_text(row.frames[i]));
+void print_frames(const ProfileRow& row, const Options& options) {
+  const size_t count = std::min<size_t>(row.frames.size(), options.frames);
+  for (size_t i = 0; i < count; ++i) fmt::print("    {}\n", frame_text(row.frames[i]));
+  // The thread is outside of all.
+  if (options.threads && count < row.frames.size()) {
+    fmt::print("    {}\n", frame_text(row.frames.back()));
   }
 }
 
@@ -125,7 +129,7 @@ void print_rows(const ProfileTable& table, const Options& options, bool growth) 
     fmt::print("  {} object{}", short_text(a.objects), a.objects == 1 ? "" : "s");
     if (a.error > 0) fmt::print(", {} sample{}", count_text(a.samples), a.samples == 1 ? "" : "s");
     fmt::print("\n");
-    print_frames(row, options.frames);
+    print_frames(row, options);
   }
   print_rest(table, count);
 }
@@ -156,7 +160,7 @@ void print_leaks(const HeapProfile& profile, const ProfileTable& table, const Op
       fmt::print(", exactly");
     }
     fmt::print("\n");
-    print_frames(table.rows[i], options.frames);
+    print_frames(table.rows[i], options);
   }
   print_rest(table, count);
 }
@@ -168,9 +172,24 @@ void tell_changed(const Symbolizer& symbolizer) {
   }
 }
 
+HeapProfile read(const Options& options, const std::string& file) {
+  HeapProfile profile = read_heap_profile(file);
+  if (!options.threads && options.html.empty()) profile.forget_threads();
+  return profile;
+}
+
+void over_time(const Options& options, const HeapProfile& first, Symbolizer& symbolizer,
+               std::optional<OutputFile>& page) {
+  if (!page) throw Failure("more than two profiles make a page: --html PAGE");
+  std::vector<std::string> files = {options.file, options.second};
+  files.insert(files.end(), options.more.begin(), options.more.end());
+  page->write(time_page(files, counted(options, first), symbolizer));
+  tell_changed(symbolizer);
+}
+
 void growth(const Options& options, const HeapProfile& first, Symbolizer& symbolizer,
             std::optional<OutputFile>& page) {
-  const HeapProfile second = read_heap_profile(options.second);
+  const HeapProfile second = read(options, options.second);
   const Counted shown = counted(options, first);
   counted(options, second);
   const std::vector<NamedStack> stacks = compared_stacks(first, second, symbolizer);
@@ -193,8 +212,9 @@ void profile(const Options& options) {
   if (!options.html.empty()) page.emplace(options.html);
   std::optional<OutputFile> proto;
   if (!options.pprof.empty()) proto.emplace(options.pprof);
-  const HeapProfile first = read_heap_profile(options.file);
+  const HeapProfile first = read(options, options.file);
   Symbolizer symbolizer(!options.no_lines, !options.unfolded);
+  if (!options.more.empty()) return over_time(options, first, symbolizer, page);
   if (!options.second.empty()) return growth(options, first, symbolizer, page);
   const Counted shown = counted(options, first);
   const std::vector<NamedStack> stacks = named_stacks(first, symbolizer);
@@ -223,6 +243,7 @@ void add_profile(CommandLine& command) {
   static Options options;
   sub.add_option("FILE", options.file, "a heap profile").required();
   sub.add_option("FILE2", options.second, "a later one of the same program: print what grew");
+  sub.add_option("MORE", options.more, "later ones still: with --html, a page over time");
   sub.add_flag("--live", options.live,
                "what is live at the end (if none of these is given: this, or the peak if less "
                "than a tenth of it is still live)");
@@ -238,11 +259,13 @@ void add_profile(CommandLine& command) {
                "tells where debug information is there");
   sub.add_flag("--unfolded", options.unfolded,
                "all frames of the C++ standard library, not only what the program called");
+  sub.add_flag("--threads", options.threads,
+               "each thread by itself, where PKTMALLOC_PROFILE_THREADS told them apart");
   sub.add_flag("--collapsed", options.collapsed,
                "a line a stack, for flamegraph.pl and speedscope");
   sub.add_option("--html", options.html,
                  "write a flame graph into this file, of two profiles one of what grew and what "
-                 "shrank; - for stdout");
+                 "shrank, of more one over time; - for stdout");
   sub.add_option("--pprof", options.pprof,
                  "write all of these for pprof into this file, named; - for stdout");
   sub.add_option("--top", options.top, "so many places (20)").range(0, 1'000'000);

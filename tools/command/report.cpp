@@ -70,7 +70,7 @@ void report(const Options& options) {
   if (!options.html.empty()) {
     OutputFile page(options.html);
     page.write(page_of(series_of(readings),
-                       {options.profile.empty() ? "" : flame_graph_of(options.profile), "", {}}));
+                       {options.profile.empty() ? "" : flame_graph_of({options.profile}), "", {}}));
     is_page_alone = page.is_stdout();
   }
   if (!is_page_alone) {

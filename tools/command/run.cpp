@@ -198,6 +198,20 @@ void add_types(Holders& holders, const PeakTypes& peak, double begin) {
   holders.types_when = "after " + duration_text(1e3 * (peak.time() - begin));
 }
 
+// Written at exit, and meanwhile where an interval is given.
+std::vector<std::string> profiles_of(const Options& options, pid_t child) {
+  std::vector<std::string> files;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(options.page_folder, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with(fmt::format("{}.", child)) && name.ends_with(".heap")) {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 // What the program was, over time, and what held its memory.
 void write_page(const Options& options, pid_t child, std::vector<Reading> readings,
                 const PeakTypes& peak) {
@@ -213,8 +227,8 @@ void write_page(const Options& options, pid_t child, std::vector<Reading> readin
     std::erase_if(readings, [&](const Reading& r) { return r.program != program; });
     Holders holders;
     if (peak.program() == program) add_types(holders, peak, readings.front().time);
-    if (std::filesystem::exists(files + ".heap", ignored)) {
-      holders.flame_graph = flame_graph_of(files + ".heap");
+    if (const std::vector<std::string> heaps = profiles_of(options, child); !heaps.empty()) {
+      holders.flame_graph = flame_graph_of(heaps);
     }
     OutputFile(options.page).write(page_of(series_of(std::move(readings)), holders));
     tell(fmt::format("memory over time, and who held it: {}", options.page));
@@ -243,7 +257,7 @@ void prepare_page(Options& options) {
   }
   options.page_folder = folder;
   options.stats_file = as_pattern(folder) + "/%p.json";
-  options.written["PKTMALLOC_PROFILE"] = as_pattern(folder) + "/%p.heap";
+  options.written["PKTMALLOC_PROFILE"] = as_pattern(folder) + "/%p.%n.heap";
 }
 
 // Stays with the program if anything is to be reported or looked for; where the first file will be,
@@ -331,8 +345,8 @@ void refuse_without_effect(const Options& options) {
   const bool profiles = options.passed.contains(kLeaks) ||
                         options.written.contains("PKTMALLOC_PROFILE") ||
                         is_set("PKTMALLOC_PROFILE") || is_set(kLeaks);
-  for (const char* variable :
-       {"PKTMALLOC_PROFILE_RATE", "PKTMALLOC_PROFILE_STACKS", "PKTMALLOC_PROFILE_DEPTH"}) {
+  for (const char* variable : {"PKTMALLOC_PROFILE_RATE", "PKTMALLOC_PROFILE_STACKS",
+                               "PKTMALLOC_PROFILE_DEPTH", "PKTMALLOC_PROFILE_THREADS"}) {
     if (profiles || !options.passed.contains(variable)) continue;
     throw Failure("run: {} is of the heap profile: give --profile FILE or --leaks, too",
                   option_of(variable));
@@ -458,10 +472,10 @@ void add_run(CommandLine& command, const UserCommand& words) {
                                       "statistics at the end, as text on stderr or in FILE: "
                                       ".json, .prom or text; %p is the process id");
   stats.value_is_optional().type_name("[=FILE]");
-  const Option leak_check = run.add_option(
-      "--leak-check", options.leak_status,
-      "tell at exit what can no longer be reached; a process that lost something ends with this "
-      "status, by default 23");
+  const Option leak_check = run.add_option("--leak-check", options.leak_status,
+                                           "tell at exit what can no longer be reached; a process "
+                                           "that lost something for sure ends with "
+                                           "this status, by default 23");
   leak_check.value_is_optional().type_name("[=STATUS]");
   run.add_option("--suppressions", options.suppressions,
                  "leaks that are not to be told: lines leak:pattern, for types")

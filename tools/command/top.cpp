@@ -87,7 +87,8 @@ void add_top(CommandLine& command) {
   top.footer(
       "Keys that sort by a column, and what it shows; those after p need a wide terminal:\n" +
       columns +
-      "o shows objects by type, those first that grow most; it stops the process for up to 5 ms.\n"
+      "o shows objects by type, those first that grow most; it stops the process, as a rule for "
+      "less than 5 ms.\n"
       "r reverses, arrows and Page Up/Down scroll, Space reads at once, Escape goes back,\n"
       "h or ? helps, q quits. Example:\n"
       "  pktmalloc top $(pidof redis-server)\n"

@@ -17,9 +17,9 @@ $(OLDER)/libdl.so.2 $(OLDER)/libm.so.6 $(OLDER)/libpthread.so.0:
 	$(Q)$(CC) -shared -nostdlib -Wl,-soname,$(@F) -x c /dev/null -o $@
 
 OLDER_LINK = $(LIBRARY_LINK) -nodefaultlibs -Wl,--no-as-needed $(OLDER)/libc.so.6 $(OLDER)/libdl.so.2 \
-  $(OLDER)/libpthread.so.0 -l:libc_nonshared.a
+  $(OLDER)/libpthread.so.0 -l:libc_nonshared.a -lgcc
 
-$(OLDER_LIBRARIES): $(OLDER)/libc.so.6 $(OLDER)/libdl.so.2 $(OLDER)/libpthread.so.0 preload/contract/exports.map
+$(OLDER_LIBRARIES): $(OLDER)/libc.so.6 $(OLDER)/libdl.so.2 $(OLDER)/libpthread.so.0 $(EXPORTS) $(SEGMENTS)
 $(OLDER)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS)
 	$(call say,LINK)
 	$(Q)$(CC) $(filter %.o,$^) $(OLDER_LINK) -o $@

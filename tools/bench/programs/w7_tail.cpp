@@ -30,6 +30,7 @@
 
 #include "pin.h"
 #include "sizeclass/base/machine.h"
+#include "tools/command/replay/ticks.h"
 #include "workload.h"
 
 namespace {
@@ -42,9 +43,9 @@ constexpr std::size_t kRingSlots = 1024;
 
 double calibrate_cycles_per_ns() {
   auto start_time = std::chrono::steady_clock::now();  // CLOCK_MONOTONIC
-  std::uint64_t start = machine::ticks_before();
+  std::uint64_t start = pktmalloc::ticks_before();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  std::uint64_t end = machine::ticks_before();
+  std::uint64_t end = pktmalloc::ticks_before();
   std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start_time;
   return static_cast<double>(end - start) / elapsed.count();
 }
@@ -140,9 +141,9 @@ Histogram free_cold, free_warm;             // written by the consumer
 
 template <typename Call>
 void measure(std::uint64_t overhead, Histogram& histogram, Call call) {
-  std::uint64_t start = machine::ticks_before();
+  std::uint64_t start = pktmalloc::ticks_before();
   call();
-  std::uint64_t cycles = machine::ticks_after() - start;
+  std::uint64_t cycles = pktmalloc::ticks_after() - start;
   histogram.record(cycles - std::min(cycles, overhead));
 }
 
@@ -168,12 +169,12 @@ void make_reserve() {
 double produce(const Plan& plan) {
   workload::Random random(1);
   double late_max = 0;
-  std::uint64_t start = machine::ticks_before();
+  std::uint64_t start = pktmalloc::ticks_before();
   for (std::size_t i = 0; i < plan.objects; ++i) {
     if (plan.cycles_per_object > 0) {
       double due = static_cast<double>(i) * plan.cycles_per_object;
       double now;
-      while ((now = static_cast<double>(machine::ticks_before() - start)) < due) machine::pause();
+      while ((now = static_cast<double>(pktmalloc::ticks_before() - start)) < due) machine::pause();
       late_max = std::max(late_max, now - due);
     }
     std::size_t bytes = kSizes[random.below(std::size(kSizes))];

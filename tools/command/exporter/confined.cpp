@@ -3,15 +3,18 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 
 #include "tools/command/failure.h"
 
@@ -53,6 +56,17 @@ void take_rights_of(const Process::User& user) {
       setresuid(user.uid, user.uid, user.uid) != 0) {
     throw Failure("cannot become user {}: {}", user.uid, strerror(errno));
   }
+  __user_cap_header_struct head{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3]{};
+  bool done = syscall(SYS_capget, &head, words) == 0;
+  for (unsigned i = 0; i < std::size(words); ++i) {
+    const auto allowed = static_cast<uint32_t>(user.capabilities >> 32 * i);
+    words[i].effective &= allowed;
+    words[i].permitted &= allowed;
+    words[i].inheritable = 0;
+  }
+  done = done && syscall(SYS_capset, &head, words) == 0;
+  if (!done) throw Failure("cannot give up capabilities: {}", strerror(errno));
 }
 
 ConfinedAnswer ask_confined(const char* option, pid_t pid) {

@@ -18,7 +18,8 @@ struct ConfinedAnswer {
 };
 ConfinedAnswer ask_confined(const char* option, pid_t pid);
 
-// There: as root takes the rights of the process's user, for good. Throws Failure.
+// There: as root takes the rights of a process, for good: its user, group and capabilities. Throws
+// Failure.
 void take_rights_of(const Process::User& user);
 
 }  // namespace pktmalloc

@@ -44,7 +44,7 @@ class Folder {
 bool become_user_of(const Process& process) {
   const Process::User user = process.user();
   if (geteuid() != 0) return false;
-  const bool elsewhere = process.name_space("mnt") != Process(getpid()).name_space("mnt");
+  const bool elsewhere = !process.shares("mnt");
   if (elsewhere) {
     const int files = open(process.file("ns/mnt").c_str(), O_RDONLY | O_CLOEXEC);
     if (files < 0 || setns(files, CLONE_NEWNS) != 0) {
@@ -65,7 +65,8 @@ void print_live_profile(pid_t pid) {
   const Folder folder(elsewhere ? "/tmp" : temporary_place());
   const std::string file = folder / "heap";
   socket.ask("profile " + file);
-  const HeapProfile profile = read_heap_profile(file);
+  HeapProfile profile = read_heap_profile(file);
+  profile.forget_threads();
   Symbolizer symbolizer(false, true);
   const std::string text =
       pprof_profile(named_stacks(profile, symbolizer), profile, Counted::kLive);

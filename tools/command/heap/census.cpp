@@ -9,13 +9,13 @@
 
 #include "preload/formats/heap_profile.h"
 #include "tools/command/heap/contents.h"
-#include "tools/command/heap/dress.h"
 #include "tools/command/heap/object_heads.h"
 
 namespace pktmalloc {
 namespace {
 
 constexpr uint32_t kWordBytes = TypeNames::kWords * sizeof(uint64_t);
+constexpr uint32_t kMostFront = 16;  // of nearly all objects: see RemoteHeap::program_bytes_at()
 
 uint64_t sum_of(const std::vector<Count>& counts, uint64_t Count::*amount) {
   uint64_t sum = 0;
@@ -92,21 +92,19 @@ std::vector<Count> by_place(const SampledObjects& sampled, const RemoteMemory& m
 
 }  // namespace
 
-Census take_census(RemoteHeap& heap, const SampledObjects& sampled, const RemoteMemory& memory,
-                   TypeNames& types, LibraryKind kind, bool contents) {
+Census take_census(const RemoteHeap& heap, const SampledObjects& sampled,
+                   const RemoteMemory& memory, TypeNames& types, bool contents) {
   // By class, then by type; the contents of objects without type by their kind.
   std::vector<std::vector<uint64_t>> objects(heap.classes());
   std::map<std::pair<unsigned, std::string>, Count> found;
-  each_head(heap, memory, kDressBytes + kWordBytes, [&](const ObjectHead& head) {
-    const uint32_t object_bytes = heap.size_class(head.slab.of).object_bytes;
-    const std::optional<uint32_t> at = program_bytes_at(kind, head, memory, object_bytes);
-    if (!at) return heap.forget(head.slab, head.object);
-    const uint32_t size = *at < head.size ? head.size - *at : 0;
+  each_head(heap, memory, kMostFront + kWordBytes, [&](const ObjectHead& head) {
+    const uint32_t at = heap.program_bytes_at(head.address);
+    const uint32_t size = at < head.size ? head.size - at : 0;
     uint64_t words[TypeNames::kWords]{};
-    memcpy(words, head.bytes + *at, std::min(size, kWordBytes));
+    memcpy(words, head.bytes + at, std::min(size, kWordBytes));
     const TypeNames::Type type = types.type_of(words, heap);
     if (type == TypeNames::kUnknown && contents) {
-      const Contents told = contents_of(head.bytes + *at, std::min(size, kWordBytes));
+      const Contents told = contents_of(head.bytes + at, std::min(size, kWordBytes));
       if (*told.kind != '\0') {
         Count& count = found[{head.slab.of, told.kind}];
         if (count.objects++ == 0) count.example = told.example;

@@ -35,8 +35,8 @@ struct Census {
 };
 
 // `contents`: objects of no known type are looked at, for text and zeroes; samples are not.
-Census take_census(RemoteHeap& heap, const SampledObjects& sampled, const RemoteMemory& memory,
-                   TypeNames& types, LibraryKind kind, bool contents);
+Census take_census(const RemoteHeap& heap, const SampledObjects& sampled,
+                   const RemoteMemory& memory, TypeNames& types, bool contents);
 
 // What there is now, with what it has grown since; also what is gone.
 Census compared(const Census& before, Census now);

@@ -104,8 +104,11 @@ void sort(std::vector<Count>& counts, CensusOrder order) {
 
 std::string CensusTable::text(const Census& census) const {
   const uint64_t bytes = census.bytes();
-  std::string text = part(*this, census.classes, bytes, Part::kClasses) + "\n" +
-                     part(*this, census.types, bytes, Part::kTypes);
+  std::string text = part(*this, census.types, bytes, Part::kTypes);
+  // Where no class has several types, the classes are the same rows.
+  if (census.types.size() > census.classes.size()) {
+    text += "\n" + part(*this, census.classes, bytes, Part::kClasses);
+  }
   if (census.places.empty()) return text;
   return text +
          fmt::format("\nBy place, estimated from {} samples of the heap profile:\n\n",

@@ -9,11 +9,11 @@ namespace pktmalloc {
 Inventory::Inventory(const Subject& subject, double most_ms, bool contents) {
   const Window& window = subject.window();
   const RemoteMemory& memory = subject.image().memory();
-  RemoteHeap heap(window.heap, memory);
+  RemoteHeap heap(window, memory);
   look = subject.look(heap, most_ms);
   TypeNames types(subject.image());
   sampled_ = SampledObjects(window.profile, memory);
-  census = take_census(heap, sampled_, memory, types, window.library, contents);
+  census = take_census(heap, sampled_, memory, types, contents);
   subject.check_alive();
 }
 

@@ -77,7 +77,7 @@ unsigned char LeakCheck::answer_to(pid_t pid) {
     if (found.report.rows.empty()) return 0;
     tell(fmt::format("{} at exit\n{}", head_text(subject, found.objects, found.bytes),
                      found.report.text(kMostRows)));
-    return static_cast<unsigned char>(status_);
+    return found.report.is_certain() ? static_cast<unsigned char>(status_) : 0;
   } catch (const Failure& failure) {
     tell(fmt::format("leak check: {}\n", failure.what()));
     return 0;

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "tools/command/heap/contents.h"
-#include "tools/command/heap/dress.h"
 #include "tools/command/heap/type_names.h"
 #include "tools/command/text/quantity.h"
 
@@ -27,6 +26,11 @@ uint64_t LeakReport::bytes() const {
   uint64_t sum = 0;
   for (const Row& row : rows) sum += row.bytes() + row.hanging_bytes;
   return sum;
+}
+
+bool LeakReport::is_certain() const {
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const Row& row) { return row.objects > row.ends_known; });
 }
 
 void LeakReport::suppress(const Suppressions& suppressions) {
@@ -45,10 +49,14 @@ void LeakReport::suppress(const Suppressions& suppressions) {
 
 std::string LeakReport::text(size_t most_rows) const {
   if (rows.empty()) return "nothing is lost\n";
+  uint64_t perhaps = 0;
+  for (const Row& row : rows) perhaps += row.ends_known;
   std::string text =
-      fmt::format("{} {} lost, {}\n\n{:>14}{:>12}{:>14}{:>12}{:>9}  TYPE\n", count_text(objects()),
-                  objects() == 1 ? "object is" : "objects are", bytes_text(bytes()), "LOST",
-                  "BYTES", "WITH THEM", "BYTES", "SIZE");
+      fmt::format("{} {} lost, {}{}\n", count_text(objects()),
+                  objects() == 1 ? "object is" : "objects are", bytes_text(bytes()),
+                  perhaps == 0 ? "" : fmt::format("; {} only perhaps", count_text(perhaps)));
+  text += fmt::format("\n{:>14}{:>12}{:>14}{:>12}{:>9}  TYPE\n", "LOST", "BYTES", "WITH THEM",
+                      "BYTES", "SIZE");
   for (size_t i = 0; i < std::min(rows.size(), most_rows); ++i) {
     const Row& row = rows[i];
     text += fmt::format("{:>14}{:>12}{:>14}{:>12}{:>9}  {}, for instance at {:#x}",
@@ -56,6 +64,10 @@ std::string LeakReport::text(size_t most_rows) const {
                         count_text(row.hanging_objects), bytes_text(row.hanging_bytes),
                         row.object_bytes, row.type.empty() ? "-" : row.type, row.address);
     text += row.example.empty() ? "\n" : fmt::format(": {}\n", row.example);
+    if (row.ends_known > 0) {
+      text += fmt::format("{:>63}{} in use if a pointer to the next object is to their end\n", "",
+                          count_text(row.ends_known));
+    }
     text += calls_text(row.calls, 63);
   }
   if (rows.size() > most_rows) {
@@ -75,6 +87,7 @@ nlohmann::ordered_json LeakReport::json() const {
                                   {"type", nullptr},
                                   {"objects", row.objects},
                                   {"bytes", row.bytes()},
+                                  {"objects_whose_end_is_known", row.ends_known},
                                   {"objects_with_them", row.hanging_objects},
                                   {"bytes_with_them", row.hanging_bytes},
                                   {"address", fmt::format("{:#x}", row.address)}};
@@ -96,7 +109,7 @@ struct Part {
 };
 
 Part part_of(const LostObject& lost, const RemoteHeap& heap, const HeapCopy& copy,
-             const SampledObjects& sampled, LibraryKind kind) {
+             const SampledObjects& sampled) {
   if (lost.slab == nullptr) {
     const SampledObject& one = sampled.all()[lost.object];
     const auto* const contents = reinterpret_cast<const char*>(sampled.words(one));
@@ -104,20 +117,19 @@ Part part_of(const LostObject& lost, const RemoteHeap& heap, const HeapCopy& cop
   }
   const uint32_t object_bytes = heap.size_class(lost.slab->of).object_bytes;
   const auto* const contents = reinterpret_cast<const char*>(copy.words_at(lost.address));
-  const ObjectHead head{*lost.slab, lost.object, lost.address, contents, object_bytes};
-  const uint32_t front = program_bytes_at(kind, head, copy, object_bytes).value_or(0);
+  const uint32_t front = heap.program_bytes_at(lost.address);
   return {object_bytes, lost.address + front, object_bytes - front, contents + front, 0};
 }
 
 }  // namespace
 
 LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCopy& copy,
-                       const SampledObjects& sampled, LibraryKind kind,
-                       const std::vector<LostObject>& lost, bool contents) {
+                       const SampledObjects& sampled, const std::vector<LostObject>& lost,
+                       bool contents) {
   TypeNames types(image);
   std::map<std::tuple<uint64_t, std::string, uint32_t>, LeakReport::Row> rows;
   for (const LostObject& one : lost) {
-    const Part part = part_of(one, heap, copy, sampled, kind);
+    const Part part = part_of(one, heap, copy, sampled);
     uint64_t words[TypeNames::kWords]{};
     const uint64_t size = std::min(sizeof words, part.bytes / sizeof *words * sizeof *words);
     memcpy(words, part.contents, size);
@@ -132,6 +144,7 @@ LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCop
         row.example = told.example.empty() ? told.kind : fmt::format("\"{}\"", told.example);
       }
     }
+    row.ends_known += one.end_is_known ? 1 : 0;
     row.hanging_objects += one.hanging_objects;
     row.hanging_bytes += one.hanging_bytes;
   }

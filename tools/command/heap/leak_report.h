@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "preload/formats/library_kind.h"
 #include "tools/command/heap/lost_objects.h"
 #include "tools/command/heap/place_calls.h"
 #include "tools/command/heap/suppressions.h"
@@ -22,6 +21,7 @@ struct LeakReport {
     uint64_t object_bytes = 0;  // of the class; of a sample, what was asked for
     std::string type;           // "": not known
     uint64_t objects = 0;
+    uint64_t ends_known = 0;  // of these, with a pointer to their end, where the next one begins
     uint64_t hanging_objects = 0, hanging_bytes = 0;  // lost with them
     uint64_t address = 0;                             // of the program's bytes in one of them
     std::string example;                              // what they are, where contents are shown
@@ -34,13 +34,14 @@ struct LeakReport {
 
   uint64_t objects() const;  // with what hangs from them
   uint64_t bytes() const;
+  bool is_certain() const;  // something is lost not only perhaps
   void suppress(const Suppressions& suppressions);
   std::string text(size_t most_rows) const;
   nlohmann::ordered_json json() const;
 };
 
 LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCopy& copy,
-                       const SampledObjects& sampled, LibraryKind kind,
-                       const std::vector<LostObject>& lost, bool contents);
+                       const SampledObjects& sampled, const std::vector<LostObject>& lost,
+                       bool contents);
 
 }  // namespace pktmalloc

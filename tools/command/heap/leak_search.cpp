@@ -3,21 +3,18 @@
 
 #include <fmt/core.h>
 
-#include "tools/command/heap/dress.h"
 #include "tools/command/text/printable.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
 
 LeakSearch::LeakSearch(const Subject& subject, bool contents, bool waits) {
-  const LibraryKind kind = subject.window().library;
-  RemoteHeap heap(subject.window().heap, subject.image().memory());
+  RemoteHeap heap(subject.window(), subject.image().memory());
   Subject::Whole whole;
   look = subject.look_whole(heap, whole, waits);
   const HeapCopy& copy = *whole.copy;
-  forget_waiting(kind, heap, copy);
   const SampledObjects& sampled = whole.sampled;
-  report = leak_report(subject.image(), heap, copy, sampled, kind,
+  report = leak_report(subject.image(), heap, copy, sampled,
                        find_lost(heap, copy, sampled, whole.roots), contents);
   subject.check_alive();
   for (const RemoteHeap::Slab& slab : heap.slabs()) {

@@ -28,8 +28,11 @@ struct Look {
   std::string text() const;
 };
 
-// Copies the heap and finds its live objects. The process may stand still for so long; where that
-// would not do, or is 0, it runs on. `also` is called if it stands still.
+inline constexpr double kAsLongAsItTakes = 1e9;  // milliseconds
+
+// Copies the heap and finds its live objects. The process may stand still for so long, as a copy
+// shows that is made while it runs; where that would not do, or is 0, it runs on. `also` is called
+// if it stands still.
 Look look_at(RemoteHeap& heap, pid_t pid, double most_ms, const Also& also = nullptr);
 
 }  // namespace pktmalloc

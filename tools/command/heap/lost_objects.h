@@ -20,6 +20,7 @@ struct LostObject {
   const RemoteHeap::Slab* slab;  // nullptr: a sample
   uint32_t object;               // its number there
   uint64_t address;
+  bool end_is_known = false;  // something points there, where another one begins or did
   uint64_t hanging_objects = 0, hanging_bytes = 0;  // lost with it; each once
 };
 

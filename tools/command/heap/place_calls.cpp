@@ -2,16 +2,17 @@
 #include "tools/command/heap/place_calls.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
-
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "preload/formats/heap_profile.h"
 #include "tools/command/profile/profile_table.h"
 #include "tools/command/profile/symbolizer.h"
+#include "tools/command/system/elf_file.h"
 
 namespace pktmalloc {
 namespace {
@@ -29,14 +30,23 @@ std::vector<Calls> place_calls(const std::vector<uint32_t>& places, const Image&
   profile.schema = kProfileSchema;
   for (const uint32_t place : places) {
     if (place == 0) continue;
-    profile.places.push_back({sampled.frames(place, image.memory()), {}, false});
+    profile.places.push_back({sampled.frames(place, image.memory()), {}, false, ""});
   }
   std::vector<Calls> all(places.size());
   if (profile.places.empty()) return all;
+  struct File {
+    std::string id;
+    std::optional<FoundFile> found;
+  };
+  std::map<std::string, File> files;  // are there until all are named
   for (Mapping& m : image.mappings()) {
-    if (!m.executable || m.path.empty()) continue;
-    if (access(m.path.c_str(), R_OK) != 0) m.path = image.file(m.path);
-    profile.mappings.push_back({std::move(m), ""});
+    if (m.path.empty()) continue;
+    const auto [at, first] = files.try_emplace(m.path);
+    File& file = at->second;
+    if (first) file.id = build_id_at(m.start, image.memory());
+    if (!m.executable) continue;
+    if (!file.found) file.found.emplace(image.file(m.path));
+    profile.mappings.push_back({std::move(m), file.id, file.found->path()});
   }
   Symbolizer symbolizer(lines, true);
   symbolizer.prepare(profile);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "preload/checked/object.h"
 #include "tools/command/failure.h"
 #include "tools/command/live/remote_cache.h"
 
@@ -21,8 +22,9 @@ constexpr uint64_t kMagazinesLeast = uint64_t{16} << 20;
 
 }  // namespace
 
-RemoteHeap::RemoteHeap(const HeapWindow& window, const RemoteMemory& memory)
-    : window_(window), memory_(memory), outside_(window.classes) {
+RemoteHeap::RemoteHeap(const Window& all, const RemoteMemory& memory)
+    : window_(all.heap), kind_(all.library), memory_(memory), outside_(window_.classes) {
+  const HeapWindow& window = window_;
   const auto require = [](bool sense) {
     if (!sense) throw Failure("the addresses that the process tells of its heap make no sense");
   };
@@ -72,7 +74,7 @@ bool RemoteHeap::copy(bool anyhow) {
   memory_.copy_all(counters);
   allocated_ = 0;
   for (const uint64_t objects : direct) allocated_ += objects;
-  const bool quiet = copy_caches(first_cache, cache_bytes / window_.cache_bytes) && ageing == 0;
+  const bool quiet = copy_caches(first_cache, cache_bytes) && ageing == 0;
   if (!quiet && !anyhow) return false;
   copy_marks();
   copy_map(std::min(used >> kUnitShift, kUnitsMost));
@@ -162,13 +164,13 @@ void RemoteHeap::copy_magazines(uint64_t bytes, bool changed) {
 }
 
 // False: the owner of one was changing it.
-bool RemoteHeap::copy_caches(uint64_t first, uint64_t most) {
+bool RemoteHeap::copy_caches(uint64_t first, uint64_t bytes) {
   held_.clear();
   lone_.clear();
   marks_.clear();
-  caches_ = {first, first == 0 ? 0 : first + window_.cache_bytes};
+  caches_ = {first, first == 0 ? 0 : first + sizeof(Cache)};
   bool quiet = true;
-  each_cache(window_, memory_, first, most, [&](const RemoteCache& cache) {
+  each_cache(memory_, first, bytes, [&](const RemoteCache& cache) {
     caches_.begin = std::min(caches_.begin, cache.address());
     quiet = quiet && !cache.is_changing();
     for (unsigned i = 0; i < window_.classes; ++i) {
@@ -205,15 +207,16 @@ void RemoteHeap::copy_states() {
     const unsigned shift = ObjectStates::shift_of(classes_[owner - 1]);
     const uint64_t begin = window_.units + (unit << kUnitShift);
     states_of_unit_[unit] = states_.size();
-    stretches.emplace_back(ObjectStates::Place{window_.states[owner - 1], shift}.word(begin),
-                           states_.size());
-    states_.resize(states_.size() + ((begin + kUnit - 1) >> shift) - (begin >> shift) + 1);
+    const ObjectStates::Place place{window_.states[owner - 1], shift};
+    stretches.emplace_back(place.word(begin, library_.state_bytes), states_.size());
+    const uint64_t words = ((begin + kUnit - 1) >> shift) - (begin >> shift) + 1;
+    states_.resize(states_.size() + words * library_.state_bytes);
   }
   std::vector<RemoteMemory::Piece> pieces;
   for (size_t i = 0; i < stretches.size(); ++i) {
     const size_t end = i + 1 < stretches.size() ? stretches[i + 1].second : states_.size();
     const auto [from, to] = stretches[i];
-    pieces.push_back({from, &states_[to], (end - to) * sizeof(uint16_t)});
+    pieces.push_back({from, &states_[to], end - to});
   }
   memory_.copy_all(pieces);
 }
@@ -233,6 +236,17 @@ void RemoteHeap::find_live() {
   use_states();
 }
 
+// Whatever the process says, each unit of a slab is of its class, so states_ has the states of all
+// of its objects, and an object has room for the address by which its state is found.
+bool RemoteHeap::is_whole(uint32_t first) const {
+  const unsigned owner = map_[first].owner;
+  const SizeClass& c = classes_[owner - 1];
+  if (first + c.units > map_.size()) return false;
+  if (window_.states[owner - 1] != 0 && c.object_bytes <= library_.state_at) return false;
+  return std::all_of(&map_[first], &map_[first] + c.units,
+                     [&](const SlabPool::Entry& unit) { return unit.owner == owner; });
+}
+
 void RemoteHeap::find_slabs() {
   slabs_.clear();
   live_.clear();
@@ -243,7 +257,7 @@ void RemoteHeap::find_slabs() {
     const SizeClass& c = classes_[owner - 1];
     const uint32_t words = (c.objects_per_slab + 63) / 64;
     const size_t at = record_at(owner - 1, n) + offsetof(SlabArea::Record, bits);
-    if (n + c.units > map_.size() || at + words * sizeof(uint64_t) > records_.size()) continue;
+    if (!is_whole(n) || at + words * sizeof(uint64_t) > records_.size()) continue;
     for (uint32_t i = 0; i < c.units; ++i) {
       slab_of_unit_[n + i] = static_cast<uint32_t>(slabs_.size());
     }
@@ -255,12 +269,6 @@ void RemoteHeap::find_slabs() {
       live_.push_back(~free & ~uint64_t{0} >> (64 - std::min(left, 64U)));
     }
   }
-}
-
-const RemoteHeap::Slab* RemoteHeap::slab_at(uint64_t address) const {
-  const uint64_t unit = (address - window_.units) >> kUnitShift;
-  if (unit >= slab_of_unit_.size() || slab_of_unit_[unit] == kNone) return nullptr;
-  return &slabs_[slab_of_unit_[unit]];
 }
 
 std::vector<RemoteHeap::Range> RemoteHeap::own_memory() const {
@@ -313,21 +321,37 @@ void RemoteHeap::take_out_depots() {
   }
 }
 
+const char* RemoteHeap::state_of(uint64_t object, unsigned of) const {
+  const unsigned shift = ObjectStates::shift_of(classes_[of]);
+  const uint64_t address = object + library_.state_at;
+  const uint64_t unit = (address - window_.units) >> kUnitShift;
+  const uint64_t begin = window_.units + (unit << kUnitShift);
+  const uint64_t words = (address >> shift) - (begin >> shift);
+  return &states_[states_of_unit_[unit] + words * library_.state_bytes];
+}
+
 void RemoteHeap::use_states() {
   for (const Slab& slab : slabs_) {
     if (window_.states[slab.of] == 0) continue;
-    const unsigned shift = ObjectStates::shift_of(classes_[slab.of]);
     each_live(slab, [&](uint32_t object, uint64_t address) {
-      const uint64_t unit = (address - window_.units) >> kUnitShift;
-      const uint64_t begin = window_.units + (unit << kUnitShift);
-      std::atomic<uint16_t> word =
-          states_[states_of_unit_[unit] + (address >> shift) - (begin >> shift)];
-      const ObjectStates::State state = ObjectStates::Entry(word, address).state();
+      uint16_t word;
+      memcpy(&word, state_of(address, slab.of), sizeof word);
+      std::atomic<uint16_t> copy = word;
+      const ObjectStates::State state = ObjectStates::Entry(copy, address).state();
       if (state != ObjectStates::kLive && state != ObjectStates::kLiveWithCanary) {
         set_free(slab, object);
       }
     });
   }
+}
+
+uint32_t RemoteHeap::program_bytes_at(uint64_t object) const {
+  const Slab* const slab = kind_ == LibraryKind::kChecked ? slab_at(object) : nullptr;
+  if (slab == nullptr || window_.states[slab->of] == 0) return 0;
+  checked::Head head;
+  memcpy(&head, state_of(object, slab->of), sizeof head);
+  const uint32_t most = classes_[slab->of].object_bytes;  // the head may have been overwritten
+  return static_cast<uint32_t>(std::min<uint64_t>(head.front(), most));
 }
 
 }  // namespace pktmalloc

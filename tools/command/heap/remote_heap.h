@@ -23,7 +23,7 @@ namespace pktmalloc {
 class RemoteHeap {
  public:
   // Throws Failure when the window makes no sense.
-  RemoteHeap(const HeapWindow& window, const RemoteMemory& memory);
+  RemoteHeap(const Window& window, const RemoteMemory& memory);
 
   // Everything that tells which objects are free; of slabs and depots only what changed since the
   // copy before. False: a thread was about to move some from list to list, so that for a moment
@@ -44,7 +44,8 @@ class RemoteHeap {
     return (live_[slab.bits + object / 64] >> object % 64 & 1) != 0;
   }
   uint32_t live_objects(const Slab& slab) const;
-  void forget(const Slab& slab, uint32_t object) { set_free(slab, object); }
+  // Bytes from an object's start to the program's; the checked library has a canary before them.
+  uint32_t program_bytes_at(uint64_t object) const;
 
   // Calls visit(object, address) for the live ones of a slab.
   template <typename Visit>
@@ -59,7 +60,11 @@ class RemoteHeap {
   }
 
   // The slab that holds the address, or nullptr.
-  const Slab* slab_at(uint64_t address) const;
+  const Slab* slab_at(uint64_t address) const {
+    const uint64_t unit = (address - window_.units) >> kUnitShift;
+    if (unit >= slab_of_unit_.size() || slab_of_unit_[unit] == SlabPool::kNone) return nullptr;
+    return &slabs_[slab_of_unit_[unit]];
+  }
   // All addresses of slabs.
   struct Range {
     uint64_t begin, end;
@@ -97,7 +102,7 @@ class RemoteHeap {
     uint64_t object;
   };
 
-  bool copy_caches(uint64_t first, uint64_t most);
+  bool copy_caches(uint64_t first, uint64_t bytes);
   void copy_map(uint64_t units);
   void copy_records(const std::vector<bool>& changed);
   void copy_magazines(uint64_t bytes, bool changed);
@@ -106,6 +111,7 @@ class RemoteHeap {
   size_t record_at(unsigned of, uint32_t n) const;  // in records_
   const Magazine* magazine(uint64_t address) const;
   void find_slabs();
+  bool is_whole(uint32_t first) const;  // the slab that begins with the unit
   void take_out(unsigned of, uint64_t object);
   void take_out_magazine(const Held& held);
   void take_out_depots();
@@ -117,12 +123,15 @@ class RemoteHeap {
       if (Mail::is_full(mail.word(n))) visit(mail.word(n));
     }
   }
+  const char* state_of(uint64_t object, unsigned of) const;
   void use_states();
   void set_free(const Slab& slab, uint32_t object) {
     live_[slab.bits + object / 64] &= ~(uint64_t{1} << object % 64);
   }
 
   const HeapWindow& window_;
+  const LibraryKind kind_;
+  const LibraryNames& library_ = names_of(kind_);
   const RemoteMemory& memory_;
   std::vector<SizeClass> classes_;
   uint32_t first_unit_ = 0;
@@ -140,13 +149,13 @@ class RemoteHeap {
   std::vector<Held> held_;
   std::vector<Lone> lone_;
   std::vector<uint64_t> marks_;  // the addresses of caches' marks
-  std::vector<uint16_t> states_;
+  std::vector<char> states_;
   std::vector<size_t> states_of_unit_;  // where those of a unit begin; none without states
   std::vector<uint64_t> outside_;
   uint64_t allocated_ = 0;
 
   std::vector<Slab> slabs_;
-  std::vector<uint32_t> slab_of_unit_;  // from first_unit_ on; kNone
+  std::vector<uint32_t> slab_of_unit_;  // from first_unit_ on; SlabPool::kNone
   std::vector<uint64_t> live_;
 };
 

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+
+#include "tools/command/system/call_registers.h"
 namespace pktmalloc {
 namespace {
 
@@ -35,7 +37,7 @@ class Finder {
     const uint64_t sample_bytes = samples_.end - samples_.begin;
     for (size_t i = 0; i < count; ++i) {
       const uint64_t word = words[i];
-      if (word - units_.begin < bytes || word - samples_.begin < sample_bytes) {
+      if (word - units_.begin <= bytes || word - samples_.begin < sample_bytes) {
         found.push_back(word);
       }
     }

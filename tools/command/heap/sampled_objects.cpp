@@ -63,17 +63,17 @@ void SampledObjects::copy_contents(const RemoteMemory& memory) {
 
 RemoteHeap::Range SampledObjects::span() const {
   if (all_.empty()) return {0, 0};
-  return {all_.front().address, all_.back().address + std::max(all_.back().bytes, kWord)};
+  return {all_.front().address, all_.back().address + all_.back().bytes + 1};
 }
 
-// One without bytes holds its own address all the same.
+// Its end counts: the next allocator has words of its own between two.
 const SampledObject* SampledObjects::at(uint64_t address) const {
   auto after = std::upper_bound(
       all_.begin(), all_.end(), address,
       [](uint64_t wanted, const SampledObject& object) { return wanted < object.address; });
   if (after == all_.begin()) return nullptr;
   --after;
-  return address - after->address < std::max<uint64_t>(after->bytes, 1) ? &*after : nullptr;
+  return address - after->address <= after->bytes ? &*after : nullptr;
 }
 
 std::vector<RemoteHeap::Range> SampledObjects::own_memory() const {
@@ -89,17 +89,23 @@ Amount SampledObjects::held(uint32_t place, const RemoteMemory& memory) const {
 }
 
 std::vector<uint64_t> SampledObjects::frames(uint32_t place, const RemoteMemory& memory) const {
+  const auto addresses_of = [&](uint64_t id) {
+    const uint64_t stack = memory.load<uint64_t>(window_.stacks) + id * kStackUnit;
+    const auto head = memory.load<Stack>(stack);
+    std::vector<Frame> frames(std::min<size_t>(head.count, kMostFrames));
+    const RemoteMemory::Piece piece{stack + offsetof(Stack, frames), frames.data(),
+                                    frames.size() * sizeof(Frame)};
+    memory.copy_all({&piece, 1});
+    std::vector<uint64_t> addresses;
+    for (const Frame& frame : frames) addresses.push_back(frame.pc);
+    return addresses;
+  };
   const StackId id = sums_of(place, window_.sums, memory).stack;
   if (id == 0) return {};
-  const uint64_t stack = memory.load<uint64_t>(window_.stacks) + uint64_t{id} * kStackUnit;
-  const auto head = memory.load<Stack>(stack);
-  std::vector<Frame> frames(std::min<size_t>(head.count, kMostFrames));
-  const RemoteMemory::Piece piece{stack + offsetof(Stack, frames), frames.data(),
-                                  frames.size() * sizeof(Frame)};
-  memory.copy_all({&piece, 1});
-  std::vector<uint64_t> addresses;
-  for (const Frame& frame : frames) addresses.push_back(frame.pc);
-  return addresses;
+  std::vector<uint64_t> found = addresses_of(id);
+  // Of threads that are told apart, the number of the calls' stack and the thread.
+  if (found.size() > 1 && is_thread(found[1])) return addresses_of(found[0]);
+  return found;
 }
 
 }  // namespace pktmalloc

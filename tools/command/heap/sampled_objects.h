@@ -31,7 +31,7 @@ class SampledObjects {
   void copy_contents(const RemoteMemory& memory);
 
   const std::vector<SampledObject>& all() const { return all_; }  // by address
-  // From the first to the end of the last.
+  // From the first to the end of the last, which counts, too.
   RemoteHeap::Range span() const;
   // That holds the address; nullptr: none.
   const SampledObject* at(uint64_t address) const;

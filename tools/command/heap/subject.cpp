@@ -9,8 +9,6 @@
 namespace pktmalloc {
 namespace {
 
-constexpr double kAsLongAsItTakes = 1e9;  // milliseconds
-
 // Memory that a process has asked the system to keep from its children (MADV_DONTFORK).
 std::vector<Mapping> not_copied(std::vector<Mapping> all, const std::vector<Mapping>& copied) {
   std::erase_if(all, [&](const Mapping& m) {
@@ -23,9 +21,9 @@ std::vector<Mapping> not_copied(std::vector<Mapping> all, const std::vector<Mapp
 
 }  // namespace
 
-Subject::Subject(const std::string& what) {
+Subject::Subject(const std::string& what, const std::function<void()>& opened) {
   if (const pid_t pid = process_id(what); pid != 0) {
-    process_ = std::make_unique<LiveProcess>(pid);
+    process_ = std::make_unique<LiveProcess>(pid, opened);
     window_ = process_->window();
     return;
   }
@@ -80,7 +78,7 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const {
     whole.roots = find_roots(heap, whole.sampled, own_memory, not_copied(own.mappings(), mappings),
                              registers, own.file("pagemap"));
     process.let_go();
-    const SharedMemory memory(child);
+    const OpenMemory memory(child);
     whole.copy = std::make_unique<HeapCopy>(heap, memory);
     whole.sampled.copy_contents(memory);
     const std::vector<uint64_t> more =
@@ -90,7 +88,7 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const {
 }
 
 void Subject::check_alive() const {
-  if (process_ && process_->ended()) throw Failure("process {} has ended", process_->pid());
+  if (process_) process_->check_alive();
 }
 
 }  // namespace pktmalloc

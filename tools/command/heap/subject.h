@@ -16,8 +16,8 @@ namespace pktmalloc {
 
 class Subject {
  public:
-  // A process id or a file. Throws Failure when it cannot be looked at.
-  explicit Subject(const std::string& what);
+  // A process id or a file. Throws Failure when it cannot be looked at. `opened`: see LiveProcess.
+  explicit Subject(const std::string& what, const std::function<void()>& opened = nullptr);
 
   const Image& image() const;
   const Window& window() const { return window_; }
@@ -35,7 +35,8 @@ class Subject {
     SampledObjects sampled;
   };
   Look look_whole(RemoteHeap& heap, Whole& whole, bool waits) const;
-  // Throws Failure when it has ended, so that what was read may be nonsense.
+  // Throws Failure when it has ended or become another program, so that what was read may be
+  // nonsense.
   void check_alive() const;
 
  private:

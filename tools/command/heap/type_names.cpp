@@ -159,7 +159,7 @@ std::string TypeNames::symbol_at(const File& file, uint64_t address) {
   const auto [at, added] = symbols_.try_emplace(file.path);
   if (added) {
     try {
-      at->second = ElfFile(image_.file(file.path)).data_symbols();
+      at->second = ElfFile(image_.file(file.path).path()).data_symbols();
     } catch (const Failure&) {
     }
   }
@@ -188,7 +188,7 @@ void TypeNames::find_python() {
     if (file.path == seen || file.path.find("python") == std::string::npos) continue;
     seen = file.path;
     try {
-      const ElfFile elf(image_.file(file.path));
+      const ElfFile elf(image_.file(file.path).path());
       if (const auto offset = elf.is_elf() ? elf.symbol("PyType_Type") : std::nullopt) {
         python_type_ = file.base + *offset;
         return;

@@ -34,15 +34,22 @@ pid_t thread_with_memory(pid_t pid) {
 
 }  // namespace
 
-LiveProcess::LiveProcess(pid_t pid)
+LiveProcess::LiveProcess(pid_t pid, const std::function<void()>& opened)
     : pid_(pid),
       end_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
       thread_(thread_with_memory(pid)),
       image_(pid, thread_) {
   try {
+    if (opened) {
+      image_.keep_open();
+      opened();
+    }
     window_ = find_and_load_window(image_, address_);
-  } catch (...) {
+  } catch (const Failure&) {
+    // What is told is of the thread that was asked.
+    const bool is_over = thread_ != pid_ && ended();
     close(end_);
+    if (is_over) throw Failure("process {} has ended", pid_);
     throw;
   }
 }
@@ -68,6 +75,11 @@ Window LiveProcess::load_window() const {
     if (ended()) throw Failure("process {} has ended", pid_);
     throw;
   }
+}
+
+void LiveProcess::check_alive() const {
+  load_window();
+  if (ended()) throw Failure("process {} has ended", pid_);
 }
 
 Reading LiveProcess::read() const {

@@ -7,6 +7,7 @@
 // makes no sense because it changed in between counts as nothing.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,7 +22,9 @@ class LiveProcess {
  public:
   // Throws Failure: the process is gone, may not be read, has no library or one that has not
   // started or has another schema.
-  explicit LiveProcess(pid_t pid);
+  // `opened`: is called when all is open that needs the right to look into the process, and before
+  // anything is read that the process has made; this process may give up rights then.
+  explicit LiveProcess(pid_t pid, const std::function<void()>& opened = nullptr);
   ~LiveProcess();
   LiveProcess(const LiveProcess&) = delete;
   LiveProcess& operator=(const LiveProcess&) = delete;
@@ -38,6 +41,8 @@ class LiveProcess {
   uint64_t rss_bytes() const;
   uint64_t page_faults() const;  // since its start
   bool ended() const;
+  // Throws Failure when it has ended or become another program.
+  void check_alive() const;
   // Into its memory.
   void write_byte(uint64_t address, char byte) const;
   // Becomes readable when the process ends; -1 on systems without such descriptors.

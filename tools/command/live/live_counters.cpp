@@ -53,8 +53,8 @@ class CacheSums {
   CacheSums(const HeapWindow& window, const RemoteMemory& memory)
       : window_(window), memory_(memory) {}
 
-  void read(uint64_t first, uint64_t most) {
-    each_cache(window_, memory_, first, most, [&](const RemoteCache& cache) { add(cache); });
+  void read(uint64_t first, uint64_t bytes) {
+    each_cache(memory_, first, bytes, [&](const RemoteCache& cache) { add(cache); });
   }
 
   CacheStatistics of[kMaxClasses]{};
@@ -64,11 +64,9 @@ class CacheSums {
   void add(const RemoteCache& cache) {
     for (unsigned i = 0; i < kTallies; ++i) tallies[i] += cache.tally(i);
     for (unsigned i = 0; i < window_.classes; ++i) {
-      CacheStatistics one{cache.trips(i, 0), cache.trips(i, 1),  cache.trips(i, 2),
-                          cache.trips(i, 3), cache.allocated(i), 0};
+      CacheStatistics one = cache.trips(i);
       if (const uint64_t loaded = cache.loaded(i); loaded != 0) {
-        const uint64_t rounds =
-            (cache.top(i) - (loaded + window_.magazine_slots)) / sizeof(uint64_t);
+        const uint64_t rounds = (cache.top(i) - (loaded + sizeof(Magazine))) / sizeof(uint64_t);
         if (rounds <= kRoundsMost) one.held = rounds;
       }
       const uint64_t previous = cache.previous_rounds(i);
@@ -85,7 +83,7 @@ void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& 
   Counters counters{};
   copy_counters(w, memory, counters);
   CacheSums sums(w, memory);
-  sums.read(counters.first_cache, counters.cache_committed_bytes / w.cache_bytes);
+  sums.read(counters.first_cache, counters.cache_committed_bytes);
   out.classes = static_cast<unsigned>(w.classes);
   for (unsigned i = 0; i < w.classes; ++i) {
     sums.of[i].allocated += counters.direct_allocs[i];

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <functional>
 
 #include "preload/formats/live_window.h"
@@ -14,48 +13,37 @@ namespace pktmalloc {
 
 class RemoteCache {
  public:
-  RemoteCache(const HeapWindow& window, uint64_t address, const char* bytes)
-      : shape_(window.cache), address_(address), bytes_(bytes) {}
+  // `copy` outlives it; its pointers are those of the other process.
+  RemoteCache(uint64_t address, const Cache& copy) : address_(address), cache_(copy) {}
 
   uint64_t address() const { return address_; }
-  uint64_t next() const { return at<uint64_t>(shape_.next); }
-  uint64_t allocated(unsigned of) const { return at<uint64_t>(shape_.allocated + 8 * of); }
-  uint64_t top(unsigned of) const { return at<uint64_t>(shape_.tops + 8 * of); }
+  uint64_t next() const { return number(cache_.next); }
+  uint64_t allocated(unsigned of) const { return cache_.allocated_[of + 1]; }
+  uint64_t top(unsigned of) const { return number(cache_.tops_[of + 1]); }
   // Magazines; 0: none.
-  uint64_t loaded(unsigned of) const { return in_line<uint64_t>(of, shape_.loaded); }
-  uint64_t previous(unsigned of) const { return in_line<uint64_t>(of, shape_.previous); }
+  uint64_t loaded(unsigned of) const { return number(line(of).loaded); }
+  uint64_t previous(unsigned of) const { return number(line(of).previous); }
   // Objects in that one.
-  uint64_t previous_rounds(unsigned of) const {
-    return in_line<uint32_t>(of, shape_.previous_rounds);
+  uint64_t previous_rounds(unsigned of) const { return line(of).previous_rounds; }
+  CacheStatistics trips(unsigned of) const {
+    const Cache::Line& l = line(of);
+    return {l.taken, l.given, l.takes, l.gives, allocated(of), 0};
   }
-  // Taken, given, takes, gives.
-  uint64_t trips(unsigned of, unsigned n) const {
-    return in_line<uint64_t>(of, shape_.trips + 8 * n);
-  }
-  uint64_t tally(unsigned n) const { return at<uint64_t>(shape_.tallies + 8 * n); }
-  uint64_t marks() const { return at<uint64_t>(shape_.marks); }
-  bool is_changing() const { return at<uint8_t>(shape_.changing) != 0; }
+  uint64_t tally(unsigned n) const { return cache_.tallies_[n]; }
+  uint64_t marks() const { return number(cache_.marks); }
+  bool is_changing() const { return cache_.changing_; }
 
  private:
-  template <typename Value>
-  Value at(uint64_t place) const {
-    Value value;
-    memcpy(&value, bytes_ + place, sizeof value);
-    return value;
-  }
-  template <typename Value>
-  Value in_line(unsigned of, uint64_t place) const {
-    return at<Value>(shape_.lines + of * shape_.line_bytes + place);
-  }
+  static uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+  const Cache::Line& line(unsigned of) const { return cache_.lines_[of + 1]; }
 
-  const Cache::Shape& shape_;
   uint64_t address_;
-  const char* bytes_;
+  const Cache& cache_;
 };
 
-// Calls visit(cache) for each of the list that begins with the cache at `first`; `most` is how many
-// can be there.
-void each_cache(const HeapWindow& window, const RemoteMemory& memory, uint64_t first, uint64_t most,
+// Calls visit(cache) for each of the list that begins with the cache at `first`, of `bytes` in all
+// at most.
+void each_cache(const RemoteMemory& memory, uint64_t first, uint64_t bytes,
                 const std::function<void(const RemoteCache&)>& visit);
 
 }  // namespace pktmalloc

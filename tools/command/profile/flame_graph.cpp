@@ -3,8 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -18,55 +21,64 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr size_t kMoments = 60;  // on a page over time
+
+// In one view: what is counted, or a moment.
+struct Amounts {
+  Estimate now, before;
+  // The sum of what each stack holds, now or before, whichever is more.
+  double most = 0;
+};
+
 struct Node {
-  Estimates now, before;
-  // By Counted, the sum of what each stack holds, now or before, whichever is more.
-  double most[std::size(kAllCounted)] = {};
+  std::vector<Amounts> views;
   std::map<std::string, Node> callees;
 
-  void add(const NamedStack& stack) {
-    now += stack.now;
-    before += stack.before;
-    for (const Counted each : kAllCounted) {
-      most[static_cast<size_t>(each)] += std::max(stack.now[each].bytes, stack.before[each].bytes);
-    }
+  void add(size_t view, const Estimate& now, const Estimate& before) {
+    views.resize(std::max(views.size(), view + 1));
+    views[view].now += now;
+    views[view].before += before;
+    views[view].most += std::max(now.bytes, before.bytes);
   }
 };
 
-Node tree_of(const std::vector<NamedStack>& stacks) {
+void add(Node& root, const NamedStack& stack, size_t view, Counted counted) {
+  const Estimate &now = stack.now[counted], &before = stack.before[counted];
+  if (now.objects == 0 && before.objects == 0) return;
+  Node* at = &root;
+  at->add(view, now, before);
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
+    at = &at->callees[frame_text(*frame)];
+    at->add(view, now, before);
+  }
+}
+
+Node tree_of(const std::vector<NamedStack>& stacks, const std::vector<Counted>& offered) {
   Node root;
+  root.views.resize(offered.size());
   for (const NamedStack& stack : stacks) {
-    Node* at = &root;
-    at->add(stack);
-    for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) {
-      at = &at->callees[frame_text(*frame)];
-      at->add(stack);
-    }
+    for (size_t view = 0; view < offered.size(); ++view) add(root, stack, view, offered[view]);
   }
   return root;
 }
 
-// What the page offers.
-struct Offer {
-  std::vector<Counted> counted;
-  bool compares;  // two profiles
-};
-
-// [name, callees, bytes, objects], and if it compares, bytes before and the most of both.
-Json json_of(const std::string& name, const Node& node, const Offer& offer) {
+// [name, callees, bytes, objects] by view, and if two profiles are compared, bytes before and the
+// most of both.
+Json json_of(const std::string& name, Node& node, size_t views, bool compares) {
   Json callees = Json::array(), bytes = callees, objects = callees, before = callees,
        most = callees;
-  for (const auto& [callee, below] : node.callees) {
-    callees.push_back(json_of(callee, below, offer));
+  for (auto& [callee, below] : node.callees) {
+    callees.push_back(json_of(callee, below, views, compares));
   }
-  for (const Counted counted : offer.counted) {
-    bytes.push_back(std::llround(node.now[counted].bytes));
-    objects.push_back(std::llround(node.now[counted].objects));
-    before.push_back(std::llround(node.before[counted].bytes));
-    most.push_back(std::llround(node.most[static_cast<size_t>(counted)]));
+  node.views.resize(views);
+  for (const Amounts& amounts : node.views) {
+    bytes.push_back(std::llround(amounts.now.bytes));
+    objects.push_back(std::llround(amounts.now.objects));
+    before.push_back(std::llround(amounts.before.bytes));
+    most.push_back(std::llround(amounts.most));
   }
   Json all = {name, std::move(callees), std::move(bytes), std::move(objects)};
-  if (offer.compares) {
+  if (compares) {
     all.push_back(std::move(before));
     all.push_back(std::move(most));
   }
@@ -99,10 +111,10 @@ void replace(std::string& text, const std::string& what, const std::string& with
   }
 }
 
-std::string growth_about(const HeapProfile& before, const HeapProfile& now, const Node& root,
+std::string growth_about(const HeapProfile& before, const HeapProfile& now, const Amounts& all,
                          Counted counted) {
-  const Estimate& a = root.before[counted];
-  const Estimate& b = root.now[counted];
+  const Estimate& a = all.before;
+  const Estimate& b = all.now;
   const double change = b.bytes - a.bytes;
   std::string text = fmt::format("{}{} {}, from {} in {} to {} in {}", change < 0 ? "-" : "+",
                                  bytes_text(std::abs(change)), counted_text(counted),
@@ -114,53 +126,107 @@ std::string growth_about(const HeapProfile& before, const HeapProfile& now, cons
          "before or now, whichever is more.";
 }
 
-std::string page_of(const std::string& title, const Json& views, Counted shown, const Json& root) {
+// What the page shows: names of views and what is said of them, the first one shown, and whether
+// they follow each other in time or the stacks begin with a thread.
+struct Page {
+  std::string title;
+  Json views = Json::array();
+  std::string shown;
+  bool in_time = false, has_threads = false;
+};
+
+std::string text_of(const Page& page, const Json& root) {
   const auto text = [](const Json& json) {
     std::string dumped = json.dump(-1, ' ', true, Json::error_handler_t::replace);
     replace(dumped, "</", "<\\/");  // names may hold the end of a script
     return dumped;
   };
-  std::string page = kPage;
-  replace(page, "@TITLE@", escaped(title));
-  replace(page, "@VIEWS@", text(views));
-  replace(page, "@SHOWN@", text(counted_option(shown)));
-  replace(page, "@DATA@", text(root));
-  return page;
+  std::string html = kPage;
+  replace(html, "@TITLE@", escaped(page.title));
+  replace(html, "@VIEWS@", text(page.views));
+  replace(html, "@SHOWN@", text(page.shown));
+  replace(html, "@TIME@", text(page.in_time));
+  replace(html, "@THREADS@", text(page.has_threads));
+  replace(html, "@DATA@", text(root));
+  return html;
+}
+
+std::string title_of(const HeapProfile& profile) {
+  return fmt::format("Heap of {}, process {}", profile.program, profile.pid);
+}
+
+// When it was written.
+double seconds_of(const HeapProfile& profile) {
+  struct stat file {};
+  stat(profile.file.c_str(), &file);
+  return static_cast<double>(file.st_mtim.tv_sec) + static_cast<double>(file.st_mtim.tv_nsec) / 1e9;
 }
 
 }  // namespace
 
 std::string flame_graph_page(const std::vector<NamedStack>& stacks, const HeapProfile& profile,
                              Counted counted) {
-  const Node root = tree_of(stacks);
-  Offer offer{{}, false};
-  Json views = Json::array();
-  for (const Counted each : kAllCounted) {
-    if (!profile.has(each)) continue;
-    offer.counted.push_back(each);
-    views.push_back({counted_option(each), about(profile, root.now[each], each)});
+  Page page{title_of(profile), {}, counted_option(counted), false, profile.has_threads()};
+  std::vector<Counted> offered;
+  std::copy_if(std::begin(kAllCounted), std::end(kAllCounted), std::back_inserter(offered),
+               [&](Counted each) { return profile.has(each); });
+  Node root = tree_of(stacks, offered);
+  for (size_t view = 0; view < offered.size(); ++view) {
+    page.views.push_back(
+        {counted_option(offered[view]), about(profile, root.views[view].now, offered[view])});
   }
-  return page_of(fmt::format("Heap of {}, process {}", profile.program, profile.pid), views,
-                 counted, json_of("all", root, offer));
+  return text_of(page, json_of("all", root, offered.size(), false));
 }
 
 std::string growth_page(const std::vector<NamedStack>& stacks, const HeapProfile& before,
                         const HeapProfile& now, Counted counted) {
-  const Node root = tree_of(stacks);
-  Offer offer{{}, true};
-  Json views = Json::array();
-  for (const Counted each : kAllCounted) {
-    if (!before.has(each) || !now.has(each)) continue;
-    offer.counted.push_back(each);
-    views.push_back({counted_option(each), growth_about(before, now, root, each)});
+  Page page{"Growth of the heap of " + now.program,
+            {},
+            counted_option(counted),
+            false,
+            now.has_threads()};
+  std::vector<Counted> offered;
+  std::copy_if(std::begin(kAllCounted), std::end(kAllCounted), std::back_inserter(offered),
+               [&](Counted each) { return before.has(each) && now.has(each); });
+  Node root = tree_of(stacks, offered);
+  for (size_t view = 0; view < offered.size(); ++view) {
+    page.views.push_back({counted_option(offered[view]),
+                          growth_about(before, now, root.views[view], offered[view])});
   }
-  return page_of(fmt::format("Growth of the heap of {}", now.program), views, counted,
-                 json_of("all", root, offer));
+  return text_of(page, json_of("all", root, offered.size(), true));
 }
 
-std::string flame_graph_of(const std::string& path) {
-  const HeapProfile profile = read_heap_profile(path);
+std::string time_page(const std::vector<std::string>& files, Counted counted,
+                      Symbolizer& symbolizer) {
+  Page page;
+  page.in_time = true;
+  Node root;
+  const size_t views = std::min(files.size(), kMoments);
+  double begin = 0;
+  for (size_t view = 0; view < views; ++view) {
+    // The first, the last, and as many between as the page has room for.
+    const HeapProfile profile =
+        read_heap_profile(files[view * (files.size() - 1) / std::max<size_t>(views - 1, 1)]);
+    if (view == 0) begin = seconds_of(profile);
+    root.views.resize(view + 1);
+    for (const NamedStack& stack : named_stacks(profile, symbolizer))
+      add(root, stack, view, counted);
+    page.title = title_of(profile) + ", over time";
+    page.shown = std::to_string(view);
+    page.has_threads |= profile.has_threads();
+    page.views.push_back(
+        {page.shown, fmt::format("{}, {} after the first: {}",
+                                 std::filesystem::path(profile.file).filename().string(),
+                                 duration_text(1e3 * std::max(seconds_of(profile) - begin, 0.0)),
+                                 about(profile, root.views[view].now, counted))});
+  }
+  return text_of(page, json_of("all", root, views, false));
+}
+
+std::string flame_graph_of(const std::vector<std::string>& files) {
   Symbolizer symbolizer(true, true);
+  if (files.size() > 1) return time_page(files, Counted::kLive, symbolizer);
+  const HeapProfile profile = read_heap_profile(files.front());
   return flame_graph_page(named_stacks(profile, symbolizer), profile, foremost(profile));
 }
 

@@ -14,6 +14,7 @@
 #include "preload/formats/heap_profile.h"
 #include "tools/command/failure.h"
 #include "tools/command/file_kind.h"
+#include "tools/command/text/printable.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
@@ -22,6 +23,11 @@ namespace {
 constexpr char kHeader[] = "heap profile:";
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
+
+// Files are looked for by it.
+bool is_hexadecimal(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return isxdigit(c) != 0; });
+}
 
 // "5: 25000 [5: 25000] @ 0x55c8fbdf220f 0x55c8fbdf225b"
 bool read_place(const std::string& line, HeapProfile::Place& place) {
@@ -61,6 +67,13 @@ void read_comment(const std::string& line, HeapProfile& profile) {
   char text[256];
   sscanf(line.c_str(), "# samples %" SCNu64 " %" SCNu64 " errors %lf %lf", &live.samples,
          &total.samples, &live.error, &total.error);
+  uint64_t thread = 0, words[3] = {};  // the last word ends it
+  if (sscanf(line.c_str(), "# thread %" SCNu64 " %" SCNx64 " %" SCNx64, &thread, &words[0],
+             &words[1]) == 3 &&
+      !profile.places.empty()) {
+    profile.places.back().thread =
+        fmt::format("{}, thread {}", printable(reinterpret_cast<const char*>(words)), thread);
+  }
   if (line == "# cut" && !profile.places.empty()) profile.places.back().is_cut = true;
   read_amount(line, "peak", amounts[Counted::kPeak]);
   read_amount(line, "temporary", amounts[Counted::kTemporary]);
@@ -68,7 +81,7 @@ void read_comment(const std::string& line, HeapProfile& profile) {
   sscanf(line.c_str(), "# rate %" SCNu64 " lost %" SCNu64, &profile.rate, &profile.lost);
   if (sscanf(line.c_str(), "# build-id %" SCNx64 " %255s", &address, text) == 2) {
     for (MappedFile& m : profile.mappings) {
-      if (m.start <= address && address < m.end) m.build_id = text;
+      if (m.start <= address && address < m.end && is_hexadecimal(text)) m.build_id = text;
     }
   }
   // "# pktmalloc 0.1.0: redis-server, process 15762"
@@ -116,6 +129,15 @@ Estimate& Estimate::operator+=(const Estimate& other) {
 Estimates& Estimates::operator+=(const Estimates& other) {
   for (const Counted counted : kAllCounted) (*this)[counted] += other[counted];
   return *this;
+}
+
+bool HeapProfile::has_threads() const {
+  return std::any_of(places.begin(), places.end(),
+                     [](const Place& p) { return !p.thread.empty(); });
+}
+
+void HeapProfile::forget_threads() {
+  for (Place& place : places) place.thread.clear();
 }
 
 const MappedFile* HeapProfile::mapping_of(uint64_t address) const {

@@ -44,6 +44,7 @@ struct Estimates {
 // Executable part of a file, where the process had it.
 struct MappedFile : Mapping {
   std::string build_id;  // in hexadecimal; "" if it has none
+  std::string found_at;  // where it is to be read; "": by its path
 };
 
 struct HeapProfile {
@@ -51,6 +52,7 @@ struct HeapProfile {
     std::vector<uint64_t> frames;  // return addresses, innermost first
     Estimates amounts;
     bool is_cut = false;  // there are more frames outside
+    std::string thread;   // "worker, thread 4711"; "" where threads are not told apart
   };
 
   std::string file;
@@ -65,6 +67,9 @@ struct HeapProfile {
   bool has(Counted counted) const {
     return schema > 1 || counted == Counted::kLive || counted == Counted::kTotal;
   }
+
+  bool has_threads() const;
+  void forget_threads();
 
   // That has the address, or nullptr.
   const MappedFile* mapping_of(uint64_t address) const;

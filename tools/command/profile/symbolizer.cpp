@@ -28,7 +28,8 @@ bool allocates(const std::string& function) {
 
 const SymbolTable& Symbolizer::table(const MappedFile& file) {
   const auto [at, added] =
-      tables_.try_emplace(file.path + ' ' + file.build_id, file.path, file.build_id);
+      tables_.try_emplace(file.path + ' ' + file.build_id,
+                          file.found_at.empty() ? file.path : file.found_at, file.build_id);
   if (added && at->second.changed()) changed_.insert(file.path);
   return at->second;
 }
@@ -98,6 +99,7 @@ std::vector<FrameName> Symbolizer::names(const HeapProfile& profile,
   if (folds_) fold_standard_library(all);
   const bool is_cut = profile.schema > 1 ? place.is_cut : looks_cut_off(all, place.frames.size());
   if (is_cut) all.push_back({kCutOff, "", ""});
+  if (!place.thread.empty()) all.push_back({place.thread, "", ""});
   return all;
 }
 

@@ -29,7 +29,7 @@ class Symbolizer {
   const std::vector<FrameName>& names(const HeapProfile& profile, uint64_t return_address);
 
   // The names of a whole stack. Frames of the allocator itself, linked into the program, are left
-  // out; one that was cut gets a frame outside that says so.
+  // out; one that was cut gets a frame outside that says so, and outside of all is the thread.
   std::vector<FrameName> names(const HeapProfile& profile, const HeapProfile::Place& place);
 
   // Asks for the lines of all addresses of the profile at once.

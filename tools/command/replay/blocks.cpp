@@ -6,6 +6,22 @@
 #include <cstring>
 
 namespace pktmalloc {
+namespace {
+
+// nullptr when it is cut off at `end` or too long.
+const unsigned char* get_varint(const unsigned char* in, const unsigned char* end,
+                                uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; in < end && shift < 64; shift += 7) {
+    value |= uint64_t{*in & 0x7fu} << shift;
+    if ((*in++ & 0x80) == 0) return in;
+  }
+  return nullptr;
+}
+
+constexpr uint64_t unzigzag(uint64_t value) { return value >> 1 ^ (0 - (value & 1)); }
+
+}  // namespace
 
 bool BlockReader::next(Record& record) {
   record.kind = static_cast<trace::RecordKind>(*at_ & 3);
@@ -26,14 +42,14 @@ bool BlockReader::next(Record& record) {
 }
 
 bool BlockReader::number(uint64_t& value) {
-  at_ = trace::get_varint(at_, end_, value);
+  at_ = get_varint(at_, end_, value);
   return at_ != nullptr;
 }
 
 bool BlockReader::address(unsigned entry, uint64_t& value) {
   uint64_t difference = 0;
   if (!number(difference)) return false;
-  value = position_.latest[entry] += trace::unzigzag(difference);
+  value = position_.latest[entry] += unzigzag(difference);
   return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Latency of single calls, in ticks of the processor's clock (machine.h), as the benchmark of tail
+// Latency of single calls, in ticks of the processor's clock (ticks.h), as the benchmark of tail
 // latency takes it.
 #pragma once
 

@@ -22,6 +22,7 @@
 #include "tools/command/replay/plan.h"
 #include "tools/command/replay/preloaded.h"
 #include "tools/command/replay/resident.h"
+#include "tools/command/replay/ticks.h"
 
 namespace pktmalloc {
 namespace {
@@ -89,9 +90,9 @@ void sleep_until(uint64_t ns) {
 template <bool kTimed, typename Act>
 void timed(const Thread& thread, Cycles* cycles, Act act) {
   if constexpr (kTimed) {
-    const uint64_t start = machine::ticks_before();
+    const uint64_t start = ticks_before();
     act();
-    const uint64_t taken = machine::ticks_after() - start;
+    const uint64_t taken = ticks_after() - start;
     cycles->record(taken - std::min(taken, thread.player->start_cycles_overhead));
   } else {
     act();
@@ -203,16 +204,16 @@ void* run(void* argument) {
 
 double cycles_per_ns() {
   const uint64_t start_ns = now_ns();
-  const uint64_t start = machine::ticks_before();
+  const uint64_t start = ticks_before();
   usleep(20'000);
-  const uint64_t cycles = machine::ticks_before() - start;
+  const uint64_t cycles = ticks_before() - start;
   return static_cast<double>(cycles) / static_cast<double>(now_ns() - start_ns);
 }
 
 uint64_t overhead_of(Cycles& scratch) {
   for (int i = 0; i < 10'000; ++i) {
-    const uint64_t start = machine::ticks_before();
-    scratch.record(machine::ticks_after() - start);
+    const uint64_t start = ticks_before();
+    scratch.record(ticks_after() - start);
   }
   return scratch.percentile(0.5);
 }

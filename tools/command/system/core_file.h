@@ -23,7 +23,7 @@ class CoreFile : public Image, public RemoteMemory {
 
   const RemoteMemory& memory() const override { return *this; }
   std::vector<Mapping> mappings() const override { return mappings_; }
-  std::string file(const std::string& path) const override { return path; }
+  FoundFile file(const std::string& path) const override { return FoundFile(path); }
   std::string executable() const override { return executable_; }
   std::string name() const override { return path_; }
   size_t copy(std::span<const Piece> pieces) const override;

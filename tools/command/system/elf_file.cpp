@@ -71,6 +71,35 @@ std::vector<std::string> needed_libraries(Elf* elf) {
 
 }  // namespace
 
+std::string build_id_at(uint64_t address, const RemoteMemory& memory) {
+  constexpr uint64_t kMost = 4096;  // bytes of notes
+  const auto head = memory.load<Elf64_Ehdr>(address);
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return "";
+  std::optional<uint64_t> base;  // address 0 of the file
+  for (unsigned i = 0; i < head.e_phnum; ++i) {
+    const auto segment = memory.load<Elf64_Phdr>(address + head.e_phoff + i * sizeof(Elf64_Phdr));
+    if (segment.p_type == PT_LOAD && !base) base = address - segment.p_vaddr + segment.p_offset;
+    if (segment.p_type != PT_NOTE || !base) continue;
+    std::vector<char> notes(std::min(segment.p_filesz, kMost));
+    const RemoteMemory::Piece piece{*base + segment.p_vaddr, notes.data(), notes.size()};
+    memory.copy_all({&piece, 1});
+    for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+      Elf64_Nhdr note;
+      memcpy(&note, &notes[at], sizeof note);
+      const auto padded = [](uint64_t bytes) { return (bytes + 3) / 4 * 4; };
+      const size_t id = at + sizeof note + padded(note.n_namesz);
+      at = id + padded(note.n_descsz);
+      if (note.n_type != NT_GNU_BUILD_ID || at > notes.size()) continue;
+      std::string text;
+      for (size_t n = id; n < id + note.n_descsz; ++n) {
+        text += fmt::format("{:02x}", static_cast<unsigned char>(notes[n]));
+      }
+      return text;
+    }
+  }
+  return "";
+}
+
 ElfFile::ElfFile(const std::string& path) {
   elf_version(EV_CURRENT);
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);

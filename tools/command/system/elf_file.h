@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/command/system/remote_memory.h"
+
 struct Elf;  // of libelf
 
 namespace pktmalloc {
@@ -15,6 +17,9 @@ struct DataSymbol {
   uint64_t offset, bytes;  // from where the file's first segment is mapped
   std::string name;
 };
+
+// In hexadecimal, of a file whose first bytes some process has mapped there; "": it has none.
+std::string build_id_at(uint64_t address, const RemoteMemory& memory);
 
 class ElfFile {
  public:

@@ -21,14 +21,20 @@
 namespace pktmalloc {
 namespace {
 
-// Real and effective, of the line that begins with the key, "Uid:". False: the process is gone. Not
-// those of its folder, which are root's where the process is not dumpable.
-bool read_ids(pid_t pid, const char* key, unsigned& real, unsigned& effective) {
+// What /proc/PID/status tells in the line that begins with the key, "Uid:"; nothing where there is
+// none, or the process is gone. The same word elsewhere may be the name that a process gave itself.
+std::istringstream status_of(pid_t pid, const std::string& key) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
-  for (std::string word; status >> word;) {
-    if (word == key) return static_cast<bool>(status >> real >> effective);
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(key)) return std::istringstream(line.substr(key.size()));
   }
-  return false;
+  return {};
+}
+
+// Real and effective; false: the process is gone. Not those of its folder, which are root's where
+// the process is not dumpable.
+bool read_ids(pid_t pid, const char* key, unsigned& real, unsigned& effective) {
+  return static_cast<bool>(status_of(pid, key) >> real >> effective);
 }
 
 // Of /proc/PID/stat, by their numbers in proc(5); none where the process is gone.
@@ -96,9 +102,7 @@ std::string Process::name() const {
   return name;
 }
 
-std::vector<Mapping> Process::mappings() const {
-  std::ifstream maps(file("maps"));
-  if (!maps) fail(pid_, errno);
+std::vector<Mapping> mappings_in(std::istream& maps) {
   std::vector<Mapping> all;
   for (std::string line; std::getline(maps, line);) {
     Mapping m{};
@@ -114,6 +118,13 @@ std::vector<Mapping> Process::mappings() const {
     m.path = line.substr(std::min(static_cast<size_t>(path_at), line.size()));
     all.push_back(std::move(m));
   }
+  return all;
+}
+
+std::vector<Mapping> Process::mappings() const {
+  std::ifstream maps(file("maps"));
+  if (!maps) fail(pid_, errno);
+  std::vector<Mapping> all = mappings_in(maps);
   if (all.empty()) fail(pid_, errno == 0 ? ESRCH : errno);
   return all;
 }
@@ -124,33 +135,30 @@ uint64_t Process::name_space(const std::string& kind) const {
   return found.st_ino;
 }
 
+bool Process::shares(const std::string& kind) const {
+  return name_space(kind) == Process(getpid()).name_space(kind);
+}
+
 bool Process::is_traced() const {
-  std::ifstream status(file("status"));
   pid_t tracer = 0;
-  for (std::string word; status >> word;) {
-    if (word == "TracerPid:") status >> tracer;
-  }
+  status_of(pid_, "TracerPid:") >> tracer;
   return tracer != 0;
 }
 
 // Before Linux 5.9 only whether there are any.
 unsigned Process::filters() const {
-  std::ifstream status(file("status"));
   unsigned mode = 0;
   unsigned filters = 0;
-  for (std::string word; status >> word;) {
-    if (word == "Seccomp:") status >> mode;
-    if (word == "Seccomp_filters:") status >> filters;
-  }
+  status_of(pid_, "Seccomp:") >> mode;
+  status_of(pid_, "Seccomp_filters:") >> filters;
   return std::max(filters, mode == 0 ? 0U : 1U);
 }
 
 pid_t Process::innermost_pid() const {
-  std::ifstream status(file("status"));
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("NSpid:", 0) == 0) return std::stoi(line.substr(line.find_last_of(" \t") + 1));
-  }
-  return pid_;
+  pid_t innermost = pid_;
+  std::istringstream pids = status_of(pid_, "NSpid:");
+  for (pid_t pid; pids >> pid;) innermost = pid;
+  return innermost;
 }
 
 std::string Process::field(Field wanted) const {
@@ -169,6 +177,10 @@ Process::User Process::user() const {
   unsigned real = 0;
   if (!read_ids(pid_, "Uid:", real, user.uid) || !read_ids(pid_, "Gid:", real, user.gid)) {
     fail(pid_, ESRCH);
+  }
+  try {
+    if (shares("user")) status_of(pid_, "CapPrm:") >> std::hex >> user.capabilities;
+  } catch (const Failure&) {  // whose name space may not be seen has none
   }
   return user;
 }

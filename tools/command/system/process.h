@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class Process {
   std::vector<Mapping> mappings() const;
   // The inode of a name space, such as "pid".
   uint64_t name_space(const std::string& kind) const;
+  bool shares(const std::string& kind) const;  // that one with this process
   // Its id in its own PID namespace.
   pid_t innermost_pid() const;
   // Of /proc/PID/stat, by its number in proc(5).
@@ -46,10 +48,12 @@ class Process {
   bool is_traced() const;
   // Filters of its system calls.
   unsigned filters() const;
-  // Whose rights it has: the effective ones.
+  // Whose rights it has: the effective ones, and by bits the capabilities that it may have; those
+  // of another user name space are rights over that one alone, and none here.
   struct User {
     uid_t uid;
     gid_t gid;
+    uint64_t capabilities;
   };
   User user() const;
   // A file of /proc/PID.
@@ -58,6 +62,9 @@ class Process {
  private:
   pid_t pid_;
 };
+
+// Of the text of /proc/PID/maps.
+std::vector<Mapping> mappings_in(std::istream& maps);
 
 // All processes of /proc that this user may read, in no order.
 std::vector<pid_t> readable_processes();

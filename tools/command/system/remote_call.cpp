@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -12,35 +11,21 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <thread>
 #include <utility>
 
 #include "tools/command/failure.h"
+#include "tools/command/system/call_registers.h"
 #include "tools/command/system/process.h"
 
 namespace pktmalloc {
 namespace {
 
-constexpr unsigned char kInstruction[] = {0x0f, 0x05};
 constexpr size_t kSearched = size_t{1} << 20;  // of a mapping; libc has it earlier
 // Should the child run, because this command is killed at the wrong moment: it faults at once.
 constexpr uint64_t kNoStack = 16;
 
-// What the kernel says of a call that it will make anew (linux/errno.h, not for programs).
-constexpr long kRestartSys = -512, kRestartNoIntr = -513, kRestartNoHand = -514,
-               kRestartBlock = -516;
-
 uint64_t word(const void* address) { return reinterpret_cast<uint64_t>(address); }
-
-bool has_filter(pid_t pid) {
-  std::ifstream status(Process(pid).file("status"));
-  int mode = 1;
-  for (std::string key; status >> key;) {
-    if (key == "Seccomp:") status >> mode;
-  }
-  return mode != 0;
-}
 
 bool has_ended(pid_t thread) {
   try {
@@ -51,25 +36,10 @@ bool has_ended(pid_t thread) {
   }
 }
 
-// The thread goes on behind the call, or makes it anew, as the kernel would have it do.
-void make_anew(user_regs_struct& registers) {
-  if (static_cast<long>(registers.orig_rax) < 0) return;
-  const auto result = static_cast<long>(registers.rax);
-  if (result == kRestartSys || result == kRestartNoIntr || result == kRestartNoHand) {
-    registers.rax = registers.orig_rax;
-  } else if (result == kRestartBlock) {
-    registers.rax = SYS_restart_syscall;
-  } else {
-    return;
-  }
-  registers.rip -= sizeof kInstruction;
-  registers.orig_rax = ~uint64_t{0};
-}
-
 }  // namespace
 
 std::optional<RemoteCall> RemoteCall::prepare(pid_t pid, pid_t thread) {
-  if (has_filter(thread)) return std::nullopt;
+  if (!CallRegisters::kCanCall || Process(thread).filters() != 0) return std::nullopt;
   const ProcessMemory memory(pid, thread);
   std::vector<char> bytes(kSearched);
   for (const Mapping& m : Process(thread).mappings()) {
@@ -77,16 +47,17 @@ std::optional<RemoteCall> RemoteCall::prepare(pid_t pid, pid_t thread) {
     const size_t size = std::min<size_t>(kSearched, m.end - m.start);
     const RemoteMemory::Piece piece{m.start, bytes.data(), size};
     if (memory.copy({&piece, 1}) == 0) continue;
-    const void* const found = memmem(bytes.data(), size, kInstruction, sizeof kInstruction);
+    const void* const found =
+        memmem(bytes.data(), size, CallRegisters::kInstruction, sizeof CallRegisters::kInstruction);
     if (found != nullptr) return RemoteCall(memory, m.start + (word(found) - word(bytes.data())));
   }
   return std::nullopt;
 }
 
 bool RemoteCall::is_possible(pid_t thread) const {
-  user_regs_struct registers{};
-  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return false;
-  if (static_cast<long>(registers.orig_rax) >= 0) return true;  // in a call, which none may hold
+  CallRegisters registers;
+  if (!registers.get(thread)) return false;
+  if (registers.in_call()) return true;  // which none may hold
   __ptrace_rseq_configuration sequences{};
   if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread, sizeof sequences, &sequences) <= 0) {
     return false;
@@ -121,17 +92,11 @@ int RemoteCall::next_stop(pid_t thread) {
 }
 
 long RemoteCall::call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_t c) {
-  user_regs_struct before{};
-  if (ptrace(PTRACE_GETREGS, thread, nullptr, &before) != 0) return -ESRCH;
-  user_regs_struct wanted = before;
-  wanted.rip = instruction_;
-  wanted.orig_rax = ~uint64_t{0};
-  wanted.rax = static_cast<uint64_t>(number);
-  wanted.rdi = a;
-  wanted.rsi = b;
-  wanted.rdx = c;
-  wanted.r10 = wanted.r8 = wanted.r9 = 0;
-  ptrace(PTRACE_SETREGS, thread, nullptr, &wanted);
+  CallRegisters before;
+  if (!before.get(thread)) return -ESRCH;
+  CallRegisters wanted = before;
+  wanted.call(instruction_, number, {a, b, c});
+  wanted.set(thread);
   // Into the call, perhaps to the birth of a child, and out of it.
   for (int entered = 0; entered < 2;) {
     if (ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) return -ESRCH;
@@ -145,11 +110,11 @@ long RemoteCall::call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_
       ptrace(PTRACE_SETOPTIONS, child_, nullptr, PTRACE_O_EXITKILL);
     }
   }
-  user_regs_struct after{};
-  ptrace(PTRACE_GETREGS, thread, nullptr, &after);
-  make_anew(before);
-  ptrace(PTRACE_SETREGS, thread, nullptr, &before);
-  return static_cast<long>(after.rax);
+  CallRegisters after;
+  after.get(thread);
+  before.make_anew();
+  before.set(thread);
+  return after.result();
 }
 
 pid_t RemoteCall::copy_memory(pid_t thread) {

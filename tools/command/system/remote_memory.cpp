@@ -63,14 +63,14 @@ size_t ProcessMemory::copy(std::span<const Piece> pieces) const {
   return done;
 }
 
-SharedMemory::SharedMemory(pid_t pid)
+OpenMemory::OpenMemory(pid_t pid)
     : file_(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)) {
   if (file_ < 0) refused(pid);
 }
 
-SharedMemory::~SharedMemory() { close(file_); }
+OpenMemory::~OpenMemory() { close(file_); }
 
-size_t SharedMemory::copy(std::span<const Piece> pieces) const {
+size_t OpenMemory::copy(std::span<const Piece> pieces) const {
   size_t done = 0;
   for (const Piece& piece : pieces) {
     const auto at = static_cast<off_t>(piece.address);

@@ -54,14 +54,15 @@ class ProcessMemory : public RemoteMemory {
   pid_t pid_, thread_;
 };
 
-// The memory of a copy that a process shares until it writes to it: to read it by the call above
-// would copy each page in the kernel.
-class SharedMemory : public RemoteMemory {
+// By its file, which may be read as long as it is open, whatever rights this process has then. Also
+// for the memory of a copy that a process shares until it writes to it: to read it by the call of
+// ProcessMemory would copy each page in the kernel.
+class OpenMemory : public RemoteMemory {
  public:
-  explicit SharedMemory(pid_t pid);
-  ~SharedMemory() override;
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
+  explicit OpenMemory(pid_t pid);
+  ~OpenMemory() override;
+  OpenMemory(const OpenMemory&) = delete;
+  OpenMemory& operator=(const OpenMemory&) = delete;
 
   size_t copy(std::span<const Piece> pieces) const override;
 

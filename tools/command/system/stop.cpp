@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/system/stop.h"
 
-#include <elf.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +22,7 @@
 #include <utility>
 
 #include "tools/command/failure.h"
+#include "tools/command/system/call_registers.h"
 #include "tools/command/system/process.h"
 #include "tools/command/system/remote_call.h"
 
@@ -110,9 +109,9 @@ class Tracer {
     const auto killed = Clock::now();
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, __WALL);
-    // Another command may be looking at it just now.
+    // Another command may be looking at it just now, or have done so when we asked.
     while (ptrace(PTRACE_SEIZE, parent_, nullptr, nullptr) != 0) {
-      if (!has_debugger(parent_) || since(killed) > kBusyMost) return;
+      if (errno != EPERM || is_over(state_of(parent_)) || since(killed) > kBusyMost) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     ptrace(PTRACE_INTERRUPT, parent_, nullptr, nullptr);
@@ -144,14 +143,19 @@ class Tracer {
     return any;
   }
 
+  static std::string state_of(pid_t thread) {
+    try {
+      return Process(thread).field(Process::kState);
+    } catch (const Failure&) {
+      return "X";
+    }
+  }
+  static bool is_over(const std::string& state) { return state == "Z" || state == "X"; }
+
   // Neither does it run nor will it soon.
   static bool is_busy_or_over(const Thread& thread) {
-    try {
-      const std::string state = Process(thread.id).field(Process::kState);
-      return state == "D" || state == "Z" || state == "X";
-    } catch (const Failure&) {
-      return true;
-    }
+    const std::string state = state_of(thread.id);
+    return state == "D" || is_over(state);
   }
 
   // True: it stands, or is gone.
@@ -168,14 +172,14 @@ class Tracer {
     return true;
   }
 
+  // Where it stands in a call of ours, the thread would send itself the signal as soon as it runs:
+  // SIGSTOP after a SIGCONT that comes now.
   void let_go(pid_t thread, int signal) {
-    std::vector<int> more;
-    if (call_ && thread == parent_) more = call_->take_signals();
-    if (signal == 0 && !more.empty()) {
-      signal = more.back();
-      more.pop_back();
+    if (call_ && thread == parent_) {
+      std::vector<int> signals = call_->take_signals();
+      signals.push_back(std::exchange(signal, 0));
+      for (const int one : signals) syscall(SYS_tgkill, pid_, thread, one);  // 0 is none
     }
-    for (const int other : more) syscall(SYS_tgkill, pid_, thread, other);
     ptrace(PTRACE_DETACH, thread, nullptr, signal);
   }
 
@@ -193,9 +197,8 @@ class Tracer {
 };
 
 Registers registers_of(pid_t thread) {
-  static_assert(offsetof(user_regs_struct, rsp) == kStackPointer * sizeof(uint64_t));
   Registers all;
-  for (const int kind : {NT_PRSTATUS, NT_X86_XSTATE}) {
+  for (const int kind : kRegisterSets) {
     uint64_t words[2048];  // AMX has 8 KiB of its own
     iovec to{words, sizeof words};
     if (ptrace(PTRACE_GETREGSET, thread, kind, &to) != 0) continue;

@@ -14,10 +14,9 @@
 
 namespace pktmalloc {
 
-// All words of a thread's registers, the general ones first.
+// All words of a thread's registers, the general ones first (call_registers.h: where its stack
+// ends).
 using Registers = std::vector<uint64_t>;
-// Among them, where its stack ends.
-inline constexpr size_t kStackPointer = 19;
 
 class StandingProcess {
  public:

@@ -24,20 +24,26 @@ std::string change(int64_t by, std::string (*text)(double)) {
 
 }  // namespace
 
-ObjectView::ObjectView(pid_t pid)
-    : subject_(std::to_string(pid)),
-      first_(look()),
-      now_(compared(first_.census, first_.census)),
-      look_(first_.look) {}
+ObjectView::ObjectView(pid_t pid) { begin(pid); }
 
-Inventory ObjectView::look() {
+void ObjectView::begin(pid_t pid) {
+  auto subject = std::make_unique<Subject>(std::to_string(pid));
+  Inventory seen = look(*subject);
+  subject_ = std::move(subject);
+  begin_ = at_ = Clock::now();
+  now_ = compared(seen.census, seen.census);
+  first_ = std::move(seen.census);
+  look_ = seen.look;
+}
+
+Inventory ObjectView::look(const Subject& subject) {
   const auto begin = Clock::now();
   const auto rest = [&] {
     const auto end = Clock::now();
     next_ = end + (end - begin) * (kShareOfTime - 1);
   };
   try {
-    Inventory seen(subject_, kPauseMs, false);
+    Inventory seen(subject, kPauseMs, false);
     rest();
     return seen;
   } catch (const Failure&) {
@@ -49,19 +55,25 @@ Inventory ObjectView::look() {
 void ObjectView::update(bool at_once) {
   if (!at_once && Clock::now() < next_) return;
   try {
-    Inventory seen = look();
-    now_ = compared(first_.census, std::move(seen.census));
+    Inventory seen = look(*subject_);
+    now_ = compared(first_, std::move(seen.census));
     look_ = seen.look;
     at_ = Clock::now();
     message_.clear();
+    return;
   } catch (const Failure& failure) {
     message_ = failure.what();
+  }
+  try {
+    begin(subject_->pid());
+    message_.clear();
+  } catch (const Failure&) {  // it has told already
   }
 }
 
 std::vector<Line> ObjectView::head() const {
   const double seconds = std::chrono::duration<double>(at_ - begin_).count();
-  return {{{head_text(subject_, now_.objects(), now_.bytes()), Style::kBold}},
+  return {{{head_text(*subject_, now_.objects(), now_.bytes()), Style::kBold}},
           {{look_.text()}},
           {{fmt::format("what grew most in {} comes first", duration_text(1e3 * seconds))}},
           {{message_, Style::kBold}},

@@ -2,13 +2,15 @@
 // ObjectView: the objects of a process by type, over time: those that grew most since the first
 // look come first.
 //
-// A look stops the process for 5 ms at the most, and may take a processor for a second. So a tenth
-// of the time is spent on looks, however often they are asked for.
+// A look stops the process, where copying what tells free objects took less than 5 ms just before,
+// and may take a processor for a second. So a tenth of the time is spent on looks, however often
+// they are asked for. What the process becomes by exec is looked at anew.
 #pragma once
 
 #include <sys/types.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,15 +33,14 @@ class ObjectView {
  private:
   using Clock = std::chrono::steady_clock;
 
-  Inventory look();
+  Inventory look(const Subject& subject);
 
-  const Subject subject_;
-  Clock::time_point next_;
-  const Inventory first_;
-  const Clock::time_point begin_ = Clock::now();
-  Census now_;  // with what it has grown
+  void begin(pid_t pid);
+
+  std::unique_ptr<Subject> subject_;
+  Clock::time_point next_, begin_, at_;
+  Census first_, now_;  // now with what it has grown
   Look look_;
-  Clock::time_point at_ = begin_;
   std::string message_;
 };
 
