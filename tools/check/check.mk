@@ -5,8 +5,8 @@ CHECK_CODE := $(wildcard $(addsuffix /*.h,sizeclass/* preload/* tests tests/* to
   preload/contract/*.hpp $(addsuffix /*.cpp,sizeclass/* preload/* tests tests/* tools/* tools/*/*) $(addsuffix /*.c,tests/* tools/*/*))
 
 .PHONY: check
-check: deps  ## format, clang-tidy, layers, size, golden files, unit tests, the model of the depot
-	$(MAKE) $(JOBS) check-format check-layers check-docs check-size check-tidy check-model test-quick
+check: deps  ## format, clang-tidy, layers, size, golden files, unit tests, the model of the depot, the library for musl
+	$(MAKE) $(JOBS) check-format check-layers check-docs check-size check-tidy check-model check-musl test-quick
 
 .PHONY: check-format
 check-format:  ## every source file is formatted

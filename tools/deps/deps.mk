@@ -6,8 +6,11 @@ BUILD_PACKAGES := g++ make python3 binutils pkg-config git \
   libcli11-dev libfmt-dev nlohmann-json3-dev libprotozero-dev libncurses-dev libelf-dev libiberty-dev libzstd-dev libevent-dev
 DEMO_PACKAGES := g++ make python3 binutils libpython3-stdlib sqlite3 perl
 
+# To build the library for musl, and to try it.
+MUSL_PACKAGES := g++ make musl-tools linux-libc-dev busybox-static
+
 # To run the checks and the tests, peers and real programs among them.
-TEST_PACKAGES := catch2 abigail-tools libboost-dev cmake clang clang-format clang-tidy valgrind strace procps \
+TEST_PACKAGES := $(MUSL_PACKAGES) catch2 abigail-tools libboost-dev cmake clang clang-format clang-tidy valgrind strace procps \
   spin tmux groff-base zstd xz-utils \
   libmimalloc2.0 libjemalloc2 libtcmalloc-minimal4 google-perftools chromium \
   php-cli php-curl php-mbstring php-sqlite3 php-xml redis-server redis-tools python3-matplotlib
@@ -46,7 +49,7 @@ package-deps:
 
 .PHONY: musl-deps
 musl-deps:
-	@sh tools/deps/install.sh g++ make musl-tools linux-libc-dev busybox-static
+	@sh tools/deps/install.sh $(MUSL_PACKAGES)
 
 .PHONY: image-deps
 image-deps:

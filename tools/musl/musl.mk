@@ -22,7 +22,15 @@ $(BUILD)/obj/libraries.h.gch: MUSL_FLAGS += -include tools/musl/glibc.h
 $(BUILD)/obj/libraries.h.gch: tools/musl/glibc.h | $(MUSL_KERNEL)
 endif
 
+# Linked with -static, since such a program runs wherever it is started.
+.PHONY: check-musl
+check-musl:  ## the library for musl compiles, links and serves a program
+	$(MAKE) $(JOBS) library LIBC=musl
+	musl-gcc -static tests/programs/hello.c -o build/musl/hello \
+	  -Wl,--whole-archive build/musl/libpktmalloc.a -Wl,--no-whole-archive
+	PKTMALLOC_STATS=1 build/musl/hello 2>&1 | grep -q '^allocated'
+
 .PHONY: test-musl
-test-musl:  ## the library for musl: programs of tests/programs built by musl-gcc, preloaded and linked
+test-musl:  ## programs of tests/programs built by musl-gcc, with the library preloaded, linked, and linked with -static
 	$(MAKE) $(JOBS) library LIBC=musl
 	tools/musl/try.sh build/musl

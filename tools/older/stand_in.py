@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """stand_in.py VERSIONS FOLDER FILE...: writes FOLDER/libc.s and libc.map, from which a stand-in for
-libc is made: it has what these libraries or programs take from libc, in versions no newer than glibc 2.17."""
+libc is made: it has what these libraries or programs take from libc, in versions no newer than glibc 2.17.
+That is the first one on 64-bit ARM, so there each function has it."""
 import pathlib
 import re
 import subprocess
@@ -31,7 +32,9 @@ def main(versions, folder, files):
                if number(version) > NEWEST and symbol not in first]
     if unknown:
         sys.exit(f"{'; '.join(unknown)}: say in {versions} what older systems have, or do without")
-    chosen = {symbol: first.get(symbol, version) for symbol, version in symbols.items()}
+    oldest = min(symbols.values(), key=number)
+    chosen = {symbol: max(first.get(symbol, version), oldest, key=number) if first.get(symbol) != "-" else "-"
+              for symbol, version in symbols.items()}
     nodes = {}
     for symbol, version in sorted(chosen.items()):
         if version != "-":

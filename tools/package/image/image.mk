@@ -3,6 +3,7 @@
 
 IMAGE := $(BUILD)/image
 IMAGE_LOCAL := $(IMAGE)/root/usr/local
+IMAGE_NAME := localhost/pktmalloc$(ARCH:%=-%):$(VERSION)
 
 $(IMAGE)/pktmalloc: $(OLDER_COMMAND)
 	@mkdir -p $(@D)
@@ -19,14 +20,15 @@ image-files: $(OLDER_LIBRARIES) $(IMAGE)/pktmalloc $(IMAGE)/copy-pktmalloc
 	rm -rf $(IMAGE)/root
 	mkdir -p $(IMAGE_LOCAL)/bin $(IMAGE_LOCAL)/lib
 	install -m 755 $(OLDER_LIBRARIES) $(IMAGE_LOCAL)/lib
-	strip --strip-debug $(IMAGE_LOCAL)/lib/*
-	install -m 755 --strip $(filter-out %.so,$^) $(IMAGE_LOCAL)/bin
+	install -m 755 $(filter-out %.so,$^) $(IMAGE_LOCAL)/bin
+	$(CROSS_STRIP) --strip-debug $(IMAGE_LOCAL)/lib/*
+	$(CROSS_STRIP) $(IMAGE_LOCAL)/bin/*
 	cp tools/package/image/Containerfile $(IMAGE)
 
 .PHONY: image
 image: image-files image-deps  ## a container image with libraries and static command, by buildah or podman: localhost/pktmalloc
-	tools/package/image/build.sh $(IMAGE) localhost/pktmalloc:$(VERSION)
+	tools/package/image/build.sh $(IMAGE) $(IMAGE_NAME) $(PROCESSOR)
 
 .PHONY: test-image
 test-image: image  ## copy from it, run under it in a small Debian, read statistics from a sidecar; minutes
-	tools/package/image/try.sh localhost/pktmalloc:$(VERSION)
+	tools/package/image/try.sh $(IMAGE_NAME) $(ARCH)

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# try.sh IMAGE: uses it as its Containerfile says, in a small Debian that mmdebstrap makes: copied into another
+# try.sh IMAGE [aarch64]: uses it as its Containerfile says, in a small Debian that mmdebstrap makes: copied into another
 # image, as an init container, and as a sidecar that reads the statistics of a container whose process
-# ids it shares. Says what is missing where containers cannot be run, and is content.
+# ids it shares. Says what is missing where containers cannot be run, and is content. Of one for another
+# processor its programs are run by the emulator of single ones.
 set -eu
 image=$1
 work=$(mktemp -d)
@@ -18,6 +19,18 @@ left_out() { echo "try.sh: left out: $*"; exit 0; }
 for tool in podman mmdebstrap; do
   command -v "$tool" > /dev/null || left_out "$tool is not installed; Debian has it"
 done
+if test -n "${2:-}"; then
+  mkdir "$work/root"
+  container=$(podman create "$image")
+  containers=$container
+  podman export "$container" | tar --extract --directory "$work/root"
+  "qemu-$2" "$work/root/usr/local/bin/pktmalloc" --version
+  mkdir "$work/copies"
+  "qemu-$2" -L "$work/root" "$work/root/usr/local/bin/copy-pktmalloc" "$work/copies"
+  cmp "$work/root/usr/local/lib/libpktmalloc.so" "$work/copies/libpktmalloc.so"
+  echo "emulated: its programs run"
+  exit
+fi
 unshare --map-root-user --pid --fork true 2> /dev/null || left_out "this system allows no name spaces"
 # Without a network, which nothing here needs, and within limits that need no privilege.
 run() {

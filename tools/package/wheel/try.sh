@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # try.sh WHEEL PYTHON...: is the wheel small, and its tag true? Then with each Python, in a fresh virtual
 # environment: installs, uses and removes it. auditwheel comes from PyPI.
+# try.sh WHEEL --emulated ROOT: one for 64-bit ARM is unpacked, and used with the Python in ROOT.
 set -eu
 wheel=$(realpath "$1")
 shift
@@ -16,7 +17,8 @@ echo "$(basename "$wheel"): $bytes bytes"
 python3 -m venv "$work/audit"
 "$work/audit/bin/pip" install --quiet --disable-pip-version-check auditwheel
 "$work/audit/bin/auditwheel" show "$wheel" > "$work/shown"
-tr '\n' ' ' < "$work/shown" | grep -q 'following platform tag: *"manylinux_2_17_x86_64"' ||
+tag=$(basename "$wheel" .whl | sed 's/.*-//')
+tr '\n' ' ' < "$work/shown" | grep -q "following platform tag: *\"$tag\"" ||
   { cat "$work/shown"; failed "auditwheel names another tag"; }
 
 cat > "$work/app.py" <<'END'
@@ -28,6 +30,22 @@ assert process["allocated_bytes"] > 1_000_000, process
 assert os.environ["LD_PRELOAD"].startswith(pktmalloc.library_path())
 print(sys.argv[1:], sys.flags.optimize)
 END
+if test "$1" = --emulated; then
+  root=$2
+  python3 -m zipfile -e "$wheel" "$work/wheel"
+  emulated() { qemu-aarch64 -L "$root" -E PYTHONMALLOC=malloc -E PYTHONHOME="$root/usr" -E PYTHONPATH="$work/wheel" "$@"; }
+  chmod +x "$work/wheel/pktmalloc/pktmalloc"
+  emulated "$work/wheel/pktmalloc/pktmalloc" --version
+  for kind in "" hardened checked; do
+    library=$(emulated "$root/usr/bin/python3" -c "import pktmalloc; print(pktmalloc.library_path('$kind'))")
+    emulated -E LD_PRELOAD="$library" "$root/usr/bin/python3" -c 'import pktmalloc
+held = [object() for _ in range(10_000)]
+assert pktmalloc.statistics()["process"]["allocated_bytes"] > 100_000'
+    echo "emulated: $(basename "$library") serves $(emulated "$root/usr/bin/python3" --version)"
+  done
+  exit
+fi
+
 for python in "$@"; do
   rm -rf "$work/venv"
   "$python" -m venv "$work/venv"
