@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs: what the soak runs from start to end, each the same in every run.
+"""Programs: what the soak and tests/real_test.cpp run from start to end, each the same in every run.
 
 A program is a command of which everything it writes is compared, after `tidy` has taken out what
 differs from run to run anyway (times). `needs` are the executables without which it is skipped.
@@ -25,6 +25,7 @@ class Program:
     needs: list
     commands: list  # one a round, then again from the first
     tidy: object = as_it_is
+    is_long: bool = False  # of more than a few seconds
     expected: dict = field(default_factory=dict)  # number of the command -> behaviour without
 
     def number(self, turn):
@@ -39,25 +40,25 @@ def script(text):
 
 
 # What Python tests of itself: the interpreter, data types, text, files, processes, threads, C
-# extensions. Eight modules a turn.
+# extensions. Eight modules a turn, short ones first.
 MODULES = """
-    test_array test_ast test_asyncio test_base64 test_bigmem test_binascii test_bisect test_bool
-    test_buffer test_builtin test_bytes test_bz2 test_capi test_class test_codecs test_collections
-    test_compile test_complex test_concurrent_futures test_configparser test_contextlib test_copy
+    test_dict test_json test_list test_zlib test_memoryview test_bisect test_array test_base64
+    test_ast test_asyncio test_bigmem test_binascii test_bool test_buffer test_builtin
+    test_bytes test_bz2 test_capi test_class test_codecs test_collections test_compile
+    test_complex test_concurrent_futures test_configparser test_contextlib test_copy
     test_coroutines test_csv test_ctypes test_datetime test_dbm test_decimal test_deque
-    test_descr test_dict test_difflib test_dis test_email test_enum test_exceptions test_fileio
-    test_float test_fork1 test_format test_fractions test_frozen test_functools test_gc
-    test_generators test_glob test_grammar test_gzip test_hashlib test_heapq test_hmac test_html
-    test_inspect test_int test_io test_itertools test_json test_list test_long test_lzma
-    test_mailbox test_marshal test_math test_memoryio test_memoryview test_mmap
-    test_multiprocessing_fork test_multiprocessing_spawn test_operator test_os test_pathlib
-    test_pickle test_posix test_pprint test_queue test_random test_re test_regrtest test_resource
-    test_sched test_select test_set test_shelve test_shutil test_signal test_slice test_socket
-    test_sort test_sqlite3 test_ssl test_statistics test_str test_strftime test_string
-    test_struct test_subprocess test_sys test_tarfile test_tempfile test_textwrap test_thread
-    test_threading test_threadsignals test_time test_tokenize test_traceback test_tuple
-    test_typing test_unicode test_unicodedata test_urllib test_userdict test_uuid test_weakref
-    test_xml_etree test_xml_etree_c test_zipfile test_zlib
+    test_descr test_difflib test_dis test_email test_enum test_exceptions test_fileio test_float
+    test_fork1 test_format test_fractions test_frozen test_functools test_gc test_generators
+    test_glob test_grammar test_gzip test_hashlib test_heapq test_hmac test_html test_inspect
+    test_int test_io test_itertools test_long test_lzma test_mailbox test_marshal test_math
+    test_memoryio test_mmap test_multiprocessing_fork test_multiprocessing_spawn test_operator
+    test_os test_pathlib test_pickle test_posix test_pprint test_queue test_random test_re
+    test_regrtest test_resource test_sched test_select test_set test_shelve test_shutil
+    test_signal test_slice test_socket test_sort test_sqlite3 test_ssl test_statistics test_str
+    test_strftime test_string test_struct test_subprocess test_sys test_tarfile test_tempfile
+    test_textwrap test_thread test_threading test_threadsignals test_time test_tokenize
+    test_traceback test_tuple test_typing test_unicode test_unicodedata test_urllib
+    test_userdict test_uuid test_weakref test_xml_etree test_xml_etree_c test_zipfile
 """.split()
 
 
@@ -78,6 +79,45 @@ def without_launcher(text):
     """Debian's launcher complains of a test of the memory that is free."""
     return re.sub(r"^/usr/bin/chromium: .*\n", "", text, flags=re.M)
 
+
+COMPRESSION = """
+import bz2, hashlib, lzma, zlib
+data = b"".join(hashlib.sha256(str(i).encode()).digest() * 3 for i in range(3000))
+for module in (zlib, bz2, lzma):
+    packed = module.compress(data)
+    assert module.decompress(packed) == data
+    print(module.__name__, hashlib.sha256(packed).hexdigest())
+"""
+
+THREADS = """
+import queue, threading
+q, results = queue.Queue(100), []
+def work():
+    while (n := q.get()) is not None: results.append("y" * (n % 2000))
+threads = [threading.Thread(target=work) for _ in range(8)]
+for t in threads: t.start()
+for n in range(20000): q.put(n)
+for t in threads: q.put(None)
+for t in threads: t.join()
+print(len(results), sum(map(len, results)))
+"""
+
+PROCESSES = """
+import multiprocessing, os, subprocess, sys
+def work(n): return sum(len("z" * (i % 777)) for i in range(n))
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        print(pool.map(work, range(0, 20000, 1000)))
+    for i in range(10):
+        done = subprocess.run([sys.executable, "-c", f"print('child', {i})"], capture_output=True)
+        print(done.stdout.decode(), done.stderr.decode(), done.returncode)
+    for i in range(20):
+        pid = os.fork()
+        if pid == 0:
+            list(range(100000))
+            os._exit(i)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
 
 GIT = """
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
@@ -160,14 +200,20 @@ sort --parallel=2 -S 2M -n lines | md5sum
 sort -u -k3 lines | wc -l
 tar --mtime=@0 --owner=0 --group=0 -cf - lines | gzip -n -9 | tee lines.tgz | md5sum
 tar xzf lines.tgz -O | md5sum
+printf 'all: %s\\n' "$(seq -s ' ' -f 'out%g' 60)" > Makefile
+printf 'out%%:\\n\\t@echo $@ | tr o O > $@\\n' >> Makefile
+make -j2 -s all && cat out* | sort | md5sum
 declare -A m; for i in $(seq 20000); do m[$i]=$((i * i)); done; echo ${m[19999]}
 for i in $(seq 100); do (exit $((i % 3))) || true; done
 grep -E '(12|34)+5' lines | tail -n 3
+sed -n 's/line \\([0-9]*\\)7$/\\1/p' lines | md5sum
 """
 
 PROGRAMS = [
     Program("python3's tests", [PYTHON], list(python_tests()), python_result),
     Program("python3, objects", [PYTHON], [[PYTHON, str(REAL / "inventory.py")]]),
+    *(Program(f"python3, {name}", [PYTHON], [[PYTHON, "-c", text]])
+      for name, text in (("compression", COMPRESSION), ("threads", THREADS), ("processes", PROCESSES))),
     Program("perl", ["perl"], [["perl", str(REAL / "words.pl")]]),
     Program("ruby", ["ruby"], [["ruby", "--disable-gems", str(REAL / "trees.rb")]]),
     Program("lua", ["lua5.4"], [["lua5.4", str(REAL / "trees.lua")]]),
@@ -177,15 +223,15 @@ PROGRAMS = [
             [["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
               "--user-data-dir=profile", "--log-level=3", "--dump-dom",
               f"file://{HERE}/page.html"]],
-            without_launcher),
+            without_launcher, is_long=True),
     Program("php", ["php"], [["php", "-d", "memory_limit=-1", "-r", PHP]]),
     Program("git", ["git"], script(GIT)),
-    Program("gcc", ["g++"], script(GCC)),
+    Program("gcc", ["g++"], script(GCC), is_long=True),
     Program("sqlite3", ["sqlite3"],
             [["sqlite3", "-batch", base, f".read {REAL / 'orders.sql'}"]
              for base in (":memory:", "file.db")]),
     Program("ghostscript", ["gs"],
             script(f"gs -q -dNOPAUSE -dBATCH -dSAFER -sDEVICE=ppmraw -r100 -sOutputFile=page%d.ppm "
                    f"{REAL}/pages.ps && sha1sum *.ppm")),
-    Program("sort, tar, gzip, bash", ["sort", "tar", "gzip", "awk"], script(PIPES)),
+    Program("make, sort, tar, gzip, bash", ["make", "sort", "tar", "gzip", "awk"], script(PIPES)),
 ]

@@ -25,7 +25,7 @@ class Failed(Exception):
 
 
 class Server:
-    name, needs = "", []
+    name, needs, is_long = "", [], True
     socket_name = "socket"
     user = None  # who it runs as when it refuses root
     stop_signal = signal.SIGTERM

@@ -23,6 +23,7 @@ class Redis(Server):
     and nallocx, a question about sizes when a string is shrunk (tcmalloc answers that one itself).
     """
     name, needs = "redis-server", ["redis-server", "redis-cli", "redis-benchmark"]
+    is_long = False
     # Its log keeps up to 128 slow commands, and with each the slab that its words are in.
     settings = ["--io-threads", "2", "--enable-debug-command", "yes",
                 "--slowlog-log-slower-than", "-1"]

@@ -120,10 +120,10 @@ class Soak:
             if status != 0:
                 self.tallies[kind.name].faults.append(f"ended with status {status}")
 
-    def run(self, only):
+    def run(self, only, short):
         def wanted(entries):
             for entry in entries:
-                if only and entry.name not in only:
+                if (only and entry.name not in only) or (short and entry.is_long):
                     continue
                 missing = [need for need in entry.needs if not shutil.which(need)]
                 if missing:
@@ -167,6 +167,7 @@ def main():
     parser.add_argument("library", metavar="LIBRARY", help="libpktmalloc.so")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--only", action="append", metavar="NAME", help="just this program")
+    parser.add_argument("--short", action="store_true", help="leave out what takes long")
     options = parser.parse_args()
     if not os.path.exists(options.library):
         print(f"soak.py: {options.library} is missing; `make` builds it", file=sys.stderr)
@@ -178,7 +179,7 @@ def main():
             return 2
     soak = Soak(os.path.abspath(options.library), time.monotonic() + options.minutes * 60)
     try:
-        soak.run(options.only)
+        soak.run(options.only, options.short)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
     return 0 if soak.summary() else 1
