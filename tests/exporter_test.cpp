@@ -253,6 +253,15 @@ TEST_CASE(
   CHECK(has(answer, "\"exact\": false"));
 }
 
+TEST_CASE("a process can be read while it becomes another program, again and again") {
+  TemporaryFolder folder;
+  std::ofstream(folder / "again") << "exec sh \"$0\"\n";
+  const Running shell({"sh", folder / "again"});
+  const pktmalloc::Process process(shell.pid());
+  for (int i = 0; i < 20'000; ++i) CHECK_NOTHROW(process.mappings());
+  CHECK_THROWS_WITH(pktmalloc::Process(0x3fffffff).mappings(), "there is no process 1073741823");
+}
+
 TEST_CASE("files of a process are read with no capability that it has not") {
   if (geteuid() != 0) skip("only root has capabilities");
   const TemporaryFolder folder;

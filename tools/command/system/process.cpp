@@ -121,12 +121,18 @@ std::vector<Mapping> mappings_in(std::istream& maps) {
   return all;
 }
 
+// A process that becomes another program is without them for a moment. One that has ended, or is the
+// system's own, has no program either.
 std::vector<Mapping> Process::mappings() const {
-  std::ifstream maps(file("maps"));
-  if (!maps) fail(pid_, errno);
-  std::vector<Mapping> all = mappings_in(maps);
-  if (all.empty()) fail(pid_, errno == 0 ? ESRCH : errno);
-  return all;
+  for (unsigned tries = 0; tries < 20; ++tries) {
+    std::ifstream maps(file("maps"));
+    if (!maps) fail(pid_, errno);
+    std::vector<Mapping> all = mappings_in(maps);
+    if (!all.empty()) return all;
+    if (access(executable().c_str(), F_OK) != 0) break;
+    usleep(1000);
+  }
+  fail(pid_, ESRCH);
 }
 
 uint64_t Process::name_space(const std::string& kind) const {
