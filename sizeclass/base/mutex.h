@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include <climits>
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
@@ -48,18 +48,15 @@ class LOCK_TYPE Mutex {
   }
 
   void lock() LOCKS() {
-    if constexpr (kCheckLockRanks) check_order();
+    if (kCheckLockRanks && rank_ <= highest_held_) abort();
     pthread_mutex_lock(&mutex_);
-    if constexpr (kCheckLockRanks) highest_held_ = remember();
+    note_held();
   }
   // In the child of a fork, for a lock that the fork handler does not take: its holder is gone.
-  void forget_holder() {
-    mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-    below_ = kNothingHeld;
-  }
+  void forget_holder() { set_rank(rank_); }
   bool try_lock() LOCKS_IF_TRUE {
     if (pthread_mutex_trylock(&mutex_) != 0) return false;
-    if constexpr (kCheckLockRanks) highest_held_ = remember();
+    note_held();
     return true;
   }
   void unlock() UNLOCKS() {
@@ -68,22 +65,17 @@ class LOCK_TYPE Mutex {
   }
 
  private:
-  static constexpr int kNothingHeld = INT_MIN;
-
-  void check_order() const {
-    if (static_cast<int>(rank_) <= highest_held_) abort();
-  }
-  int remember() {
+  void note_held() {
+    if constexpr (!kCheckLockRanks) return;
     below_ = highest_held_;
-    const int mine = static_cast<int>(rank_);
-    return mine > below_ ? mine : below_;  // try_lock may take a lower rank
+    highest_held_ = std::max(rank_, below_);  // try_lock may take a lower rank
   }
 
   // Adaptive: usually held for a microsecond, so spinning a little beats sleeping.
   pthread_mutex_t mutex_{};
   LockRank rank_{};
-  int below_ = 0;  // debug: the holder's highest rank before this lock; guarded by mutex_
-  static inline thread_local int highest_held_ = kNothingHeld;  // debug
+  LockRank below_{};  // debug: the holder's highest rank before this lock; guarded by mutex_
+  static inline thread_local LockRank highest_held_{INT16_MIN};  // debug
 };
 
 // Holds the lock until the end of the scope; does nothing if it is not needed.
