@@ -152,7 +152,7 @@ void start_process() {
   if (started.load(std::memory_order_relaxed)) return;
   each_part(&Part::begin);
   read_options();
-  set_misuse_handler(on_misuse);
+  misuse_handler = on_misuse;
   process = getpid();
   HeapConfig config;
   config.interval_ms = options().age_ms;

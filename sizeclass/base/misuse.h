@@ -16,8 +16,8 @@ enum class Misuse : uint8_t {
 
 using MisuseHandler = void (*)(Misuse, uintptr_t pointer, size_t object_bytes);
 
-// Set once at start, before the first drain. The default aborts silently.
-void set_misuse_handler(MisuseHandler handler);
+// Set once at start, before the first drain. Without one the engine aborts silently.
+inline constinit MisuseHandler misuse_handler = nullptr;
 
 [[noreturn]] void report_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes);
 

@@ -31,7 +31,7 @@ constexpr size_t kMany = 1000;
 // A thread with many objects of one size.
 struct Thread {
   explicit Thread(size_t bytes) : stock({bytes}, 2047) {
-    set_misuse_handler(exit_with);
+    misuse_handler = exit_with;
     for (size_t n = 0; n < kMany; ++n) objects.push_back(stock.allocate(*cache, kOnly));
   }
   void release(void* object) { stock.release(*cache, kOnly, object); }

@@ -20,8 +20,9 @@ const size_t kUnit = size_t{1} << unit_shift();
 // The exit status of a child that drains these objects and has its misuse told by exit.
 Ending end_of_drain(LoneArea& area, const std::vector<uintptr_t>& objects) {
   return end_of_child([&] {
-    set_misuse_handler(
-        [](Misuse misuse, uintptr_t, size_t) { _exit(misuse == Misuse::kDoubleFree ? 11 : 12); });
+    misuse_handler = [](Misuse misuse, uintptr_t, size_t) {
+      _exit(misuse == Misuse::kDoubleFree ? 11 : 12);
+    };
     area.drain(objects);
     return 0;
   });
@@ -143,7 +144,7 @@ TEST_CASE("misuse aborts when no handler was set") {
   LoneArea area(64, 64);
   const std::vector<uintptr_t> objects = area.fill(1);
   const auto ending = end_of_child([&] {
-    set_misuse_handler(nullptr);
+    misuse_handler = nullptr;
     area.drain({objects[0], objects[0]});
     return 0;
   });
@@ -155,11 +156,11 @@ TEST_CASE("the misuse handler is told the pointer and the class") {
   LoneArea area(592, 64);
   expected = area.fill(1).front() + 4;
   const auto ending = end_of_child([&] {
-    set_misuse_handler([](Misuse misuse, uintptr_t pointer, size_t object_bytes) {
+    misuse_handler = [](Misuse misuse, uintptr_t pointer, size_t object_bytes) {
       const bool right =
           misuse == Misuse::kNotAnObject && pointer == expected && object_bytes == 592;
       _exit(right ? 42 : 43);
-    });
+    };
     area.drain({expected});
     return 0;
   });
