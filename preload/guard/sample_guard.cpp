@@ -121,7 +121,7 @@ bool make_accessible(const Pages& pages) {
 void make_inaccessible(const Pages& pages) {
   if (pages.bytes() == 0) return;
   // If the system refuses, the pages stay accessible until the slot is used again.
-  memory::decommit(pages.start(), pages.bytes());
+  memory::withdraw(pages.start(), pages.bytes(), false);
   live_bytes.fetch_sub(pages.bytes(), std::memory_order_relaxed);
 }
 

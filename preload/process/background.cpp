@@ -11,7 +11,6 @@
 #include "preload/process/part.h"
 #include "preload/process/process.h"
 #include "sizeclass/base/machine.h"
-#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 namespace {
@@ -58,7 +57,7 @@ bool wanted() {
     case Switch::kOn:
       return true;
     case Switch::kAuto:
-      return heap.threads_alive() > 1 && memory::committed_bytes() > kWorthAThread;
+      return heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread;
   }
   return false;
 }

@@ -91,7 +91,7 @@ bool make_room(size_t bytes) {
     next_allocator().trim(0);
     return true;
   }
-  if (bytes > memory::committed_bytes()) return waited;
+  if (bytes > heap.mapped_bytes()) return waited;
   heap.decommit(cache_of_this_thread());
   return true;
 }

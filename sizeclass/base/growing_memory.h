@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "sizeclass/base/memory.h"
+#include "sizeclass/base/owned.h"
 #include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
@@ -43,13 +44,13 @@ class GrowingMemory {
   }
 
   uintptr_t begin() const { return begin_; }
-  const size_t& bytes() const { return bytes_; }
+  const Owned<size_t>& bytes() const { return bytes_; }
   size_t most() const { return most_; }
   char* at(size_t offset) const { return reinterpret_cast<char*>(begin_ + offset); }
 
  private:
   uintptr_t begin_ = 0;
-  size_t bytes_ = 0;
+  Owned<size_t> bytes_ = 0;
   size_t most_ = 0;
   bool huge_pages_ = false;
 };

@@ -6,26 +6,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdint>
 
 #include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/machine.h"
 #include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::memory {
 namespace {
 
-constinit std::atomic<size_t> committed = 0;
-
 constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-
-// By pages without memory.
-bool replace(void* start, size_t bytes, int protection) {
-  const KeepErrno keep;
-  return mmap(start, bytes, protection, kPlain | MAP_FIXED, -1, 0) != MAP_FAILED;
-}
 
 }  // namespace
 
@@ -54,18 +46,15 @@ uintptr_t find_room(size_t bytes, size_t alignment) {
   };
   constexpr size_t kFar = size_t{1} << 30;
   constexpr int kTries = 16;
-  const size_t step = bytes + std::max(bytes, kFar);
-  const uintptr_t others = reinterpret_cast<uintptr_t>(&committed) / alignment * alignment;
-  uintptr_t at = others;
-  for (int n = 0; n < kTries && at > step + alignment; ++n) {
-    at = (at - step) / alignment * alignment;
-    if (is_free(at)) return at;
-  }
-  // Valgrind's programs lie at low addresses.
-  at = others;
-  for (int n = 0; n < kTries; ++n) {
-    at = round_up(at + step, alignment);
-    if (is_free(at)) return at;
+  const size_t step = round_up(bytes + std::max(bytes, kFar), alignment);
+  // Downwards, then upwards: Valgrind's programs lie at low addresses.
+  for (const size_t onwards : {-step, step}) {
+    uintptr_t at = reinterpret_cast<uintptr_t>(&find_room) / alignment * alignment;
+    for (int n = 0; n < kTries; ++n) {
+      at += onwards;
+      if (at == 0 || at >> machine::kAddressBits != 0) break;
+      if (is_free(at)) return at;
+    }
   }
   return 0;
 }
@@ -85,16 +74,13 @@ bool map(void* start, size_t bytes) {
     munmap(p, bytes);
     return false;
   }
-  committed.fetch_add(bytes, std::memory_order_relaxed);
   return true;
 }
 
 bool commit(void* start, size_t bytes) {
   if (in_strict_mode) return false;
   const KeepErrno keep;
-  if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
-  committed.fetch_add(bytes, std::memory_order_relaxed);
-  return true;
+  return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
 bool populate(void* start, size_t bytes) {
@@ -132,16 +118,17 @@ bool take_from_pool(void* start, size_t bytes) {
   return false;
 }
 
-size_t committed_bytes() { return committed.load(std::memory_order_relaxed); }
-
 bool purge(void* start, size_t bytes) {
   const KeepErrno keep;
   return madvise(start, bytes, MADV_DONTNEED) == 0;
 }
 
-bool decommit(void* start, size_t bytes) { return replace(start, bytes, PROT_NONE); }
-
-bool withdraw(void* start, size_t bytes) { return replace(start, bytes, PROT_READ); }
+// By pages without memory.
+bool withdraw(void* start, size_t bytes, bool readable) {
+  const KeepErrno keep;
+  const int protection = readable ? PROT_READ : PROT_NONE;
+  return mmap(start, bytes, protection, kPlain | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
 
 bool is_mapped(const void* address) {
   if (in_strict_mode) return true;

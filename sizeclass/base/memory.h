@@ -53,20 +53,14 @@ void ask_for_huge_pages(void* start, size_t bytes, bool wanted);
 // the system has no pool; then the pages are as after commit().
 bool take_from_pool(void* start, size_t bytes);
 
-// Bytes made usable by commit() since start; never falls.
-size_t committed_bytes();
-
 // Gives the pages' memory back; they stay committed and read as zero at the next touch. False when
 // the system refuses, as for locked pages (mlockall): then they may keep their contents.
 bool purge(void* start, size_t bytes);
 
 // Turns committed pages back into a mere reservation: their memory goes back, as by purge, and they
-// no longer count against limits of data (RLIMIT_DATA, strict overcommit). False when the system
-// refuses; then nothing has changed.
-bool decommit(void* start, size_t bytes);
-
-// The same, but who reads the pages finds zeros, as after purge().
-bool withdraw(void* start, size_t bytes);
+// no longer count against limits of data (RLIMIT_DATA, strict overcommit). If they stay `readable`,
+// who reads them finds zeros. False when the system refuses; then nothing has changed.
+bool withdraw(void* start, size_t bytes, bool readable);
 
 // Has anybody mapped the page of the address? In strict mode the answer is yes.
 bool is_mapped(const void* address);

@@ -36,7 +36,7 @@ class Caches {
 
   // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }
-  const size_t& committed_bytes() const NOT_FOLLOWED { return memory_.bytes(); }
+  const Owned<size_t>& committed_bytes() const NOT_FOLLOWED { return memory_.bytes(); }
 
  private:
   bool make() UNDER(mutex_);

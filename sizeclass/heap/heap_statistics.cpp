@@ -19,7 +19,7 @@ uint64_t Heap::outside_bytes() const {
 
 size_t Heap::mapped_bytes() {
   return pool_.counts().mapped + magazine_pool_.counts().mapped + states_.committed_bytes() +
-         caches_.committed_bytes();
+         caches_.committed_bytes().seen();
 }
 
 bool Heap::can_lock() {

@@ -54,7 +54,7 @@ void ObjectStates::purge(uintptr_t start, size_t bytes) {
     const uintptr_t first = (distance + (uintptr_t{1} << shift) - 1) >> shift;
     const uintptr_t low = round_up(first * word_bytes_, page);
     const uintptr_t end = ((distance + bytes) >> shift) * word_bytes_;
-    const uintptr_t high = std::min(end, words.bytes()) & -page;
+    const uintptr_t high = std::min<uintptr_t>(end, words.bytes()) & -page;
     if (low < high) memory::purge(words.at(low), high - low);
   }
 }

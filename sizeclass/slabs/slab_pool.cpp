@@ -381,7 +381,7 @@ void SlabPool::decommit() {
     for (end = unit; end < fresh && purged_.contains(end);) ++end;
     if (end == unit) continue;
     // Somebody may look at any object that was in use.
-    memory::withdraw(at(unit), size_t{end - unit} << unit_shift_);
+    memory::withdraw(at(unit), size_t{end - unit} << unit_shift_, true);
     decommits_ = true;
     ++runs;
   }

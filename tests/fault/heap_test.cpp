@@ -65,9 +65,14 @@ bool __wrap__ZN9pktmalloc6memory3mapEPvm(void* start, size_t bytes) {
 MAY_REFUSE(_ZN9pktmalloc6memory6commitEPvm, kCommit)
 MAY_REFUSE(_ZN9pktmalloc6memory8populateEPvm, kPopulate)
 MAY_REFUSE(_ZN9pktmalloc6memory5purgeEPvm, kPurge)
-MAY_REFUSE(_ZN9pktmalloc6memory8withdrawEPvm, kWithdraw)
 MAY_REFUSE(_ZN9pktmalloc6memory7releaseEPvm, kRelease)
 #undef MAY_REFUSE
+
+bool __real__ZN9pktmalloc6memory8withdrawEPvmb(void* start, size_t bytes, bool readable);
+bool __wrap__ZN9pktmalloc6memory8withdrawEPvmb(void* start, size_t bytes, bool readable) {
+  return !refusals.refuse(kWithdraw) &&
+         __real__ZN9pktmalloc6memory8withdrawEPvmb(start, bytes, readable);
+}
 
 // Small pages stay where they are.
 bool __wrap__ZN9pktmalloc6memory14take_from_poolEPvm(void*, size_t) {

@@ -61,18 +61,9 @@ TEST_CASE("resident bytes are counted page by page, over any length") {
   CHECK(memory::resident_bytes(space.start(), page) == page);
 }
 
-TEST_CASE("committed bytes grow by what was committed") {
-  const size_t before = memory::committed_bytes();
-  Reservation space(memory::page_bytes() * 5);
-  CHECK(memory::committed_bytes() == before);
-  space.commit();
-  CHECK(memory::committed_bytes() == before + memory::page_bytes() * 5);
-}
-
 TEST_CASE("what the system refuses is told by the answer, and errno is kept") {
   errno = 77;
   CHECK(memory::reserve(size_t{1} << 62) == nullptr);
-  const size_t before = memory::committed_bytes();
   void* nobody = nullptr;
   {
     const Reservation gone(memory::page_bytes());
@@ -81,7 +72,6 @@ TEST_CASE("what the system refuses is told by the answer, and errno is kept") {
   CHECK_FALSE(memory::commit(nobody, memory::page_bytes()));
   memory::purge(nobody, memory::page_bytes());
   CHECK(memory::resident_bytes(nobody, memory::page_bytes()) == 0);
-  CHECK(memory::committed_bytes() == before);
   CHECK(errno == 77);
 }
 
