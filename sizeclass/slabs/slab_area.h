@@ -157,7 +157,7 @@ class alignas(64) SlabArea {
   SizeClass class_{};
   SlabPool* pool_ = nullptr;
   ClassId id_ = kNoClass;
-  SlabPool::RecordKind record_kind_ = SlabPool::RecordKind::kSmall;
+  unsigned record_kind_ = 0;
   SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others

@@ -19,35 +19,25 @@ constexpr uint32_t kWithdrawnRuns = 1000;
 // Units in a huge page where one is asked for: others are larger than a step.
 constexpr uint32_t kMostGroup = 512;
 
+constexpr SlabPool::Taken kRefused{SlabPool::kNone, false};
+
 }  // namespace
 
 size_t SlabPool::record_bytes(size_t bytes, unsigned unit_shift) {
   return ((bytes >> unit_shift) / 64 + 1) * round_up(kChapter, memory::page_bytes());
 }
 
-SlabPool::RecordKind SlabPool::record_kind(uint32_t objects) {
-  return objects <= 64    ? RecordKind::kSmall
-         : objects <= 512 ? RecordKind::kMiddle
-                          : RecordKind::kLarge;
-}
-
 bool SlabPool::start(const Config& config, MemoryLimit& limit) {
   mutex_.set_rank(LockRank::kPool + config.rank);
-  unit_shift_ = config.unit_shift;
-  huge_pages_ = config.huge_pages;
-  zeroes_ = config.zeroes;
+  config_ = config;
   limit_ = &limit;
-  states_ = config.states;
-  base_ = config.begin;
-  most_ = config.most;
-  map_ = reinterpret_cast<Entry*>(base_);
   chapter_bytes_ = round_up(kChapter, memory::page_bytes());
   const bool huge = config.huge_pages != HugePages::kNever;
-  const size_t map_most = round_up((config.most >> unit_shift_) * sizeof(Entry), unit_bytes());
-  first_ = static_cast<uint32_t>(map_most >> unit_shift_);
-  map_memory_.start(base_, map_most, huge);
-  units_.start(base_ + map_most, (config.most - map_most) >> unit_shift_ << unit_shift_, huge);
-  records_.start(config.records, record_bytes(config.most, unit_shift_), huge);
+  const size_t map_most = round_up(units_in(config.most) * sizeof(Entry), unit_bytes());
+  first_ = units_in(map_most);
+  map_memory_.start(base(), map_most, huge);
+  units_.start(start_of(first_), bytes_in(units_in(config.most) - first_), huge);
+  records_.start(config.records, record_bytes(config.most, config.unit_shift), huge);
   const Lock lock(mutex_);
   grows_ = true;
   huge_from_ = kNone;
@@ -55,7 +45,7 @@ bool SlabPool::start(const Config& config, MemoryLimit& limit) {
   chapters_ = records_.at(0) - first_ / 64 * chapter_bytes_;
   empty_.use(words(kEmptySet), chapter_bytes_);
   purged_.use(words(kPurgedSet), chapter_bytes_);
-  return grow_to(first_ + static_cast<uint32_t>(kStepLeast >> unit_shift_));
+  return grow_to(first_ + units_in(kStepLeast));
 }
 
 void SlabPool::stop() {
@@ -65,29 +55,29 @@ void SlabPool::stop() {
 }
 
 void SlabPool::set_fresh(uint32_t fresh) {
-  fresh_.store(fresh, std::memory_order_relaxed);
-  counts_.used.store(uint64_t{fresh - first_} << unit_shift_, std::memory_order_relaxed);
+  counts_.used.store(bytes_in(fresh - first_), std::memory_order_relaxed);
 }
 
 void SlabPool::set_entry(uint32_t unit, unsigned owner, unsigned back) {
   Entry entry{static_cast<uint8_t>(owner), static_cast<uint8_t>(back)};
-  __atomic_store(&map_[unit], &entry, __ATOMIC_RELEASE);
+  __atomic_store(&map()[unit], &entry, __ATOMIC_RELEASE);
 }
 
 // False when the system refuses memory for states.
 bool SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
-  const size_t bytes = size_t{units} << unit_shift_;
-  if (states_ != nullptr && !states_->open(id, start_of(unit), bytes)) return false;
+  const size_t bytes = bytes_in(units);
+  if (has_states() && !config_.states->open(id, start_of(unit), bytes)) return false;
   for (uint32_t i = 0; i < units; ++i) set_entry(unit + i, index(id), i);
   counts_.taken.fetch_add(bytes, std::memory_order_relaxed);
   return true;
 }
 
-void SlabPool::take_empty(uint32_t unit) {
-  empty_.erase(unit);
-  latest_share(unit).empty_bytes -= unit_bytes();
-  empty_low_.record(empty_.count());
-  empty_count_.store(empty_.count(), std::memory_order_relaxed);
+// Takes the unit out of its set. Was it empty?
+bool SlabPool::leave_set(uint32_t unit) {
+  const bool empty = empty_.contains(unit);
+  (empty ? empty_ : purged_).erase(unit);
+  if (empty) latest_share(unit).empty_bytes -= unit_bytes();
+  return empty;
 }
 
 void SlabPool::put_purged(uint32_t unit) {
@@ -100,64 +90,55 @@ void SlabPool::put_empty(uint32_t unit) {
   empty_runs_.note_longer(unit);
   runs_.note_longer(unit);
   latest_share(unit).empty_bytes += unit_bytes();
-  empty_count_.store(empty_.count(), std::memory_order_relaxed);
 }
 
 SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
-  Taken taken{kNone, true};
+  Taken taken{};
   {
     const Lock lock(mutex_);
-    const uint64_t bytes = uint64_t{units} << unit_shift_;
     taken.unit = units == 1 ? empty_.lowest() : empty_runs_.lowest(units, empty_, empty_, fresh());
-    if (taken.unit != kNone) {
-      for (uint32_t i = 0; i < units; ++i) take_empty(taken.unit + i);
-      taken.clean = false;
-    } else {
-      if (!limit_->take(bytes)) return taken;
-      taken.unit = runs_.lowest(units, empty_, purged_, fresh());
-      if (taken.unit == kNone) taken.unit = end_of_owned();
-      uint32_t resident = 0;
-      for (uint32_t i = 0; i < units; ++i) resident += is_empty(taken.unit + i);
-      if (!open(id, taken.unit, units)) {
-        limit_->give(bytes);
-        return {kNone, true};
-      }
-      limit_->give(uint64_t{resident} << unit_shift_);
-      taken.clean = resident == 0;
-    }
+    if (taken.unit == kNone) taken = open(id, units);
+    if (taken.unit == kNone) return taken;
+    for (uint32_t i = 0; i < units; ++i) leave_set(taken.unit + i);
+    empty_low_.record(empty_.count());
   }
   if (!own(id, taken.unit, units)) {
     give(id, taken.unit, units);
-    return {kNone, true};
+    return kRefused;
   }
-  if (zeroes_ && !taken.clean) {
-    memset(at(taken.unit), 0, size_t{units} << unit_shift_);
+  if (config_.zeroes && !taken.clean) {
+    memset(at(taken.unit), 0, bytes_in(units));
     taken.clean = true;
   }
   return taken;
+}
+
+// Finds units that are purged, empty or fresh, at least one not empty, and gets the memory that
+// they lack. They stay in their sets; fresh ones come to the purged ones.
+SlabPool::Taken SlabPool::open(ClassId id, uint32_t units) {
+  const uint32_t fresh = this->fresh();
+  uint32_t unit = runs_.lowest(units, empty_, purged_, fresh);
+  if (unit == kNone) unit = end_of_owned();
+  const uint32_t end = unit + units, used = std::min(end, fresh);
+  uint32_t empty = 0;
+  for (uint32_t i = unit; i < used; ++i) empty += empty_.contains(i);
+  const uint64_t more = bytes_in(units - empty);
+  if (!limit_->take(more)) return kRefused;
+  if ((end > fresh && (!grows_ || !grow(id, end))) ||
+      (withdrawn_at_ != 0 && used > unit && !make_usable(unit, used))) {
+    limit_->give(more);
+    return kRefused;
+  }
+  for (uint32_t i = fresh; i < end; ++i) put_purged(i);
+  set_fresh(std::max(fresh, end));
+  counts_.open.fetch_add(more, std::memory_order_relaxed);
+  return {unit, empty == 0};
 }
 
 uint32_t SlabPool::end_of_owned() {
   uint32_t unit = fresh();
   while (unit > first_ && (empty_.contains(unit - 1) || purged_.contains(unit - 1))) --unit;
   return unit;
-}
-
-// Units that are purged, empty, or fresh; at least one is not empty.
-bool SlabPool::open(ClassId id, uint32_t unit, uint32_t units) {
-  const uint32_t fresh = this->fresh(), end = unit + units, used = std::min(end, fresh);
-  if (end > fresh && (!grows_ || !grow(id, end))) return false;
-  if (decommits_ && used > unit && !make_usable(unit, used)) return false;
-  for (uint32_t i = unit; i < end; ++i) {
-    if (is_empty(i)) {
-      take_empty(i);
-      continue;
-    }
-    if (i < fresh) purged_.erase(i);
-    counts_.open.fetch_add(unit_bytes(), std::memory_order_relaxed);
-  }
-  if (end > fresh) set_fresh(end);
-  return true;
 }
 
 // Of purged units some may be unusable since decommit(); to say so of all costs the same. Where the
@@ -170,10 +151,12 @@ bool SlabPool::make_usable(uint32_t unit, uint32_t end) {
 }
 
 bool SlabPool::commit(uint32_t unit, uint32_t end) {
-  const size_t bytes = size_t{end - unit} << unit_shift_;
+  const size_t bytes = bytes_in(end - unit);
   if (!memory::commit(at(unit), bytes)) return false;
-  const bool huge = huge_pages_ == HugePages::kMadvise && unit >= huge_from_;
-  if (huge || huge_pages_ == HugePages::kNever) memory::ask_for_huge_pages(at(unit), bytes, huge);
+  const bool huge = config_.huge_pages == HugePages::kMadvise && unit >= huge_from_;
+  if (huge || config_.huge_pages == HugePages::kNever) {
+    memory::ask_for_huge_pages(at(unit), bytes, huge);
+  }
   return true;
 }
 
@@ -181,40 +164,36 @@ bool SlabPool::commit(uint32_t unit, uint32_t end) {
 // one: a quarter of what there is, so rounding costs at most as much.
 bool SlabPool::grow(ClassId id, uint32_t end) {
   if (end <= units_end()) return true;
+  const uint32_t before = units_end(), last = first_ + units_in(units_.most());
+  if (end > last) return false;
   const size_t step = std::clamp(units_.bytes() / 4, kStepLeast, kStepMost);
-  const size_t most = units_.most() >> unit_shift_;
-  if (end - first_ > most) return false;
-  const uint32_t before = units_end();
-  uint32_t generous = before + static_cast<uint32_t>(step >> unit_shift_);
-  const bool huge = huge_pages_ == HugePages::kMadvise && step >= memory::huge_page_bytes();
-  if (huge) {
-    generous = static_cast<uint32_t>(round_up(generous, memory::huge_page_bytes() >> unit_shift_));
-  }
-  generous = std::min(std::max(generous, end), first_ + static_cast<uint32_t>(most));
+  const bool huge = config_.huge_pages == HugePages::kMadvise && step >= memory::huge_page_bytes();
+  const size_t whole = huge ? memory::huge_page_bytes() : unit_bytes();
+  const uint32_t generous =
+      std::clamp(units_in(round_up(bytes_in(before) + step, whole)), end, last);
   // Under a tight limit the system may refuse a step but grant a single slab.
   if (!grow_to(generous) && !grow_to(end)) return false;
   ++shares_[index(id)].commits;
   if (huge) {
-    memory::ask_for_huge_pages(at(before), size_t{units_end() - before} << unit_shift_, true);
+    memory::ask_for_huge_pages(at(before), bytes_in(units_end() - before), true);
     huge_from_ = std::min(huge_from_, before);
   }
   return true;
 }
 
 bool SlabPool::grow_to(uint32_t end) {
-  if (!map_memory_.grow_to(end * sizeof(Entry)) || !records_.grow_to(records_to(end)) ||
-      !units_.grow_to(size_t{end - first_} << unit_shift_)) {
+  const bool grown = map_memory_.grow_to(end * sizeof(Entry)) &&
+                     records_.grow_to(records_to(end)) && units_.grow_to(bytes_in(end - first_));
+  if (!grown) {
     map_memory_.shrink_to(units_end() * sizeof(Entry));
     records_.shrink_to(records_to(units_end()));
-    note_mapped();
-    return false;
   }
   note_mapped();
-  return true;
+  return grown;
 }
 
 void SlabPool::note_mapped() {
-  bytes_ = uintptr_t{units_end()} << unit_shift_;
+  bytes_ = bytes_in(units_end());
   const uint64_t bookkeeping = map_memory_.bytes() + records_.bytes();
   counts_.bookkeeping.store(bookkeeping, std::memory_order_relaxed);
   counts_.mapped.store(units_.bytes() + bookkeeping, std::memory_order_relaxed);
@@ -225,37 +204,28 @@ void SlabPool::note_mapped() {
 // it cannot get stays nobody's.
 uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slabs) {
   const Lock lock(mutex_);
-  const size_t page = memory::huge_page_bytes(), slab = size_t{units} << unit_shift_;
-  const uint64_t bytes = slabs * uint64_t{slab};
-  slabs = 0;
-  const uint32_t fresh = this->fresh();
-  const uint32_t unit =
-      fresh + static_cast<uint32_t>((-start_of(fresh) & (page - 1)) >> unit_shift_);
-  const auto units_in = [this](uint64_t of) { return static_cast<uint32_t>(of >> unit_shift_); };
-  uint64_t huge = 0;
-  while (grows_ && bytes - huge >= page && huge + page <= units_.most() && limit_->take(page)) {
-    if (!grow_to(unit + units_in(huge + page)) || !memory::take_from_pool(at(unit) + huge, page)) {
-      limit_->give(page);
-      break;
+  const uint64_t page = memory::huge_page_bytes(), slab = bytes_in(units);
+  const uint64_t wanted = std::exchange(slabs, 0) * slab;
+  const uint32_t fresh = this->fresh(), unit = fresh + units_in(-start_of(fresh) & (page - 1));
+  uint64_t got = 0;
+  const auto get = [&](uint64_t more, bool huge) NOT_FOLLOWED {
+    if (!limit_->take(more)) return false;
+    if (grow_to(unit + units_in(got + more)) &&
+        (!huge || memory::take_from_pool(at(unit) + got, more))) {
+      got += more;
+      return true;
     }
-    huge += page;
+    limit_->give(more);
+    return false;
+  };
+  while (grows_ && wanted - got >= page && get(page, true)) {
   }
-  if (huge == 0) return kNone;
-  slabs = static_cast<uint32_t>(huge / slab);
-  const uint64_t rest = huge % slab == 0 ? 0 : slab - huge % slab;
-  if (rest > 0 && limit_->take(rest)) {
-    if (grow_to(unit + units_in(huge + rest))) {
-      ++slabs;
-    } else {
-      limit_->give(rest);
-    }
-  }
-  const uint32_t end = std::max(unit + slabs * units, unit + units_in(huge));
+  if (got == 0) return kNone;
+  if (got % slab != 0) get(slab - got % slab, false);
   for (uint32_t i = fresh; i < unit; ++i) put_purged(i);
-  set_fresh(end);
-  counts_.open.fetch_add(uint64_t{end - unit} << unit_shift_, std::memory_order_relaxed);
-  const uint32_t wanted = std::exchange(slabs, 0);
-  while (slabs < wanted && own(id, unit + slabs * units, units)) ++slabs;
+  set_fresh(unit + units_in(got));
+  counts_.open.fetch_add(got, std::memory_order_relaxed);
+  while (slabs < got / slab && own(id, unit + slabs * units, units)) ++slabs;
   return slabs > 0 ? unit : kNone;
 }
 
@@ -280,7 +250,7 @@ uint32_t SlabPool::tick() {
 // that is in use. Such a group goes as a whole, and elsewhere a few units.
 SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
   const uint32_t fresh = this->fresh();
-  const auto group = static_cast<uint32_t>(memory::huge_page_bytes() >> unit_shift_);
+  const uint32_t group = units_in(memory::huge_page_bytes());
   uint32_t high = empty_.highest();
   while (!splits && high != kNone && high >= huge_from_) {
     const uint32_t begin = std::max(high / group * group, first_);
@@ -291,7 +261,7 @@ SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
     high = empty_.highest_below(begin);
   }
   if (high == kNone || most == 0) return {0, 0};
-  const auto step = static_cast<uint32_t>(std::max<size_t>(kPurgeBytes >> unit_shift_, 1));
+  const uint32_t step = std::max(units_in(kPurgeBytes), 1U);
   uint32_t low = high;
   while (high - low + 1 < std::min(most, step) && low > first_ && empty_.contains(low - 1)) --low;
   return {low, high - low + 1};
@@ -303,31 +273,21 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   if (refused_.load(std::memory_order_relaxed) > 0) return 0;
   const Run run = run_to_purge(most, splits);
   if (run.count == 0) return 0;
-  uint32_t count = 0;
-  bool was_purged[kMostGroup]{};
-  for (uint32_t i = 0; i < run.count; ++i) {
-    const uint32_t unit = run.low + i;
-    if (empty_.contains(unit)) {
-      empty_.erase(unit);
-      latest_share(unit).empty_bytes -= unit_bytes();
-      ++count;
-    } else {
-      purged_.erase(unit);
-      was_purged[i] = true;
-    }
-  }
+  const uint32_t before = empty_.count();
+  bool was_empty[kMostGroup]{};
+  for (uint32_t i = 0; i < run.count; ++i) was_empty[i] = leave_set(run.low + i);
+  const uint32_t count = before - empty_.count();
   empty_low_.remove(count);
-  empty_count_.store(empty_.count(), std::memory_order_relaxed);
   mutex_.unlock();
-  const size_t run_bytes = size_t{run.count} << unit_shift_;
+  const size_t run_bytes = bytes_in(run.count);
   const bool gone = memory::purge(at(run.low), run_bytes);
-  if (states_ != nullptr) states_->purge(start_of(run.low), run_bytes);
+  if (has_states()) config_.states->purge(start_of(run.low), run_bytes);
   mutex_.lock();
   ++latest_share(run.low).purges;
   for (uint32_t i = 0; i < run.count; ++i) {
     const uint32_t unit = run.low + i;
-    if (gone && !was_purged[i]) latest_share(unit).purged_total_bytes += unit_bytes();
-    if (gone || was_purged[i]) {
+    if (gone && was_empty[i]) latest_share(unit).purged_total_bytes += unit_bytes();
+    if (gone || !was_empty[i]) {
       put_purged(unit);
     } else {
       put_empty(unit);
@@ -337,7 +297,7 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
     refused_.store(kRefusedTicks, std::memory_order_relaxed);
     return 0;
   }
-  const uint64_t bytes = uint64_t{count} << unit_shift_;
+  const uint64_t bytes = bytes_in(count);
   counts_.open.fetch_sub(bytes, std::memory_order_relaxed);
   counts_.purged.fetch_add(bytes, std::memory_order_relaxed);
   limit_->give(bytes);
@@ -346,7 +306,7 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
 
 bool SlabPool::lets_purge_pages(uint32_t unit) {
   const Lock lock(mutex_);
-  return !zeroes_ && unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
+  return !config_.zeroes && unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
 }
 
 bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
@@ -366,8 +326,8 @@ void SlabPool::decommit() {
   const Lock lock(mutex_);
   uint32_t fresh = this->fresh(), top = fresh;
   while (top > first_ && purged_.contains(top - 1)) --top;
-  bytes_ = uintptr_t{top} << unit_shift_;  // before the first address can be somebody else's
-  units_.shrink_to(size_t{top - first_} << unit_shift_);
+  bytes_ = bytes_in(top);  // before the first address can be somebody else's
+  units_.shrink_to(bytes_in(top - first_));
   if (units_end() == top) {  // else the system refused, and some may be unusable
     while (fresh > top) purged_.erase(--fresh);
     set_fresh(fresh);
@@ -381,8 +341,7 @@ void SlabPool::decommit() {
     for (end = unit; end < fresh && purged_.contains(end);) ++end;
     if (end == unit) continue;
     // Somebody may look at any object that was in use.
-    memory::withdraw(at(unit), size_t{end - unit} << unit_shift_, true);
-    decommits_ = true;
+    memory::withdraw(at(unit), bytes_in(end - unit), true);
     ++runs;
   }
 }

@@ -79,38 +79,38 @@ class SlabPool {
   // Gives all back; for tests.
   void stop();
 
-  unsigned unit_shift() const { return unit_shift_; }
-  size_t unit_bytes() const { return size_t{1} << unit_shift_; }
-  uintptr_t base() const { return base_; }
-  bool has_states() const { return states_ != nullptr; }
-  uintptr_t start_of(uint32_t unit) const { return base_ + (uintptr_t{unit} << unit_shift_); }
+  unsigned unit_shift() const { return config_.unit_shift; }
+  size_t unit_bytes() const { return bytes_in(1); }
+  uintptr_t base() const { return config_.begin; }
+  bool has_states() const { return config_.states != nullptr; }
+  uintptr_t start_of(uint32_t unit) const { return base() + bytes_in(unit); }
   Entry entry(uint32_t unit) const {
     Entry found;
-    __atomic_load(&map_[unit], &found, __ATOMIC_RELAXED);
+    __atomic_load(&map()[unit], &found, __ATOMIC_RELAXED);
     return found;
   }
 
   // The first unit of the slab that holds the address, if it is the class's; else kNone.
   uint32_t slab_of(ClassId id, uintptr_t address) const {
-    const uintptr_t distance = address - base_;
+    const uintptr_t distance = address - base();
     if (distance >= bytes_.seen()) return kNone;
-    const auto unit = static_cast<uint32_t>(distance >> unit_shift_);
+    const uint32_t unit = units_in(distance);
     const Entry at = entry(unit);
     return at.owner == index(id) ? unit - at.back : kNone;
   }
 
   // The class that had the address's unit last, if nobody has it now; else kNoClass.
   ClassId former_class(uintptr_t address) const {
-    const uintptr_t distance = address - base_;
+    const uintptr_t distance = address - base();
     if (distance >= bytes_.seen()) return kNoClass;
-    const Entry at = entry(static_cast<uint32_t>(distance >> unit_shift_));
+    const Entry at = entry(units_in(distance));
     return at.owner == index(kNoClass) ? static_cast<ClassId>(at.back) : kNoClass;
   }
 
   // From base() on, map included: addresses that are ours. It changes only with the mapped units.
   const Owned<uintptr_t>& bytes() const { return bytes_; }
   // To so many it may grow.
-  size_t most() const { return most_; }
+  size_t most() const { return config_.most; }
 
   // A slab of so many units for the class; its first one. kNone: a limit, or the system, refuses.
   struct Taken {
@@ -131,14 +131,14 @@ class SlabPool {
   void* words_of_thinned(ClassId id) const { return words(kPurgedSet + 1 + index(id)); }
   size_t words_stride() const { return chapter_bytes_; }
   const char* chapters() const { return chapters_; }
-  enum class RecordKind : uint8_t { kSmall, kMiddle, kLarge };
-  static RecordKind record_kind(uint32_t objects);
+  // The kind of record of a slab with so many objects: 0, 1, 2 for small, middle and large.
+  static unsigned record_kind(uint32_t objects) { return (objects > 64) + (objects > 512); }
   // In bytes from where the chapter of unit 0 would be.
-  static size_t record_at(RecordKind kind, uint32_t unit, size_t chapter_bytes) {
-    const RecordPlace place = kRecordPlaces[static_cast<int>(kind)];
+  static size_t record_at(unsigned kind, uint32_t unit, size_t chapter_bytes) {
+    const RecordPlace place = kRecordPlaces[kind];
     return size_t{unit / 64} * chapter_bytes + place.at + unit % 64 * place.bytes;
   }
-  char* record(RecordKind kind, uint32_t unit) const {
+  char* record(unsigned kind, uint32_t unit) const {
     return chapters_ + record_at(kind, unit, chapter_bytes_);
   }
 
@@ -163,11 +163,11 @@ class SlabPool {
   // False: from now on it has the units that it has used, and no others.
   void let_grow(bool grows) UNDER(mutex_) { grows_ = grows; }
 
-  uint32_t empty_units() const { return empty_count_.load(std::memory_order_relaxed); }
+  // Any thread may ask.
+  uint32_t empty_units() const NOT_FOLLOWED { return empty_.count(); }
   // Of empty units, unless the system refuses to take them.
   uint64_t waiting_bytes() const {
-    return refused_.load(std::memory_order_relaxed) > 0 ? 0
-                                                        : uint64_t{empty_units()} << unit_shift_;
+    return refused_.load(std::memory_order_relaxed) > 0 ? 0 : bytes_in(empty_units());
   }
   // Also for a reader outside the process (heap_window.h); any thread. Bytes.
   struct Counts {
@@ -184,7 +184,7 @@ class SlabPool {
   const PoolShare& share(ClassId id) const NOT_FOLLOWED { return shares_[index(id)]; }
   uint32_t first_unit() const { return first_; }
   // Units from here on have not been used.
-  uint32_t fresh() const { return fresh_.load(std::memory_order_relaxed); }
+  uint32_t fresh() const { return first_ + units_in(counts_.used.load(std::memory_order_relaxed)); }
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
  private:
@@ -199,20 +199,24 @@ class SlabPool {
       {kWords, 16}, {kWords + size_t{64} * 16, 72}, {kWords + size_t{64} * (16 + 72), 520}};
   static constexpr size_t kChapter = kWords + size_t{64} * (16 + 72 + 520);
 
+  Entry* map() const { return reinterpret_cast<Entry*>(base()); }
+  uint64_t bytes_in(uint32_t units) const { return uint64_t{units} << config_.unit_shift; }
+  uint32_t units_in(uint64_t bytes) const {
+    return static_cast<uint32_t>(bytes >> config_.unit_shift);
+  }
   void* words(unsigned set) const { return chapters_ + set * sizeof(uint64_t); }
   uint32_t end_of_owned() UNDER(mutex_);
   bool make_usable(uint32_t unit, uint32_t end) UNDER(mutex_);
   bool commit(uint32_t unit, uint32_t end) UNDER(mutex_);
-  bool open(ClassId id, uint32_t unit, uint32_t units) UNDER(mutex_);
+  Taken open(ClassId id, uint32_t units) UNDER(mutex_);
   bool grow(ClassId id, uint32_t end) UNDER(mutex_);
   bool grow_to(uint32_t end) UNDER(mutex_);
   void note_mapped() UNDER(mutex_);
   void set_fresh(uint32_t fresh) UNDER(mutex_);
   bool own(ClassId id, uint32_t unit, uint32_t units);
   void set_entry(uint32_t unit, unsigned owner, unsigned back);
-  PoolShare& latest_share(uint32_t unit) UNDER(mutex_) { return shares_[map_[unit].back]; }
-  bool is_empty(uint32_t unit) UNDER(mutex_) { return unit < fresh() && empty_.contains(unit); }
-  void take_empty(uint32_t unit) UNDER(mutex_);
+  PoolShare& latest_share(uint32_t unit) UNDER(mutex_) { return shares_[map()[unit].back]; }
+  bool leave_set(uint32_t unit) UNDER(mutex_);
   void put_empty(uint32_t unit) UNDER(mutex_);
   void put_purged(uint32_t unit) UNDER(mutex_);
   struct Run {
@@ -222,34 +226,25 @@ class SlabPool {
   size_t records_to(uint32_t end) const {
     return (end / 64 - first_ / 64 + size_t{1}) * chapter_bytes_;
   }
-  uint32_t units_end() const UNDER(mutex_) {
-    return first_ + static_cast<uint32_t>(units_.bytes() >> unit_shift_);
-  }
+  uint32_t units_end() const UNDER(mutex_) { return first_ + units_in(units_.bytes()); }
   char* at(uint32_t unit) const { return reinterpret_cast<char*>(start_of(unit)); }
 
   Mutex mutex_;
-  uintptr_t base_ = 0;
   Owned<uintptr_t> bytes_ = 0;
-  Entry* map_ = nullptr;
-  size_t most_ = 0;
-  unsigned unit_shift_ = 0;
+  // Of zeros until start(): the heap has no contents in the library's file.
+  Config config_{.begin = 0, .most = 0, .records = 0, .unit_shift = 0};
   uint32_t first_ = 0;
   size_t chapter_bytes_ = 0;
-  char* chapters_ = nullptr;  // where that of unit 0 would be
-  ObjectStates* states_ = nullptr;
+  char* chapters_ = nullptr;      // where that of unit 0 would be
   MemoryLimit* limit_ = nullptr;  // of all units that are owned or empty
-  HugePages huge_pages_ = HugePages::kAuto;
-  bool zeroes_ = false;
   bool grows_ GUARDED_BY(mutex_) = false;
-  bool decommits_ GUARDED_BY(mutex_) = false;     // purged units may be no longer usable
-  uint64_t withdrawn_at_ GUARDED_BY(mutex_) = 0;  // counts_.purged at the latest decommit()
+  // counts_.purged at the latest decommit(); if not 0, purged units may be no longer usable.
+  uint64_t withdrawn_at_ GUARDED_BY(mutex_) = 0;
   GrowingMemory map_memory_, units_, records_;
-  std::atomic<uint32_t> fresh_ = 0;
   uint32_t huge_from_ GUARDED_BY(mutex_) = 0;  // units from here on may have huge pages
   SlabSet empty_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
   RunSearch empty_runs_ GUARDED_BY(mutex_), runs_ GUARDED_BY(mutex_);  // of empty units; of both
   LowWater empty_low_ GUARDED_BY(mutex_);
-  std::atomic<uint32_t> empty_count_ = 0;
   std::atomic<uint32_t> refused_ = 0;  // ticks for which the system is not asked to purge
   Counts counts_{};
   PoolShare shares_[kMaxClasses] GUARDED_BY(mutex_){};

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/base/owned.h"
+
 namespace pktmalloc {
 
 class SlabSet {
@@ -25,7 +27,8 @@ class SlabSet {
 
   void insert(uint32_t unit) {
     const uint32_t w = unit / 64;
-    if (count_++ == 0) low_ = high_ = w;
+    if (count_ == 0) low_ = high_ = w;
+    count_ += 1;
     if (w < low_) low_ = w;
     if (w > high_) high_ = w;
     word(w) |= bit(unit);
@@ -58,7 +61,8 @@ class SlabSet {
     return w * 64 + 63 - static_cast<uint32_t>(std::countl_zero(bits));
   }
   bool contains(uint32_t unit) const { return (word(unit / 64) & bit(unit)) != 0; }
-  uint32_t count() const { return count_; }
+  // Takes no lock.
+  uint32_t count() const { return count_.seen(); }
   // Of units 64 * w and up.
   uint64_t bits(uint32_t w) const { return word(w); }
 
@@ -70,7 +74,7 @@ class SlabSet {
 
   char* words_ = nullptr;
   size_t stride_ = 0;
-  uint32_t count_ = 0;
+  Owned<uint32_t> count_ = 0;
   uint32_t low_ = 0;   // words below have no member
   uint32_t high_ = 0;  // words above have no member
 };

@@ -29,11 +29,13 @@ class SlabPoolModel {
   uint32_t take(unsigned owner, uint32_t count) {
     uint32_t first = lowest_run(count, [](State state) { return state == kEmpty; });
     if (first == kNone) {
-      if (limit_ != kNone && open() + count > limit_) return kNone;
       first = lowest_run(count, [](State state) { return state == kEmpty || state == kPurged; });
     }
     if (first == kNone) first = end_of_owned();
     if (first + count > units_.size()) return kNone;
+    uint32_t more = 0;
+    for (uint32_t n = 0; n < count; ++n) more += units_[first + n].state != kEmpty;
+    if (limit_ != kNone && open() + more > limit_) return kNone;
     clean = true;
     for (uint32_t n = 0; n < count; ++n) {
       Unit& unit = units_[first + n];

@@ -122,7 +122,7 @@ void RemoteHeap::copy_records(const std::vector<bool>& changed) {
     const unsigned owner = map_[n].owner;
     if (owner != 0 && owner <= window_.classes && map_[n].back == 0 && changed[owner - 1]) {
       const uint32_t objects = classes_[owner - 1].objects_per_slab;
-      Stretch& stretch = stretches[static_cast<int>(SlabPool::record_kind(objects))];
+      Stretch& stretch = stretches[SlabPool::record_kind(objects)];
       const size_t at = record_at(owner - 1, n);
       stretch.begin = std::min(stretch.begin, at);
       stretch.end = at + offsetof(SlabArea::Record, bits) + (objects + 63) / 64 * sizeof(uint64_t);
