@@ -15,7 +15,7 @@ bool Heap::start(const HeapConfig& config) {
   if (config.sizes != nullptr) {
     classes_.use_list(config.sizes, config.sizes_count);
   } else {
-    classes_.use_default(ClassTable::kUnitShift, config.beside);
+    classes_.use_default(config.beside);
   }
   limit_.set(config.limit, config.soft_limit);
   ageing_.start(config.interval_ms, limit_, due_);

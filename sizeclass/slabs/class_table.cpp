@@ -46,16 +46,15 @@ constexpr SizeClass described(size_t object_bytes, unsigned unit_shift) {
   const uint32_t odd = c.object_bytes >> c.twos;
   c.inverse = odd;  // right in the lowest three bits; each step doubles them
   for (int bits = 3; bits < 32; bits *= 2) c.inverse *= 2 - odd * c.inverse;
-  const size_t by_bytes = ClassTable::kMagazineBytesLimit / object_bytes;
-  c.largest_rounds = static_cast<uint16_t>(
-      std::clamp<size_t>(by_bytes, 1, static_cast<size_t>(ClassTable::kRoundsLimit)));
   c.sharers = static_cast<uint8_t>(object_bytes < 64 ? 64 >> c.twos : 1);
-  // Two objects up to 1 KiB, else one: a thousand threads that use a class once should share its
-  // pages.
-  c.first_rounds = std::max<uint16_t>(1, static_cast<uint16_t>(c.largest_rounds / 128));
-  c.usual_rounds = static_cast<uint16_t>(
-      std::clamp<size_t>(ClassTable::kUsualMagazineBytes / object_bytes, c.first_rounds,
-                         static_cast<size_t>(c.largest_rounds)));
+  const auto rounds_in = [=](size_t bytes) {
+    return static_cast<uint16_t>(
+        std::clamp<size_t>(bytes / object_bytes, 1, ClassTable::kRoundsLimit));
+  };
+  // A thousand threads that use a class once should share its pages.
+  c.first_rounds = object_bytes <= 1024 ? 2 : 1;
+  c.usual_rounds = rounds_in(ClassTable::kUsualMagazineBytes);
+  c.largest_rounds = rounds_in(ClassTable::kMagazineBytesLimit);
   return c;
 }
 
@@ -86,7 +85,6 @@ constexpr void ClassTable::use(const size_t* sizes, unsigned count, unsigned uni
   std::fill(std::begin(small_), std::end(small_), kNoClass);
   std::fill(std::begin(medium_), std::end(medium_), kNoClass);
   count_ = 0;
-  unit_shift_ = unit_shift;
   half_full_only_ = half_full_only;
   for (unsigned i = 0; i < count && count_ + 1 < kMaxClasses; ++i) {
     const size_t wanted = std::max(sizes[i] + (i + 1 == count ? beside : 0), kSmallStep);
@@ -98,14 +96,13 @@ constexpr void ClassTable::use(const size_t* sizes, unsigned count, unsigned uni
 }
 
 // Made by the compiler, because every process begins with it.
-void ClassTable::use_default(unsigned unit_shift, size_t beside) {
+void ClassTable::use_default(size_t beside) {
   static constexpr ClassTable kMade = [] {
     ClassTable table;
     table.use(kDefaultSizes, std::size(kDefaultSizes), kUnitShift, false, 0);
     return table;
   }();
-  if (unit_shift != kUnitShift || beside != 0)
-    return use(kDefaultSizes, std::size(kDefaultSizes), unit_shift, false, beside);
+  if (beside != 0) return use(kDefaultSizes, std::size(kDefaultSizes), kUnitShift, false, beside);
   std::copy_n(&kMade, 1, this);  // assigned, it would be made again by instructions
 }
 
@@ -113,8 +110,8 @@ void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned unit_shi
   use(sizes, count, unit_shift, true, 0);
 }
 
-size_t SizeClass::alignment(unsigned unit_shift) const {
-  return std::min(size_t{1} << std::countr_zero(object_bytes), size_t{1} << unit_shift);
+size_t SizeClass::alignment() const {
+  return size_t{1} << std::min<unsigned>(twos, ClassTable::kUnitShift);
 }
 
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
@@ -125,7 +122,7 @@ ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
   if (first == kNoClass) return kNoClass;
   for (unsigned i = index(first); i <= count_; ++i) {
     if (half_full_only_ && least * 2 < classes_[i].object_bytes) break;
-    if (classes_[i].alignment(unit_shift_) >= wanted) return static_cast<ClassId>(i);
+    if (classes_[i].alignment() >= wanted) return static_cast<ClassId>(i);
   }
   return kNoClass;
 }

@@ -44,7 +44,7 @@ struct SizeClass {
   }
 
   // Every object starts at a multiple of this power of two, in bytes; at most a unit.
-  size_t alignment(unsigned unit_shift) const;
+  size_t alignment() const;
 };
 
 class ClassTable {
@@ -65,7 +65,7 @@ class ClassTable {
 
   // The table of classes.def: every size up to 256 KiB is pooled, and in the largest class so many
   // bytes beside it.
-  void use_default(unsigned unit_shift = kUnitShift, size_t beside = 0);
+  void use_default(size_t beside = 0);
 
   // Only these classes: sizes ascending, each at most kMediumLimit, fewer than kMaxClasses. Sizes
   // are rounded up to the lookup step. A class serves requests that fill at least half of it.
@@ -101,7 +101,6 @@ class ClassTable {
   ClassId small_[kSmallLimit / kSmallStep + 1]{};
   ClassId medium_[kMediumLimit / kMediumStep + 1]{};
   unsigned count_ = 0;
-  unsigned unit_shift_ = 0;
   bool half_full_only_ = false;       // custom classes: see use_list()
   SizeClass classes_[kMaxClasses]{};  // by id: the first one is none
 };

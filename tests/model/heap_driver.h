@@ -177,8 +177,7 @@ class HeapDriver {
     ++allocs_[index(id)];
     check_class(heap_.owner(object) == index(id), "object in another's unit", bytes);
     const uintptr_t at = reinterpret_cast<uintptr_t>(object);
-    check_class(at % heap_.classes()[id].alignment(SlabPool::kUnitShift) == 0, "object not aligned",
-                bytes);
+    check_class(at % heap_.classes()[id].alignment() == 0, "object not aligned", bytes);
     const auto above = all_.lower_bound(at);
     check_class(above == all_.end() || at + bytes <= above->first, "object overlaps", bytes);
     check_class(above == all_.begin() || std::prev(above)->second <= at, "object overlaps", bytes);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr size_t kLimit = size_t{256} << 10;  // of the default classes
 
-ClassTable default_table(unsigned unit_shift = ClassTable::kUnitShift) {
+ClassTable default_table() {
   ClassTable table;
-  table.use_default(unit_shift);
+  table.use_default();
   return table;
 }
 
@@ -32,8 +32,7 @@ std::vector<size_t> sizes_in(const ClassTable& table) {
 // The smallest class that fits and suits, by trying all.
 ClassId by_trying(const ClassTable& table, size_t bytes, size_t alignment) {
   for (const ClassId id : table.ids()) {
-    if (table[id].object_bytes >= bytes && table[id].alignment(ClassTable::kUnitShift) >= alignment)
-      return id;
+    if (table[id].object_bytes >= bytes && table[id].alignment() >= alignment) return id;
   }
   return kNoClass;
 }
@@ -79,9 +78,8 @@ TEST_CASE("rounding to a default class loses at most a fifth of the object") {
 
 TEST_CASE("a slab holds at least four objects and wastes under 3 % where up to 16 units can") {
   for (const unsigned shift : {14U, 16U}) {
-    const ClassTable table = default_table(shift);
-    for (const ClassId id : table.ids()) {
-      const SizeClass& c = table[id];
+    for (const size_t bytes : sizes_in(default_table())) {
+      const SizeClass c = ClassTable::describe(bytes, shift);
       CAPTURE(c.object_bytes, shift);
       const auto slab = [&](size_t units) { return units << shift; };
       const auto lost = [&](size_t units) {
@@ -132,10 +130,9 @@ TEST_CASE("the object index is exact for every object of every class, from first
     return count;
   };
   for (const unsigned shift : {14U, 16U}) {
-    const ClassTable table = default_table(shift);
-    for (const ClassId id : table.ids()) {
-      CAPTURE(table[id].object_bytes);
-      CHECK(wrong(table[id], shift) == 0);
+    for (const size_t bytes : sizes_in(default_table())) {
+      CAPTURE(bytes);
+      CHECK(wrong(ClassTable::describe(bytes, shift), shift) == 0);
     }
   }
   size_t in_all = 0;
@@ -152,9 +149,9 @@ TEST_CASE("every class promises 16 bytes, and cache lines where the size is a mu
   const ClassTable table = default_table();
   for (const ClassId id : table.ids()) {
     CAPTURE(table[id].object_bytes);
-    CHECK(table[id].alignment(ClassTable::kUnitShift) >= 16);
-    CHECK(table[id].object_bytes % table[id].alignment(ClassTable::kUnitShift) == 0);
-    if (table[id].object_bytes % 64 == 0) CHECK(table[id].alignment(ClassTable::kUnitShift) >= 64);
+    CHECK(table[id].alignment() >= 16);
+    CHECK(table[id].object_bytes % table[id].alignment() == 0);
+    if (table[id].object_bytes % 64 == 0) CHECK(table[id].alignment() >= 64);
   }
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("every object is aligned as its class promises") {
   StartedHeap heap(roomy());
   Cache* cache = heap->attach();
   for (const ClassId id : heap->classes().ids()) {
-    const size_t alignment = heap->classes()[id].alignment(SlabPool::kUnitShift);
+    const size_t alignment = heap->classes()[id].alignment();
     CAPTURE(heap->classes()[id].object_bytes, alignment);
     unsigned wrong = 0;
     for (int n = 0; n < 12; ++n) {
