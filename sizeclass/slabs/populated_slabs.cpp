@@ -13,11 +13,6 @@ uint32_t SlabArea::slabs_for(uint64_t objects) const {
   return static_cast<uint32_t>(std::min<uint64_t>(slabs, SlabPool::kNone));
 }
 
-void SlabArea::keep(uint32_t slab, Stays stays) {
-  record(slab).stays = stays;
-  ++counts_.populated_slabs;
-}
-
 void SlabArea::let_go_of(uint32_t slab) {
   Record& r = record(slab);
   r.stays = kGoes;
@@ -30,9 +25,8 @@ bool SlabArea::populate_slab() {
   uint32_t slab;
   {
     const Lock lock(mutex_);
-    slab = take_slab();
+    slab = take_slab(kPopulated);
     if (slab == SlabPool::kNone) return false;
-    keep(slab, kPopulated);
   }
   if (memory::populate(reinterpret_cast<void*>(pool_->start_of(slab)), slab_bytes())) return true;
   const Lock lock(mutex_);
@@ -71,18 +65,13 @@ uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {
   const auto before = static_cast<uint32_t>(counts_.populated_slabs);
   const uint32_t last = slabs_for(promised() + objects);
   uint32_t got = last - before;
-  const uint32_t first =
-      got > 0 ? pool_->take_on_huge_pages(id_, class_.units, got) : SlabPool::kNone;
+  const uint32_t first = pool_->take_on_huge_pages(id_, class_.units, got);
   if (first == SlabPool::kNone) return 0;
   // The system's pool has set the pages aside for us, so it refuses none.
   memory::populate(reinterpret_cast<void*>(pool_->start_of(first)), got * slab_bytes());
-  for (uint32_t i = 0; i < got; ++i) {
-    const uint32_t slab = first + i * class_.units;
-    adopt(slab, true);
-    keep(slab, kOnHugePages);
-  }
+  for (uint32_t i = 0; i < got; ++i) adopt(first + i * class_.units, true, kOnHugePages);
   const uint64_t room = counts_.populated_slabs * class_.objects_per_slab;
-  const uint64_t provided = std::min(objects, room - std::min(room, promised()));
+  const uint64_t provided = std::min(objects, room - promised());
   promised_ += provided;
   return provided;
 }

@@ -198,14 +198,14 @@ bool SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
   return true;
 }
 
-uint32_t SlabArea::take_slab() {
+uint32_t SlabArea::take_slab(Stays stays) {
   const SlabPool::Taken taken = pool_->take(id_, class_.units);
-  if (taken.unit != SlabPool::kNone) adopt(taken.unit, taken.clean);
+  if (taken.unit != SlabPool::kNone) adopt(taken.unit, taken.clean, stays);
   return taken.unit;
 }
 
 // A slab that the pool has just given: all its objects are free.
-void SlabArea::adopt(uint32_t slab, bool zero) {
+void SlabArea::adopt(uint32_t slab, bool zero, Stays stays) {
   Record& r = record(slab);
   uint32_t left = class_.objects_per_slab;
   for (uint32_t w = 0; left > 0; ++w) {
@@ -215,9 +215,10 @@ void SlabArea::adopt(uint32_t slab, bool zero) {
   }
   r.free = class_.objects_per_slab;
   r.used = static_cast<uint16_t>(zero ? 0 : class_.objects_per_slab);
-  r.stays = kGoes;
+  r.stays = stays;
   r.thinned = false;
   counts_.free_objects += r.free;
+  if (stays != kGoes) ++counts_.populated_slabs;
   ++counts_.slabs;
   ++counts_.empty_slabs;
   partial_.insert(slab);

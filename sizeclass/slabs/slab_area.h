@@ -104,7 +104,6 @@ class alignas(64) SlabArea {
   static constexpr uint64_t kManyMagazines = 128;
 
   size_t slab_bytes() const { return size_t{class_.units} << pool_->unit_shift(); }
-  const SizeClass& size_class() const { return class_; }
 
   AreaStatistics statistics() {
     const Lock lock(mutex_);
@@ -142,9 +141,8 @@ class alignas(64) SlabArea {
       UNDER(mutex_);
   uint64_t whole_lines(uint64_t word) const;
   [[noreturn]] void refuse(uintptr_t address) const;
-  uint32_t take_slab() UNDER(mutex_);
-  void adopt(uint32_t slab, bool zero) UNDER(mutex_);
-  void keep(uint32_t slab, Stays stays) UNDER(mutex_);
+  uint32_t take_slab(Stays stays = kGoes) UNDER(mutex_);
+  void adopt(uint32_t slab, bool zero, Stays stays) UNDER(mutex_);
   void let_go_of(uint32_t slab) UNDER(mutex_);
   void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(mutex_);
   void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(mutex_);

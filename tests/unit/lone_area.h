@@ -24,7 +24,7 @@ class LoneArea {
   }
 
   SlabArea* operator->() { return &area_; }
-  const SizeClass& shape() const { return area_.size_class(); }
+  const SizeClass& shape() const { return shape_; }
   uint32_t per_slab() const { return shape().objects_per_slab; }
   uint32_t slabs() const { return units_ / shape().units; }
   uint32_t capacity() const { return slabs() * per_slab(); }
@@ -58,8 +58,8 @@ class LoneArea {
 
  private:
   void start(size_t object_bytes, ClassId id) {
-    area_.start(ClassTable::describe(object_bytes, pool->unit_shift()), LockRank::kArea + index(id),
-                *pool, id);
+    shape_ = ClassTable::describe(object_bytes, pool->unit_shift());
+    area_.start(shape_, LockRank::kArea + index(id), *pool, id);
   }
 
   std::unique_ptr<LonePool> own_;
@@ -69,6 +69,7 @@ class LoneArea {
 
  private:
   uint32_t units_;
+  SizeClass shape_{};
   SlabArea area_;
 };
 
