@@ -13,11 +13,11 @@ void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes
   for (unsigned shift = kLeastShift; shift <= kMostShift; ++shift) {
     const size_t most = round_up(((bytes >> shift) + 1) * word_bytes, step(word_bytes, shift));
     words_[shift].start(room, most, false);  // few of them are used
-    for (const ClassId id : classes.ids()) {
-      if (shift_of(classes[id]) != shift) continue;
-      places_[index(id)] = {room - (base >> shift) * word_bytes, shift};
-    }
     room += most;
+  }
+  for (const ClassId id : classes.ids()) {
+    const unsigned shift = shift_of(classes[id]);
+    places_[index(id)] = {words_[shift].begin() - (base >> shift) * word_bytes, shift};
   }
 }
 

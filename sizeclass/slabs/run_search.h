@@ -22,12 +22,14 @@ class RunSearch {
     uint32_t w = std::min(set.lowest(), other.lowest()) / 64;
     if (units >= units_) w = std::max(w, word_);
     units_ = units;
-    word_ = words;
+    const auto found = [this](uint32_t unit) {
+      word_ = unit / 64;
+      return unit;
+    };
     uint32_t run = 0;  // units in a row at the end of the words before
     for (; w < words; ++w) {
       uint64_t bits = set.bits(w) | other.bits(w);
-      uint32_t found = SlabSet::kNone;
-      if (run + static_cast<uint32_t>(std::countr_one(bits)) >= units) found = w * 64 - run;
+      if (run + static_cast<uint32_t>(std::countr_one(bits)) >= units) return found(w * 64 - run);
       run = bits == ~uint64_t{0} ? run + 64 : static_cast<uint32_t>(std::countl_one(bits));
       // A bit stays where so many begin in a row.
       for (uint32_t have = 1; have < units && bits != 0;) {
@@ -35,13 +37,9 @@ class RunSearch {
         bits &= bits >> more;
         have += more;
       }
-      if (found == SlabSet::kNone && bits != 0) {
-        found = w * 64 + static_cast<uint32_t>(std::countr_zero(bits));
-      }
-      if (found == SlabSet::kNone) continue;
-      word_ = found / 64;
-      return found;
+      if (bits != 0) return found(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
     }
+    word_ = words;
     return SlabSet::kNone;
   }
 

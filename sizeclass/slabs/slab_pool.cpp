@@ -41,7 +41,6 @@ bool SlabPool::start(const Config& config, MemoryLimit& limit) {
   const Lock lock(mutex_);
   grows_ = true;
   huge_from_ = kNone;
-  set_fresh(first_);
   chapters_ = records_.at(0) - first_ / 64 * chapter_bytes_;
   empty_.use(words(kEmptySet), chapter_bytes_);
   purged_.use(words(kPurgedSet), chapter_bytes_);
