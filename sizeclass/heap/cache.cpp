@@ -112,12 +112,6 @@ void Cache::swap(ClassId id, Line& line) {
   set_previous(line, loaded);
 }
 
-// The same where the loaded one is full, the previous one empty.
-void Cache::swap_full(const Supply& supply, ClassId id, Line& line) {
-  if (++line.swaps >= kHovers) balance(supply, id, line);
-  swap(id, line);
-}
-
 void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   // Keep the objects in use few, for the processor's nearest cache; but a very small number is not
   // worth a call that costs as much as four or five fast ones.
@@ -230,7 +224,8 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
                   supply.classes[id].object_bytes);
   }
   if (line.previous != nullptr && line.previous->rounds == 0) {
-    swap_full(supply, id, line);
+    if (++line.swaps >= kHovers) balance(supply, id, line);
+    swap(id, line);
   } else {
     const bool is_first = line.rounds == 0;
     trip(supply, id, line);

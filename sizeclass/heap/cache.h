@@ -101,11 +101,6 @@ class alignas(64) Cache {
   // bytes. The others end the run.
   size_t release_run(ClassId id, void* const* objects, size_t count, unsigned unit_shift);
 
-  // After a run that served fewer than were asked for: true if the thread's other magazine of the
-  // class now is loaded and can take this object, or has one to give (0). False: what is due is for
-  // the slow path.
-  bool turn(const Supply& supply, ClassId id, uintptr_t object);
-
   // Lets the sampler see some allocations (preload/recording/sampler.h): after a given number of
   // objects of the class, allocate() fails as if there were none. unmark() undoes that and must run
   // before the next allocate_slow(); the cache calls it itself where it needs the magazine.
@@ -231,7 +226,6 @@ class alignas(64) Cache {
   void load(ClassId id, Line& line, Magazine* magazine);
   void unload(ClassId id, Line& line);
   void swap(ClassId id, Line& line);
-  void swap_full(const Supply& supply, ClassId id, Line& line);
   void set_previous(Line& line, Magazine* magazine);
   void balance(const Supply& supply, ClassId id, Line& line);
   void shuffle(uintptr_t* objects, uint32_t count);

@@ -13,16 +13,9 @@ size_t Cache::allocate_run(ClassId id, void** objects, size_t count) {
   uintptr_t* top = tops_[i];
   size_t n = 0;
   const auto take = [&](uintptr_t object) { objects[n++] = reinterpret_cast<void*>(object); };
-  while (count - n >= 4) {
-    const uintptr_t a = top[0];
-    if (a == kEmptyMark) break;
-    const uintptr_t b = top[-1];
-    if (b == kEmptyMark) break;
-    const uintptr_t c = top[-2];
-    if (c == kEmptyMark) break;
-    const uintptr_t d = top[-3];
-    if (d == kEmptyMark) break;
-    take(a), take(b), take(c), take(d);
+  const auto holds = [&](int k) { return top[-k] != kEmptyMark; };
+  while (count - n >= 4 && holds(0) && holds(1) && holds(2) && holds(3)) {
+    take(top[0]), take(top[-1]), take(top[-2]), take(top[-3]);
     for (int k = 0; k < 4; ++k) machine::prefetch_for_writing(top[-k - kAhead]);
     top -= 4;
   }
@@ -56,24 +49,6 @@ size_t Cache::release_run(ClassId id, void* const* objects, size_t count, unsign
   std::atomic_signal_fence(std::memory_order_release);
   tops_[i] = top;
   return n;
-}
-
-bool Cache::turn(const Supply& supply, ClassId id, uintptr_t object) {
-  Line& line = lines_[index(id)];
-  const uintptr_t* const top = tops_[index(id)];
-  if (line.loaded == nullptr || line.previous == nullptr || marks != nullptr) return false;
-  const bool serves = object == 0
-                          ? *top == kEmptyMark && line.previous_rounds > 0
-                          : top[1] == kFullMark && *top != object && line.previous_rounds == 0;
-  if (!serves) return false;
-  const Raised change(changing_);
-  unload(id, line);
-  if (object != 0) {
-    swap_full(supply, id, line);
-  } else {
-    swap(id, line);
-  }
-  return true;
 }
 
 }  // namespace pktmalloc

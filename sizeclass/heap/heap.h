@@ -127,9 +127,6 @@ class Heap {
   bool is_called() const { return due_.is_called(); }
   void answer_call() { due_.answer(); }
 
-  // See Cache::turn().
-  bool turn(Cache& cache, ClassId id, uintptr_t object) { return cache.turn(*supply_, id, object); }
-
   // The slow paths. allocate: nullptr when memory is refused. `zero`: set to true if the object is
   // known to be zero; large ones then come from slabs one by one, rather than from a magazine that
   // forgets it.

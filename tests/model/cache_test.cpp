@@ -134,11 +134,7 @@ class Run {
 
   const char* allocate_run(Cache& cache, ClassId id, size_t count) {
     std::vector<void*> objects(count);
-    size_t n = cache.allocate_run(id, objects.data(), count);
-    if (n < count && cache.turn(stock_.supply, id, 0)) {
-      n += cache.allocate_run(id, objects.data() + n, count - n);
-    }
-    objects.resize(n);
+    objects.resize(cache.allocate_run(id, objects.data(), count));
     for (void* object : objects) {
       if (const char* what = note(id, object)) return what;
     }
@@ -164,8 +160,6 @@ class Run {
     live_.pop_back();
     live_of_.erase(gone.object);
     // A run of one, or a single call.
-    if (random_.one_in(4))
-      cache.turn(stock_.supply, gone.id, reinterpret_cast<uintptr_t>(gone.object));
     if (!random_.one_in(4) || cache.release_run(gone.id, &gone.object, 1, unit_shift()) == 0) {
       stock_.release(cache, gone.id, gone.object);
     }

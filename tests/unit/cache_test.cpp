@@ -199,61 +199,25 @@ TEST_CASE("a run of frees ends where another unit begins") {
   CHECK(cache->release_run(kOnly, &objects[border - 10], 20, unit_shift()) == 10);
 }
 
-TEST_CASE("after a run the previous magazine may take the loaded one's place, and nothing else") {
-  Stock stock({64});
-  const auto cache = std::make_unique<Cache>();
-  const unsigned shift = Stock::kWholeShift;
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
-  CHECK_FALSE(const_cast<Cache&>(kNullCache).turn(stock.supply, kOnly, 0));
-  std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
-  put(stock, *cache, kOnly, objects);
-  const uint64_t held = cache->statistics(kOnly).held;
-  std::vector<void*> taken(held);
-  size_t n = cache->allocate_run(kOnly, taken.data(), taken.size());
-  REQUIRE(n < held);  // the rest lies in the previous one
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[0])));
-  CHECK(cache->turn(stock.supply, kOnly, 0));
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
-  CHECK(cache->statistics(kOnly).held == held - n);
-  n += cache->allocate_run(kOnly, taken.data() + n, taken.size() - n);
-  CHECK(n == held);
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
-  CHECK(std::set<void*>(taken.begin(), taken.end()).size() == n);
-  // And back.
-  n = cache->release_run(kOnly, taken.data(), taken.size(), shift);
-  REQUIRE(n < held);
-  CHECK_FALSE(cache->turn(stock.supply, kOnly, 0));
-  CHECK_FALSE(cache->turn(stock.supply, kOnly,
-                          reinterpret_cast<uintptr_t>(taken[n - 1])));  // is free already
-  CHECK(cache->turn(stock.supply, kOnly, reinterpret_cast<uintptr_t>(taken[n])));
-  CHECK(cache->release_run(kOnly, taken.data() + n, taken.size() - n, shift) == held - n);
-  CHECK(cache->statistics(kOnly).held == held);
-}
-
 TEST_CASE("bursts that would hover between two small magazines make them grow") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();
   const unsigned shift = Stock::kWholeShift;
   std::vector<void*> burst(32);
-  const auto taken = [&] {
-    size_t n = cache->allocate_run(kOnly, burst.data(), burst.size());
-    if (n < burst.size() && cache->turn(stock.supply, kOnly, 0)) {
-      n += cache->allocate_run(kOnly, burst.data() + n, burst.size() - n);
-    }
-    for (; n < burst.size(); ++n) burst[n] = stock.allocate(*cache, kOnly);
-  };
-  uint64_t turns = 0;
+  uint64_t cut = 0;  // runs of frees
   for (int round = 0; round < 100; ++round) {
-    taken();
-    size_t n = cache->release_run(kOnly, burst.data(), burst.size(), shift);
-    turns += round >= 50 && n < burst.size();
-    const auto next = reinterpret_cast<uintptr_t>(n < burst.size() ? burst[n] : nullptr);
-    if (next != 0 && cache->turn(stock.supply, kOnly, next)) {
-      n += cache->release_run(kOnly, burst.data() + n, burst.size() - n, shift);
+    for (size_t n = 0; n < burst.size(); ++n) {
+      n += cache->allocate_run(kOnly, burst.data() + n, burst.size() - n);
+      if (n < burst.size()) burst[n] = stock.allocate(*cache, kOnly);
     }
-    for (; n < burst.size(); ++n) stock.release(*cache, kOnly, burst[n]);
+    for (size_t n = 0; n < burst.size(); ++n) {
+      n += cache->release_run(kOnly, burst.data() + n, burst.size() - n, shift);
+      if (n == burst.size()) break;
+      cut += round >= 50;
+      stock.release(*cache, kOnly, burst[n]);
+    }
   }
-  CHECK(turns == 0);
+  CHECK(cut == 0);
 }
 
 TEST_CASE("hovering around a magazine's boundary stays in the thread") {
