@@ -29,7 +29,7 @@ extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int prctl(int option, ...) noexcept {
   const bool strict = option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT;
   if (strict) cache_of_this_thread();  // to make one later takes calls
   // The thread may read no clock of the processor soon: in strict mode, too.
-  if (strict || option == PR_SET_TSC) heap.see_trips();
+  if (strict || option == PR_SET_TSC) heap.due().tell_always();
   const long result = syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
   if (strict && result == 0) memory::in_strict_mode = true;
   return static_cast<int>(result);

@@ -104,7 +104,7 @@ void load() {
   recording_header = header;
   recording_alive = alive;
   *alive = true;
-  heap.see_trips();  // and with them the moments
+  heap.due().tell_always();  // and with them the moments
 }
 
 // Behind all parts that report: all is written. `pktmalloc run` removes the file itself, so that it

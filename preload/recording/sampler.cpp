@@ -100,7 +100,7 @@ void attach() {
   Sampler* const sampler = new_sampler();
   if (sampler == nullptr) return;
   if (by_bytes) {
-    this_thread.release_cache = heap.attach_second(&this_thread);
+    this_thread.release_cache = heap.attach(&this_thread, false);
     if (this_thread.release_cache == nullptr) return free_sampler(sampler);
   }
   this_thread.cache->marks = &sampler->marks;
@@ -110,7 +110,7 @@ void attach() {
 
 void detach() {
   if (!sampling) return;
-  if (Cache* const second = this_thread.release_cache) heap.detach_second(second);
+  if (Cache* const second = this_thread.release_cache) heap.detach(second);
   this_thread.release_cache = nullptr;
   Sampler* const sampler = this_thread.sampler;
   if (sampler == nullptr) return;
@@ -155,7 +155,7 @@ void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
   by_bytes = unit == SampleUnit::kByte;
   handlers = what;
   stage.fetch_add(1, std::memory_order_relaxed);
-  heap.see_trips();
+  heap.due().tell_always();
   sampling.store(true, std::memory_order_release);
   if (this_thread.cache == nullptr) return;
   attach();

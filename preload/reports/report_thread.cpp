@@ -51,7 +51,7 @@ bool wanted() { return controls() || interval() > 0; }
 // Whoever called may trace this process; but that is not all that it must have a say in.
 void answer_call() {
   if (memory::in_strict_mode) return;  // another thread will
-  heap.answer_call();
+  heap.due().answer();
   if (options().control == Control::kNever || prctl(PR_GET_DUMPABLE) != 1) return;
   called.store(true, std::memory_order_relaxed);
   thread.nudge();
@@ -106,7 +106,7 @@ void load() {
 }  // namespace
 
 void consider_report_thread() {
-  if (heap.is_called()) [[unlikely]]
+  if (heap.due().is_called()) [[unlikely]]
     answer_call();
   if (thread.settled() || !wanted()) return;
   thread.start();

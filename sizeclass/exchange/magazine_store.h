@@ -41,14 +41,12 @@ class MagazineStore {
     empties_[magazine->size].push(magazine, home);
   }
 
-  // Around fork: every lock in rank order, and the stacks frozen.
-  void lock_all() AROUND_FORK {
-    for (auto& area : areas_) area.mutex().lock();
+  // See MagazineStack.
+  void freeze() {
     for (auto& stack : empties_) stack.freeze();
   }
-  void unlock_all() AROUND_FORK {
+  void thaw() {
     for (auto& stack : empties_) stack.thaw();
-    for (unsigned n = kMagazineSizes; n-- > 0;) areas_[n].mutex().unlock();
   }
 
   // Takes an empty magazine back to its slab: it has aged in a depot and need not age here again.

@@ -3,10 +3,13 @@
 // All but start() and stop() run under mutex().
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <new>
 
 #include "sizeclass/base/growing_memory.h"
 #include "sizeclass/base/mutex.h"
+#include "sizeclass/base/rounding.h"
 #include "sizeclass/heap/cache.h"
 
 namespace pktmalloc {
@@ -22,8 +25,16 @@ class Caches {
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
   // A cache without a thread. nullptr: no memory.
-  Cache* take() UNDER(mutex_);
-  void give(Cache* cache) UNDER(mutex_);
+  Cache* take() UNDER(mutex_) {
+    if (free_ == nullptr && !make()) return nullptr;
+    Cache* const cache = free_;
+    free_ = cache->next_free;
+    return cache;
+  }
+  void give(Cache* cache) UNDER(mutex_) {
+    cache->next_free = free_;
+    free_ = cache;
+  }
   bool none_waits() const UNDER(mutex_) { return free_ == nullptr; }
 
   // All caches, one a call, again and again. nullptr: there is none.
@@ -33,13 +44,26 @@ class Caches {
     return cache;
   }
   void walk_from(Cache* cache) UNDER(mutex_) { walked_ = cache; }
+  unsigned count() const UNDER(mutex_) { return made_; }
 
   // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }
   const Owned<size_t>& committed_bytes() const NOT_FOLLOWED { return memory_.bytes(); }
 
  private:
-  bool make() UNDER(mutex_);
+  bool make() UNDER(mutex_) {
+    const size_t begin = made_ * sizeof(Cache), end = begin + sizeof(Cache);
+    // Steps of 256 KiB: 48 threads.
+    const size_t step = std::min(round_up(end, size_t{256} << 10), memory_.most());
+    if (end > step || !memory_.grow_to(step)) return false;
+    Cache* const cache = new (memory_.at(begin)) Cache;
+    cache->home = static_cast<uint8_t>(made_ % ShardedStack::kShards);
+    ++made_;
+    cache->next = first_;
+    first_ = cache;
+    give(cache);
+    return true;
+  }
 
   Mutex mutex_;
   GrowingMemory memory_ GUARDED_BY(mutex_);

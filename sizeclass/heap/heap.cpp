@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/heap/heap.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -92,11 +94,16 @@ void Heap::stop() {
   started_ = false;
 }
 
+// Its thread has ended.
+void Heap::uncount(Cache& cache) {
+  threads_alive_.fetch_sub(cache.counts ? 1 : 0, std::memory_order_relaxed);
+  cache.counts = false;
+}
+
 // Has the cache's thread ended without detach()? Then the cache waits for another one.
 bool Heap::inherit(Cache& cache) {
   if (!cache.holder.has_ended()) return false;
-  if (cache.counts) threads_alive_.fetch_sub(1, std::memory_order_relaxed);
-  cache.counts = false;
+  uncount(cache);
   if (cache.recover()) caches_.give(&cache);
   return true;
 }
@@ -104,61 +111,43 @@ bool Heap::inherit(Cache& cache) {
 // The next call begins at the thread that this one found: usually it still runs.
 bool Heap::has_threads() {
   const Lock lock(caches_.mutex());
-  Cache* const first = caches_.walk();
-  for (Cache* cache = first; cache != nullptr;) {
+  for (unsigned left = caches_.count(); left > 0; --left) {
+    Cache* const cache = caches_.walk();
     if (cache->counts && cache->holder.thread() != nullptr && !inherit(*cache)) {
       caches_.walk_from(cache);
       return true;
     }
-    cache = caches_.walk();
-    if (cache == first) break;
   }
   return threads_alive() > 0;
 }
 
-Cache* Heap::take_cache(void* thread) {
+Cache* Heap::attach(void* thread, bool counts) {
+  if (!started_) return nullptr;
+  const Lock lock(caches_.mutex());
   // A few looks a thread find the ended ones in time, and cost the same however many threads live.
   constexpr int kLooks = 8;
   for (int i = 0; i < kLooks && caches_.none_waits(); ++i) {
     if (Cache* const cache = caches_.walk()) inherit(*cache);
   }
-  Cache* cache = caches_.take();
+  Cache* const cache = caches_.take();
   if (cache == nullptr) return nullptr;
   cache->holder.enter(thread);
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
   if (shuffle_seed_ != 0) cache->shuffle(shuffle_seed_ += 2 * sizeof(Cache));
   cache->visits.tick = ageing_.tick();  // else its first trip would look idle since the start
+  cache->counts = counts;
+  threads_seen_ += counts ? 1 : 0;
+  threads_alive_.fetch_add(counts ? 1 : 0, std::memory_order_relaxed);
   return cache;
-}
-
-Cache* Heap::attach(void* thread) {
-  if (!started_) return nullptr;
-  const Lock lock(caches_.mutex());
-  Cache* const cache = take_cache(thread);
-  if (cache == nullptr) return nullptr;
-  cache->counts = true;
-  ++threads_seen_;
-  threads_alive_.fetch_add(1, std::memory_order_relaxed);
-  return cache;
-}
-
-Cache* Heap::attach_second(void* thread) {
-  const Lock lock(caches_.mutex());
-  return take_cache(thread);
 }
 
 void Heap::detach(Cache* cache) {
-  cache->counts = false;
-  detach_second(cache);
-  threads_alive_.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void Heap::detach_second(Cache* cache) {
   cache->flush(*supply_);
   ageing_.notice();
   const Lock lock(caches_.mutex());
   cache->holder.leave();
+  uncount(*cache);
   caches_.give(cache);
 }
 
@@ -231,30 +220,50 @@ void Heap::limit_addresses(size_t limit) {
   pool_.let_grow(limit >= kFewAddresses);
 }
 
+// Every lock, in rank order. Before the heap has started nobody is inside, and the areas' have no
+// rank yet.
+std::span<Mutex*> Heap::locks(Mutex* (&all)[kLocks]) {
+  size_t n = 0;
+  all[n++] = &ageing_.mutex();
+  all[n++] = &caches_.mutex();
+  for (const ClassId id : classes_.ids()) all[n++] = &areas_[index(id)].mutex();
+  for (unsigned size = 0; size < kMagazineSizes; ++size) all[n++] = &store_.area(size).mutex();
+  all[n++] = &pool_.mutex();
+  all[n++] = &magazine_pool_.mutex();
+  all[n++] = &states_.mutex();
+  return {all, n};
+}
+
 // The depots are frozen as well: the system copies a forking process page by page while its other
 // threads run, so a stack that changes meanwhile could show the child one magazine twice.
 void Heap::lock_all() {
-  if (!started_) return;  // nobody is inside, and the areas' locks have no rank yet
-  ageing_.mutex().lock();
-  caches_.mutex().lock();
-  for (const ClassId id : classes_.ids()) areas_[index(id)].mutex().lock();
-  store_.lock_all();
-  pool_.mutex().lock();
-  magazine_pool_.mutex().lock();
-  states_.mutex().lock();
+  if (!started_) return;
+  Mutex* all[kLocks];
+  for (Mutex* const mutex : locks(all)) mutex->lock();
+  store_.freeze();
   depot_.freeze();
 }
 
 void Heap::unlock_all() {
   if (!started_) return;
   depot_.thaw();
-  states_.mutex().unlock();
-  magazine_pool_.mutex().unlock();
-  pool_.mutex().unlock();
-  store_.unlock_all();
-  for (unsigned i = classes_.count(); i > 0; --i) areas_[i].mutex().unlock();
-  caches_.mutex().unlock();
-  ageing_.mutex().unlock();
+  store_.thaw();
+  Mutex* all[kLocks];
+  const std::span<Mutex*> locked = locks(all);
+  for (size_t n = locked.size(); n > 0; --n) locked[n - 1]->unlock();
+}
+
+bool Heap::can_lock() {
+  if (!started_) return true;
+  Mutex* all[kLocks];
+  for (Mutex* const mutex : locks(all)) {
+    for (unsigned tries = 0; !mutex->try_lock(); ++tries) {
+      if (tries == 1000) return false;
+      sched_yield();
+    }
+    mutex->unlock();
+  }
+  return true;
 }
 
 void Heap::forget_other_threads(Cache* mine) {
@@ -269,25 +278,27 @@ void Heap::forget_other_threads(Cache* mine) {
   }
 }
 
-// Magazines for so many objects, and from many objects on what 64 threads have besides.
-uint64_t Heap::magazines_for(ClassId id, uint64_t objects) const {
-  const uint64_t rounds = classes_[id].largest_rounds;
-  if (objects == 0) return 0;
-  return objects / rounds +
-         (objects < SlabArea::kManyMagazines * rounds ? 1 : SlabArea::kManyMagazines);
+// For what the class has promised since it was `before`. Magazines are populated as well: who frees
+// a million objects needs 8 MiB of them.
+bool Heap::populate_magazines(ClassId id, uint64_t before) {
+  const uint32_t rounds = classes_[id].largest_rounds;
+  // From many objects on also what 64 threads have besides.
+  const auto magazines_for = [=](uint64_t objects) {
+    const bool many = objects >= SlabArea::kManyMagazines * rounds;
+    return objects == 0 ? 0 : objects / rounds + (many ? SlabArea::kManyMagazines : 1);
+  };
+  const uint64_t more = magazines_for(areas_[index(id)].promised()) - magazines_for(before);
+  return store_.area(size_for_rounds(rounds)).populate(more);
 }
 
-// Magazines are populated as well: who frees a million objects needs 8 MiB of them.
 bool Heap::populate(ClassId id, uint64_t objects) {
   if (!started_) return false;
   const Lock lock(ageing_.mutex());  // one at a time
   SlabArea& area = areas_[index(id)];
-  SlabArea& magazines = store_.area(size_for_rounds(classes_[id].largest_rounds));
   const uint64_t before = area.promised();
-  const uint64_t full = magazines_for(id, before + objects) - magazines_for(id, before);
-  if (!magazines.populate(full)) return false;
-  if (area.populate(objects)) return true;
-  magazines.unpopulate(full);
+  if (!area.populate(objects)) return false;
+  if (populate_magazines(id, before)) return true;
+  area.unpopulate(objects);
   return false;
 }
 
@@ -295,11 +306,9 @@ uint64_t Heap::populate_on_huge_pages(ClassId id, uint64_t objects) {
   if (!started_) return 0;
   const Lock lock(ageing_.mutex());
   SlabArea& area = areas_[index(id)];
-  const uint64_t before = magazines_for(id, area.promised());
+  const uint64_t before = area.promised();
   const uint64_t got = area.populate_on_huge_pages(objects);
-  // Without them the objects are there all the same.
-  store_.area(size_for_rounds(classes_[id].largest_rounds))
-      .populate(magazines_for(id, area.promised()) - before);
+  populate_magazines(id, before);  // without them the objects are there all the same
   return got;
 }
 

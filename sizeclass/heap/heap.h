@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "sizeclass/base/huge_pages.h"
 #include "sizeclass/base/memory_limit.h"
@@ -92,13 +93,11 @@ class Heap {
   }
 
   // A cache for the calling thread; nullptr when there is no memory for one. If the thread ends
-  // without detach(), another one gets its caches, provided it has said what it is (holder.h).
-  Cache* attach(void* thread = nullptr);
+  // without detach(), another one gets its caches, provided it has said what it is (holder.h). A
+  // second cache of a thread does not count as a thread.
+  Cache* attach(void* thread = nullptr, bool counts = true);
   // Gives back the cache's contents; it no longer belongs to the thread.
   void detach(Cache* cache);
-  // A second cache for a thread that has one; it does not count as a thread.
-  Cache* attach_second(void* thread = nullptr);
-  void detach_second(Cache* cache);
 
   // Calls tell(thread) for the threads that said what they are. None of them detaches meanwhile;
   // those that have ended are left out.
@@ -121,11 +120,8 @@ class Heap {
     return cache.give_lean(id, object, depot_, due_);
   }
 
-  // From now on every trip comes to allocate() and release().
-  void see_trips() { due_.tell_always(); }
-  // See Due.
-  bool is_called() const { return due_.is_called(); }
-  void answer_call() { due_.answer(); }
+  // Says whether every trip comes to allocate() and release().
+  Due& due() { return due_; }
 
   // The slow paths. allocate: nullptr when memory is refused. `zero`: set to true if the object is
   // known to be zero; large ones then come from slabs one by one, rather than from a magazine that
@@ -228,11 +224,13 @@ class Heap {
   bool started() const { return started_; }
 
  private:
-  uint64_t magazines_for(ClassId id, uint64_t objects) const;
+  bool populate_magazines(ClassId id, uint64_t before);
   bool find_room(const HeapConfig& config, size_t bytes);
   void come_by(Cache& cache, ClassId id, Ageing::Visit why);
-  Cache* take_cache(void* thread) UNDER(caches_.mutex());
+  void uncount(Cache& cache) UNDER(caches_.mutex());
   bool inherit(Cache& cache) UNDER(caches_.mutex());
+  static constexpr unsigned kLocks = 5 + kMaxClasses + kMagazineSizes;
+  std::span<Mutex*> locks(Mutex* (&all)[kLocks]);
 
   // No pointer is ours until start(). Plain and read without order, like the class table: acquire
   // loads would cost free an instruction. Thread creation orders it, because start() comes first

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <sched.h>
-
 #include "sizeclass/heap/heap.h"
 
 namespace pktmalloc {
@@ -20,23 +18,6 @@ uint64_t Heap::outside_bytes() const {
 size_t Heap::mapped_bytes() {
   return pool_.counts().mapped + magazine_pool_.counts().mapped + states_.committed_bytes() +
          caches_.committed_bytes().seen();
-}
-
-bool Heap::can_lock() {
-  if (!started_) return true;
-  const auto can = [](Mutex& mutex) AROUND_FORK {
-    for (unsigned tries = 0; !mutex.try_lock(); ++tries) {
-      if (tries == 1000) return false;
-      sched_yield();
-    }
-    mutex.unlock();
-    return true;
-  };
-  bool all = can(ageing_.mutex()) && can(caches_.mutex());
-  for (const ClassId id : classes_.ids()) all = all && can(areas_[index(id)].mutex());
-  for (unsigned i = 0; i < kMagazineSizes; ++i) all = all && can(store_.area(i).mutex());
-  for (SlabPool* pool : {&pool_, &magazine_pool_}) all = all && can(pool->mutex());
-  return all;
 }
 
 void Heap::statistics(HeapStatistics& out) {

@@ -150,12 +150,12 @@ TEST_CASE("the store's low-water marks are kept by size") {
   CHECK(lone.store.tick(2) == 0);
 }
 
-TEST_CASE("a store that was locked and unlocked goes on as before") {
+TEST_CASE("a store that was frozen and thawed goes on as before") {
   LoneStore lone;
   Magazine* magazine = lone.store.obtain(16);
   lone.store.give_back(magazine);
-  lone.store.lock_all();
-  lone.store.unlock_all();
+  lone.store.freeze();
+  lone.store.thaw();
   CHECK(lone.store.obtain(16) == magazine);
   CHECK(lone.store.obtain(16) != nullptr);
 }
