@@ -4,10 +4,9 @@
 // changes hands by one pointer, however long it is. Any thread, no lock.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
-#include <iterator>
 
 #include "sizeclass/base/class_id.h"
 #include "sizeclass/exchange/allowance.h"
@@ -21,7 +20,8 @@ class Depot {
   constexpr Depot() = default;
 
   // Where a home's threads exchange magazines; the common trip needs no more.
-  Mail& mail(ClassId id, unsigned home) { return mail_[home][index(id)]; }
+  Mail& mail(ClassId id, size_t home) { return mails_[home * kMaxClasses + index(id)]; }
+  const Mail& mail(ClassId id, size_t home) const { return mails_[home * kMaxClasses + index(id)]; }
 
   // nullptr when no magazine of the class waits. The caller owns it; rounds >= 1. From the home,
   // else from its neighbours: home ^ 1, then the rest of its four, then the other four. `source`
@@ -36,10 +36,6 @@ class Depot {
     magazine = search(id, home, source, turn);
     if (magazine != nullptr || has_mail(id)) holds.store(true, std::memory_order_relaxed);
     return magazine;
-  }
-  Magazine* take(ClassId id) {
-    uint8_t source = 0;
-    return take(id, 0, source, 0);
   }
 
   // The magazine holds at least one object of the class; the caller gives it away.
@@ -87,19 +83,14 @@ class Depot {
   // See MagazineStack.
   void freeze() {
     for (auto& stack : stacks_) stack.freeze();
-    each_mail([this](unsigned i, unsigned home) { mail_[home][i].freeze(kept_[home][i]); });
+    for (unsigned n = 0; n < kMails; ++n) mails_[n].freeze(kept_[n]);
   }
   void thaw() {
     for (auto& holds : holds_) holds.store(true, std::memory_order_relaxed);
-    each_mail([this](unsigned i, unsigned home) { mail_[home][i].thaw(kept_[home][i]); });
+    for (unsigned n = 0; n < kMails; ++n) mails_[n].thaw(kept_[n]);
     for (auto& stack : stacks_) stack.thaw();
   }
 
-  uint32_t depth(ClassId id) const {
-    uint32_t sum = stacks_[index(id)].depth();
-    for (const auto& mails : mail_) sum += mails[index(id)].depth();
-    return sum;
-  }
   // Objects that wait, in all and at one home.
   uint64_t objects(ClassId id) const {
     uint64_t sum = 0;
@@ -107,23 +98,24 @@ class Depot {
     return sum;
   }
   uint64_t objects(ClassId id, unsigned home) const {
-    return uint64_t{stacks_[index(id)].objects(home)} + mail_[home][index(id)].objects();
+    return uint64_t{stacks_[index(id)].objects(home)} + mail(id, home).objects();
   }
 
   // For a reader outside the process (heap_window.h).
   const ShardedStack& stack(ClassId id) const { return stacks_[index(id)]; }
-  const Mail* mails() const { return mail_[0]; }  // kShards x kMaxClasses
+  const Mail* mails() const { return mails_; }
 
   // For ageing: as in ShardedStack, of all magazines here, empty ones too.
   uint32_t tick(ClassId id) {
     if (!holds_[index(id)].load(std::memory_order_relaxed)) return 0;
     uint32_t idle = stacks_[index(id)].tick();
-    for (auto& mails : mail_) idle += mails[index(id)].tick();
+    for (unsigned n = 0; n < ShardedStack::kShards; ++n) idle += mail(id, n).tick();
     return idle;
   }
-  void make_idle(ClassId id) {
+  uint32_t make_idle(ClassId id) {
     stacks_[index(id)].make_idle();
-    for (auto& mails : mail_) mails[index(id)].make_old();
+    for (unsigned n = 0; n < ShardedStack::kShards; ++n) mail(id, n).make_old();
+    return tick(id);
   }
   Magazine* take_idle(ClassId id) {
     Magazine* magazine = stacks_[index(id)].pop_idle();
@@ -147,8 +139,10 @@ class Depot {
   }
   // Is there any, full or not, that a common trip could swap?
   bool has_mail(ClassId id) const {
-    return std::any_of(std::begin(mail_), std::end(mail_),
-                       [=](const Mail* mails) { return mails[index(id)].holds(); });
+    for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
+      if (mail(id, n).holds()) return true;
+    }
+    return false;
   }
   // After a magazine came where there may have been none.
   void note(ClassId id) {
@@ -166,19 +160,15 @@ class Depot {
     if (magazine != nullptr) magazine->rounds = Mail::is_full(word) ? Mail::rounds(word) : 0;
     return magazine;
   }
-  template <typename Visit>
-  static void each_mail(Visit visit) {
-    for (unsigned home = 0; home < ShardedStack::kShards; ++home) {
-      for (unsigned i = 0; i < kMaxClasses; ++i) visit(i, home);
-    }
-  }
+
+  static constexpr unsigned kMails = ShardedStack::kShards * kMaxClasses;
 
   // False: nobody finds anything in the class's stacks and mails.
   std::atomic<bool> holds_[kMaxClasses]{};
-  Mail mail_[ShardedStack::kShards][kMaxClasses]{};  // those of a home lie side by side
+  Mail mails_[kMails]{};  // those of a home lie side by side
   ShardedStack stacks_[kMaxClasses];
   Allowance allowances_[kMaxClasses];
-  Mail::Word kept_[ShardedStack::kShards][kMaxClasses][Mail::kWords]{};  // while frozen
+  Mail::Word kept_[kMails][Mail::kWords]{};  // while frozen
 };
 
 }  // namespace pktmalloc

@@ -24,16 +24,14 @@ class alignas(64) MagazineStack {
   static void use_base(uintptr_t magazine_base) { base_ = magazine_base; }
 
   void push(Magazine* magazine) {
-    const uint32_t id = id_of(magazine);
-    uint64_t head = load_head();
+    uint64_t head;
     do {
-      if (head == kFrozen) head = load_head();
+      head = load_head();
       magazine->next.store(id_in(head), std::memory_order_relaxed);
       magazine->depth.store(1 + depth_at(head), std::memory_order_relaxed);
       magazine->all.store(magazine->rounds + objects_at(head), std::memory_order_relaxed);
       // Release: whoever takes the magazine (acquire in pop) sees what we wrote to it.
-    } while (!head_.compare_exchange_weak(head, make_head(id, head), std::memory_order_release,
-                                          std::memory_order_acquire));
+    } while (!replace(head, id_of(magazine), std::memory_order_release));
   }
 
   // nullptr when empty.
@@ -83,22 +81,21 @@ class alignas(64) MagazineStack {
   static constexpr uint64_t kFrozen = ~uint64_t{0};
 
   Magazine* take() {
-    // Acquire: see push. Later pops are read-modify-writes and continue the push's release
-    // sequence.
-    uint64_t head = load_head();
-    while (id_in(head) != 0) {
-      if (head == kFrozen) {
-        head = load_head();
-        continue;
-      }
-      Magazine* magazine = at(id_in(head));
-      const uint32_t next = magazine->next.load(std::memory_order_relaxed);
-      if (head_.compare_exchange_weak(head, make_head(next, head), std::memory_order_acquire,
-                                      std::memory_order_acquire)) {
-        return magazine;
-      }
-    }
-    return nullptr;
+    Magazine* top;
+    uint64_t head;
+    do {
+      head = load_head();
+      if (id_in(head) == 0) return nullptr;
+      top = at(id_in(head));
+      // Acquire: see push. Later pops are read-modify-writes and continue the push's release
+      // sequence.
+    } while (!replace(head, top->next.load(std::memory_order_relaxed), std::memory_order_acquire));
+    return top;
+  }
+  // With the id of another top. False: the head was no longer the same.
+  bool replace(uint64_t head, uint32_t id, std::memory_order order) {
+    const uint64_t tag = (head >> 32) + 1;
+    return head_.compare_exchange_weak(head, tag << 32 | id, order, std::memory_order_relaxed);
   }
   uint64_t load_head() const {
     uint64_t head;
@@ -107,7 +104,6 @@ class alignas(64) MagazineStack {
     return head;
   }
   static uint32_t id_in(uint64_t head) { return static_cast<uint32_t>(head); }
-  static uint64_t make_head(uint32_t id, uint64_t old) { return (((old >> 32) + 1) << 32) | id; }
   static Magazine* at(uint32_t id) {
     return reinterpret_cast<Magazine*>(base_ + uintptr_t{id} * kMagazineGranule);
   }

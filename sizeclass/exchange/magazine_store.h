@@ -52,14 +52,11 @@ class MagazineStore {
   // Takes an empty magazine back to its slab: it has aged in a depot and need not age here again.
   void retire(Magazine* magazine);
 
-  // For ageing: as in Depot, by magazine size.
-  uint32_t tick(unsigned size) { return empties_[size].tick(); }
-  uint32_t make_idle(unsigned size) { return empties_[size].make_idle(); }
-  bool drain_one(unsigned size);  // returns an idle magazine to its slab; false: none
-  uint32_t empties(unsigned size) const { return empties_[size].depth(); }
+  // For ageing: where empty magazines of a size wait. Returns an idle one to its slab; false: none.
+  ShardedStack& empties(unsigned size) { return empties_[size]; }
+  bool drain_one(unsigned size);
   SlabPool& pool() const { return *pool_; }
   SlabArea& area(unsigned size) { return areas_[size]; }
-  const SlabArea& area(unsigned size) const { return areas_[size]; }
 
  private:
   SlabPool* pool_ = nullptr;

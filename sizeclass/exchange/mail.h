@@ -83,14 +83,7 @@ class alignas(64) Mail {
     return all != 0;
   }
 
-  // Full magazines.
-  uint32_t depth() const {
-    uint32_t count = 0;
-    for (const auto& place : words_) count += is_full(place.load(std::memory_order_relaxed));
-    return count;
-  }
-
-  // Objects in these.
+  // Objects in full magazines.
   uint32_t objects() const {
     uint32_t sum = 0;
     for (const auto& place : words_) {

@@ -67,12 +67,8 @@ class ShardedStack {
 
   // Makes all magazines that are there now idle. Returns how many.
   uint32_t make_idle() {
-    uint32_t idle = 0;
-    for (auto& shard : shards_) {
-      shard.forget_needs();
-      idle += shard.idle = shard.unneeded();
-    }
-    return idle;
+    for (auto& shard : shards_) shard.forget_needs();
+    return tick();
   }
 
   // An idle magazine; nullptr when there is none.

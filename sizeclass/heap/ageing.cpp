@@ -83,7 +83,7 @@ uint64_t Ageing::waiting_in_depots(const Supply& supply) {
     waiting += supply.depot.objects(id) * supply.classes[id].object_bytes;
   }
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
-    waiting += supply.store.empties(size) * bytes_of_size(size);
+    waiting += supply.store.empties(size).depth() * bytes_of_size(size);
   }
   return waiting;
 }
@@ -110,7 +110,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
     std::fill_n(to_do_ + kFirstArea, kMaxClasses, 0);
   }
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
-    to_do_[kFirstSize + size] = supply.store.tick(size);
+    to_do_[kFirstSize + size] = supply.store.empties(size).tick();
   }
   for (unsigned line = kFirstPool; why == Tick::kTime && line < kLines; ++line) {
     to_do_[line] = pool(supply, line).tick();
@@ -297,7 +297,7 @@ uint64_t Ageing::trim(const Supply& supply) {
 // Only what is there now, not what others free meanwhile: that could go on for ever.
 uint64_t Ageing::give_all_back(const Supply& supply) {
   for (const ClassId id : supply.classes.ids()) supply.depot.make_idle(id);
-  for (unsigned size = 0; size < kMagazineSizes; ++size) supply.store.make_idle(size);
+  for (unsigned size = 0; size < kMagazineSizes; ++size) supply.store.empties(size).make_idle();
   for (unsigned line = 0; line < kFirstArea; ++line) {
     while (drain_one(supply, line)) {
     }

@@ -9,6 +9,7 @@
 #include "tests/model/random.h"
 #include "tests/model/shrink.h"
 #include "tests/unit/stock.h"
+#include "tests/unit/waiting_magazines.h"
 
 using namespace pktmalloc;
 using namespace pktmalloc::test;
@@ -87,7 +88,7 @@ class Run {
     if (stock_.objects.open_units() != 0) return "units lost";
     uint64_t magazines = 0;
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
-      stock_.store.make_idle(size);
+      stock_.store.empties(size).make_idle();
       while (stock_.store.drain_one(size)) {
       }
       const AreaStatistics a = stock_.store.area(size).statistics();
@@ -169,7 +170,7 @@ class Run {
   // As ageing does it, without waiting.
   const char* age(ClassId id) {
     SlabArea& area = stock_.areas[index(id)];
-    while (Magazine* magazine = stock_.depot.take(id)) {
+    while (Magazine* magazine = take_any(stock_.depot, id)) {
       if (magazine->rounds == 0) return "an empty magazine in the depot";
       if (magazine->rounds > magazine->capacity) return "rounds above the capacity";
       aged_[id] += magazine->rounds;
@@ -185,7 +186,7 @@ class Run {
     while (stock_.objects->purge_some(8) > 0) {
     }
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
-      stock_.store.make_idle(size);
+      stock_.store.empties(size).make_idle();
       while (random_.one_in(2) && stock_.store.drain_one(size)) {
       }
     }
@@ -196,7 +197,7 @@ class Run {
   // Everything that is free is held by magazines of threads, or lies in slabs of other classes.
   bool exhausted(ClassId id) {
     if (stock_.areas[index(id)].statistics().free_objects != 0) return false;
-    if (stock_.depot.depth(id) != 0) return false;
+    if (depth(stock_.depot, id) != 0) return false;
     const uint32_t units = stock_.shape(id).units;
     const uint32_t unit = stock_.objects.take(id, units);
     if (unit != LonePool::kNone) stock_.objects.give(id, unit, units);
@@ -222,7 +223,7 @@ class Run {
       const AreaStatistics a = stock_.areas[i].statistics();
       const uint64_t in_depot = sum.given - sum.taken - aged_[id];
       if (sum.allocated != allocated_[i]) return "allocated";
-      if (sum.gives - sum.takes - aged_magazines_[id] != stock_.depot.depth(id)) return "depot";
+      if (sum.gives - sum.takes - aged_magazines_[id] != depth(stock_.depot, id)) return "depot";
       if (a.filled - a.drained != live[i] + sum.held + in_depot) return "filled and drained";
       if (live[i] + sum.held + in_depot + a.free_objects !=
           a.slabs * stock_.shape(id).objects_per_slab) {

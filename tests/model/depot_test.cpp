@@ -11,6 +11,7 @@
 #include "tests/model/shrink.h"
 #include "tests/model/window.h"
 #include "tests/unit/magazine_rack.h"
+#include "tests/unit/waiting_magazines.h"
 
 using namespace pktmalloc;
 using namespace pktmalloc::test;
@@ -243,14 +244,14 @@ const char* run(Random& random) {
       if (magazine != nullptr) outside.push_back(magazine);
     }
     for (unsigned n = 0; n < kClasses; ++n) {
-      if (depot->depth(ClassId(n)) != models[n].depth()) return "depth";
+      if (depth(*depot, ClassId(n)) != models[n].depth()) return "depth";
       for (unsigned of = 0; of < kShards; ++of) {
         if (depot->objects(ClassId(n), of) != models[n].objects(of)) return "objects";
       }
     }
   }
   for (unsigned n = 0; n < kClasses; ++n) {
-    while (Magazine* magazine = depot->take(ClassId(n))) outside.push_back(magazine);
+    while (Magazine* magazine = take_any(*depot, ClassId(n))) outside.push_back(magazine);
     depot->make_idle(ClassId(n));
     while (Magazine* magazine = depot->take_idle(ClassId(n))) outside.push_back(magazine);
   }

@@ -8,6 +8,7 @@
 
 #include "tests/stress/crew.h"
 #include "tests/unit/magazine_rack.h"
+#include "tests/unit/waiting_magazines.h"
 
 using namespace pktmalloc;
 using namespace pktmalloc::test;
@@ -70,13 +71,13 @@ void hammer(unsigned threads, Meanwhile&& meanwhile) {
   CHECK(wrong == 0);
   unsigned found = 0;
   for (unsigned i = 0; i < kClasses; ++i) {
-    const uint32_t depth = depot->depth(ClassId(i));
+    const uint32_t waiting = depth(*depot, ClassId(i));
     unsigned here = 0;
-    while (Magazine* magazine = depot->take(ClassId(i))) {
+    while (Magazine* magazine = take_any(*depot, ClassId(i))) {
       ++here;
       CHECK(hands[rack.number_of(magazine)].fetch_add(1) == 0);
     }
-    CHECK(here == depth);
+    CHECK(here == waiting);
     depot->make_idle(ClassId(i));
     while (depot->take_idle(ClassId(i)) != nullptr) ++here;  // empty ones in the mail
     found += here;

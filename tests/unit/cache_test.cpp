@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/unit/stock.h"
+#include "tests/unit/waiting_magazines.h"
 
 using namespace pktmalloc;
 using namespace pktmalloc::test;
@@ -303,8 +304,8 @@ TEST_CASE("what one thread releases another allocates, a magazine at a time") {
   const auto consumer = std::make_unique<Cache>();
   const std::vector<void*> objects = take(stock, *producer, kOnly, 4000);
   put(stock, *consumer, kOnly, objects);
-  CHECK(stock.depot.depth(kOnly) > 10);
-  CHECK(consumer->statistics(kOnly).gives == stock.depot.depth(kOnly));
+  CHECK(depth(stock.depot, kOnly) > 10);
+  CHECK(consumer->statistics(kOnly).gives == depth(stock.depot, kOnly));
   const uint64_t fills = stock.areas[1].statistics().fills;
   std::set<void*> given(objects.begin(), objects.end());
   unsigned again = 0;
@@ -338,17 +339,17 @@ TEST_CASE("a flush gives magazines half full to the depot and the rest to the sl
   cache->flush(stock.supply);
   CHECK(cache->statistics(kOnly).held == 0);
   CHECK(cache->statistics(kOnly).given == 22);
-  CHECK(stock.depot.depth(kOnly) == 1);
+  CHECK(depth(stock.depot, kOnly) == 1);
   CHECK(cache->allocate(kOnly) == nullptr);
 
   // 7 of 32 are left, then 1 of 2.
   take(stock, *cache, kOnly, 22 - 7);
   for (const uint64_t left : {7, 1}) {
     CHECK(cache->statistics(kOnly).held == left);
-    CHECK(stock.depot.depth(kOnly) == 0);
+    CHECK(depth(stock.depot, kOnly) == 0);
     const uint64_t before = free_in_slabs(stock, kOnly);
     cache->flush(stock.supply);
-    CHECK(stock.depot.depth(kOnly) == 0);
+    CHECK(depth(stock.depot, kOnly) == 0);
     CHECK(free_in_slabs(stock, kOnly) == before + left);
     take(stock, *cache, kOnly, 1);
   }
@@ -359,7 +360,7 @@ TEST_CASE("a flushed class starts small again") {
   const auto cache = std::make_unique<Cache>();
   put(stock, *cache, kOnly, take(stock, *cache, kOnly, 3000));
   cache->flush(stock.supply);
-  while (Magazine* magazine = stock.depot.take(kOnly)) {
+  while (Magazine* magazine = take_any(stock.depot, kOnly)) {
     stock.areas[1].drain(magazine->objects(), magazine->rounds);
     magazine->rounds = 0;
     stock.store.give_back(magazine);
@@ -442,11 +443,11 @@ TEST_CASE("what is freed once gets few magazines, what comes and goes has them f
     for (void* object : objects) stock.release(cache, id, object);
   };
   up_and_down();
-  const uint32_t unearned = stock.depot.depth(id);
+  const uint32_t unearned = depth(stock.depot, id);
   CHECK(unearned <= 24);  // 16, and those that were exchanged for larger ones
   CHECK(stock.areas[1].statistics().drained > 90'000);
   up_and_down();
-  CHECK(stock.depot.depth(id) > 350);  // 100,000 / 256 = 390
+  CHECK(depth(stock.depot, id) > 350);  // 100,000 / 256 = 390
   const uint64_t drained = stock.areas[1].statistics().drained;
   up_and_down();
   up_and_down();
@@ -462,7 +463,7 @@ TEST_CASE("a cache counts what it allocated, holds, took and gave") {
   const AreaStatistics a = stock.areas[1].statistics();
   CHECK(s.allocated == 1500);
   CHECK(s.held + s.given - s.taken == a.filled - a.drained);
-  CHECK(s.gives - s.takes == stock.depot.depth(kOnly));
+  CHECK(s.gives - s.takes == depth(stock.depot, kOnly));
 }
 
 TEST_CASE("the slow paths say when they went to depot or slabs") {
@@ -534,5 +535,5 @@ TEST_CASE("an empty magazine is traded for a well filled one of the thread's oth
   CHECK_FALSE(cache->tripped);
   cache->flush(stock.supply);
   other->flush(stock.supply);
-  CHECK(stock.areas[1].statistics().free_objects + stock.depot.depth(kOnly) > 0);
+  CHECK(stock.areas[1].statistics().free_objects + depth(stock.depot, kOnly) > 0);
 }

@@ -4,22 +4,23 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/magazine_rack.h"
+#include "tests/unit/waiting_magazines.h"
 
 using namespace pktmalloc;
-using pktmalloc::test::MagazineRack;
+using namespace pktmalloc::test;
 
 TEST_CASE("a magazine given to the depot is the next one taken") {
   MagazineRack rack(3);
   Depot depot;
   const ClassId id{5};
-  CHECK(depot.take(id) == nullptr);
+  CHECK(take_any(depot, id) == nullptr);
   depot.give(id, rack[0]);
   depot.give(id, rack[1]);
-  CHECK(depot.take(id) == rack[1]);
+  CHECK(take_any(depot, id) == rack[1]);
   depot.give(id, rack[2]);
-  CHECK(depot.take(id) == rack[2]);
-  CHECK(depot.take(id) == rack[0]);
-  CHECK(depot.take(id) == nullptr);
+  CHECK(take_any(depot, id) == rack[2]);
+  CHECK(take_any(depot, id) == rack[0]);
+  CHECK(take_any(depot, id) == nullptr);
 }
 
 TEST_CASE("a class never gets a magazine of another") {
@@ -27,9 +28,9 @@ TEST_CASE("a class never gets a magazine of another") {
   Depot depot;
   for (unsigned i = 0; i < kMaxClasses; ++i) depot.give(ClassId(i), rack[i]);
   for (unsigned i = kMaxClasses; i-- > 0;) {
-    CHECK(depot.depth(ClassId(i)) == 1);
-    CHECK(depot.take(ClassId(i)) == rack[i]);
-    CHECK(depot.take(ClassId(i)) == nullptr);
+    CHECK(depth(depot, ClassId(i)) == 1);
+    CHECK(take_any(depot, ClassId(i)) == rack[i]);
+    CHECK(take_any(depot, ClassId(i)) == nullptr);
   }
 }
 
@@ -39,7 +40,7 @@ TEST_CASE("what a magazine holds is not touched by the exchange") {
   rack[0]->objects()[0] = 0x1000;
   rack[0]->rounds = 1;
   depot.give(ClassId{0}, rack[0]);
-  Magazine* taken = depot.take(ClassId{0});
+  Magazine* taken = take_any(depot, ClassId{0});
   REQUIRE(taken == rack[0]);
   CHECK(taken->rounds == 1);
   CHECK(taken->objects()[0] == 0x1000);
@@ -54,7 +55,7 @@ TEST_CASE("a depot's low-water marks are kept by class") {
     depot.tick(ClassId{0});
     depot.tick(ClassId{1});
   }
-  depot.give(ClassId{1}, depot.take(ClassId{1}));
+  depot.give(ClassId{1}, take_any(depot, ClassId{1}));
   CHECK(depot.tick(ClassId{0}) == 2);
   CHECK(depot.tick(ClassId{1}) == 1);
 }
@@ -66,6 +67,6 @@ TEST_CASE("a thawed depot holds what it held when it froze") {
   depot.give(ClassId{9}, rack[1]);
   depot.freeze();
   depot.thaw();
-  CHECK(depot.take(ClassId{0}) == rack[0]);
-  CHECK(depot.take(ClassId{9}) == rack[1]);
+  CHECK(take_any(depot, ClassId{0}) == rack[0]);
+  CHECK(take_any(depot, ClassId{9}) == rack[1]);
 }

@@ -54,10 +54,10 @@ TEST_CASE("a magazine that comes back is the next one obtained") {
   LoneStore lone;
   Magazine* first = lone.store.obtain(16);
   lone.store.give_back(first);
-  CHECK(lone.store.empties(0) == 1);
+  CHECK(lone.store.empties(0).depth() == 1);
   CHECK(lone.store.obtain(10) == first);
   CHECK(first->capacity == 10);
-  CHECK(lone.store.empties(0) == 0);
+  CHECK(lone.store.empties(0).depth() == 0);
 }
 
 TEST_CASE("a magazine that went through its slab keeps no full mark of its former capacity") {
@@ -67,7 +67,7 @@ TEST_CASE("a magazine that went through its slab keeps no full mark of its forme
       Magazine* magazine = lone.store.obtain(former);
       stuff(*magazine);
       lone.store.give_back(magazine);
-      REQUIRE(lone.store.make_idle(0) == 1);
+      REQUIRE(lone.store.empties(0).make_idle() == 1);
       REQUIRE(lone.store.drain_one(0));
       Magazine* again = lone.store.obtain(later);
       CAPTURE(former, later);
@@ -91,12 +91,12 @@ TEST_CASE("empties drained to slabs can be purged and obtained again") {
     stuff(*magazine);
     lone.store.give_back(magazine);
   }
-  CHECK(lone.store.empties(4) == 400);
+  CHECK(lone.store.empties(4).depth() == 400);
   CHECK_FALSE(lone.store.drain_one(4));
-  CHECK(lone.store.make_idle(4) == 400);
+  CHECK(lone.store.empties(4).make_idle() == 400);
   while (lone.store.drain_one(4)) {
   }
-  CHECK(lone.store.empties(4) == 0);
+  CHECK(lone.store.empties(4).depth() == 0);
   CHECK(lone.store.area(4).statistics().slabs == 0);
   while (lone.pool->purge_some(64) > 0) {
   }
@@ -116,7 +116,7 @@ TEST_CASE("a retired magazine goes to its slab at once, without its full mark") 
   stuff(*magazine);
   magazine->rounds = 0;
   lone.store.retire(magazine);
-  CHECK(lone.store.empties(1) == 0);
+  CHECK(lone.store.empties(1).depth() == 0);
   CHECK(lone.store.area(1).statistics().free_objects == before + 1);
   Magazine* again = lone.store.obtain(32);
   CHECK(again == magazine);
@@ -142,12 +142,12 @@ TEST_CASE("the store's low-water marks are kept by size") {
   lone.store.give_back(lone.store.obtain(16));
   lone.store.give_back(lone.store.obtain(64));
   for (unsigned n = 0; n < LowWater::kTicks; ++n) {
-    CHECK(lone.store.tick(0) == 0);
-    CHECK(lone.store.tick(2) == 0);
+    CHECK(lone.store.empties(0).tick() == 0);
+    CHECK(lone.store.empties(2).tick() == 0);
   }
   lone.store.give_back(lone.store.obtain(64));
-  CHECK(lone.store.tick(0) == 1);
-  CHECK(lone.store.tick(2) == 0);
+  CHECK(lone.store.empties(0).tick() == 1);
+  CHECK(lone.store.empties(2).tick() == 0);
 }
 
 TEST_CASE("a store that was frozen and thawed goes on as before") {
