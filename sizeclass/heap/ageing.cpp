@@ -155,10 +155,8 @@ bool Ageing::drain_one(const Supply& supply, unsigned line) {
   if (line >= kFirstSize) return supply.store.drain_one(line - kFirstSize);
   Magazine* magazine = supply.depot.take_idle(static_cast<ClassId>(line));
   if (magazine == nullptr) return false;
-  if (magazine->rounds > 0) supply.areas[line].drain(magazine->objects(), magazine->rounds);
   aged_[line] += magazine->rounds;
-  magazine->rounds = 0;
-  supply.store.retire(magazine);
+  supply.store.retire(supply.drain(static_cast<ClassId>(line), magazine));
   return true;
 }
 

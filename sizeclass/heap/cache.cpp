@@ -83,18 +83,23 @@ void Cache::set_previous(Line& line, Magazine* magazine) {
   line.previous_rounds = magazine != nullptr ? uint32_t{magazine->rounds} : 0;
 }
 
+// A larger magazine instead of the empty one, or of none, if it is too small; itself, if there is
+// no memory for that.
+Magazine* Cache::enlarge(const Supply& supply, const Line& line, Magazine* empty) {
+  if (empty != nullptr && empty->capacity >= line.rounds) return empty;
+  Magazine* const larger = supply.store.obtain(line.rounds, home);
+  if (larger == nullptr) return empty;
+  if (empty != nullptr) supply.store.give_back(empty, home);
+  return larger;
+}
+
 // A program whose bursts go to and fro over the border between its two magazines would swap them
 // each time and make no trip, at which they grow. After a few swaps the objects on top of the full
 // one move over, half of a large one, and then there are objects and room on both sides.
 void Cache::balance(const Supply& supply, ClassId id, Line& line) {
   const SizeClass& c = supply.classes[id];
   if (line.previous->capacity < c.largest_rounds) grow(c, line);
-  if (line.previous->capacity < line.rounds) {
-    if (Magazine* const larger = supply.store.obtain(line.rounds, home)) {
-      supply.store.give_back(line.previous, home);
-      line.previous = larger;
-    }
-  }
+  line.previous = enlarge(supply, line, line.previous);
   Magazine& full = *line.loaded;
   Magazine& empty = *line.previous;
   // There must be room for the object that is being released.
@@ -115,14 +120,12 @@ void Cache::swap(ClassId id, Line& line) {
 void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   // Keep the objects in use few, for the processor's nearest cache; but a very small number is not
   // worth a call that costs as much as four or five fast ones.
-  constexpr size_t kBytes = 4096;
-  const SizeClass& c = supply.classes[id];
-  const size_t most = std::min<size_t>(32, c.largest_rounds / 2);
-  const size_t least = std::clamp<size_t>(kBytes / c.object_bytes, 1, std::max<size_t>(most, 1));
+  constexpr size_t kBytes = 4096, kMost = 32;
+  const size_t least = std::clamp<size_t>(kBytes / supply.classes[id].object_bytes, 1, kMost);
   const unsigned i = index(id);
   const Raised change(changing_), also(other.changing_);
   Magazine* const theirs = other.lines_[i].loaded;
-  if (*tops_[i] != kEmptyMark || theirs == nullptr) return;
+  if (*tops_[i] != kEmptyMark || lines_[i].loaded == nullptr || theirs == nullptr) return;
   if (static_cast<size_t>(other.tops_[i] - theirs->slots()) < least) return;
   std::swap(lines_[i].loaded, other.lines_[i].loaded);
   std::swap(tops_[i], other.tops_[i]);
@@ -175,21 +178,13 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
     return true;
   }
   if (!fills) return false;
-  if (line.loaded == nullptr || line.loaded->capacity < line.rounds) {
-    if (Magazine* larger = supply.store.obtain(line.rounds, home)) {
-      Magazine* const smaller = line.loaded;
-      load(id, line, larger);
-      if (smaller != nullptr) supply.store.give_back(smaller, home);
-    } else if (line.loaded == nullptr) {
-      return false;
-    }
-  }
-  Magazine& empty = *line.loaded;
-  empty.rounds = supply.areas[index(id)].fill(empty.objects(), empty.capacity);
-  if (random_ != 0) shuffle(empty.objects(), empty.rounds);
-  if (empty.rounds >= c.usual_rounds) supply.depot.note_refill(id);
-  load(id, line, &empty);
-  return empty.rounds > 0;
+  Magazine* const filled = enlarge(supply, line, line.loaded);
+  if (filled == nullptr) return false;
+  filled->rounds = supply.areas[index(id)].fill(filled->objects(), filled->capacity);
+  if (random_ != 0) shuffle(filled->objects(), filled->rounds);
+  if (filled->rounds >= c.usual_rounds) supply.depot.note_refill(id);
+  load(id, line, filled);
+  return filled->rounds > 0;
 }
 
 void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazine) {
@@ -202,11 +197,8 @@ void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazin
   }
 }
 
-// Empties the magazine into the slabs.
-Magazine* Cache::drain(const Supply& supply, ClassId id, Magazine* magazine) {
-  if (magazine->rounds > 0) {
-    supply.areas[index(id)].drain(magazine->objects(), magazine->rounds);
-  }
+Magazine* Supply::drain(ClassId id, Magazine* magazine) const {
+  if (magazine->rounds > 0) areas[index(id)].drain(magazine->objects(), magazine->rounds);
   magazine->rounds = 0;
   return magazine;
 }
@@ -219,9 +211,9 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     swap(id, line);
     if (release(id, object)) return;
   }
-  if (*tops_[index(id)] == reinterpret_cast<uintptr_t>(object)) {
-    report_misuse(Misuse::kFreedAgain, reinterpret_cast<uintptr_t>(object),
-                  supply.classes[id].object_bytes);
+  const uintptr_t freed = reinterpret_cast<uintptr_t>(object);
+  if (*tops_[index(id)] == freed) {
+    report_misuse(Misuse::kFreedAgain, freed, supply.classes[id].object_bytes);
   }
   if (line.previous != nullptr && line.previous->rounds == 0) {
     if (++line.swaps >= kHovers) balance(supply, id, line);
@@ -229,37 +221,12 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
   } else {
     const bool is_first = line.rounds == 0;
     trip(supply, id, line);
-    if (looks(line)) inspect(supply.areas[index(id)], line.previous, line.loaded);
-    const bool grows = line.previous == nullptr || line.previous->capacity < line.rounds;
-    Magazine* empty =
-        grows ? nullptr : supply.depot.exchange(id, line.previous, line.rounds, home, line.gives);
-    if (empty != nullptr) {
-      note_given(line, line.previous_rounds);
-      set_previous(line, nullptr);
-    } else {
-      empty = supply.store.reuse(line.rounds, home);
-    }
-    if (empty == nullptr &&
-        (grows || supply.depot.objects(id) < supply.areas[index(id)].promised() ||
-         supply.depot.grants_magazine(id, supply.classes[id].largest_rounds))) {
-      empty = supply.store.make(line.rounds);
-    }
-    if (empty != nullptr) {
-      if (line.previous != nullptr) give(supply, id, line, line.previous);
-    } else if (line.previous != nullptr) {
-      empty = drain(supply, id, line.previous);
-    } else if (line.loaded != nullptr) {
-      load(id, line, drain(supply, id, line.loaded));
-      release(id, object);
-      return;
-    } else {
-      const uintptr_t only = reinterpret_cast<uintptr_t>(object);
-      return supply.areas[index(id)].drain(&only, 1);
-    }
+    Magazine* const empty = make_room(supply, id, line);
+    if (empty == nullptr) return supply.areas[index(id)].drain(&freed, 1);
     if (is_first) {
       // Another thread's, who may have its neighbours in the cache line: not to be handed out as
       // long as there is another one.
-      empty->objects()[0] = reinterpret_cast<uintptr_t>(object);
+      empty->objects()[0] = freed;
       empty->rounds = 1;
       line.lean = 0;  // a lean trip expects a loaded one
       return set_previous(line, empty);
@@ -268,6 +235,33 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     load(id, line, empty);
   }
   release(id, object);
+}
+
+// An empty magazine, for which the previous one goes to the depot. Where there is no memory for it,
+// the thread's older one, whose objects go to their slabs. nullptr: it has none.
+Magazine* Cache::make_room(const Supply& supply, ClassId id, Line& line) {
+  Magazine *const full = line.previous, *const loaded = line.loaded;
+  const SlabArea& area = supply.areas[index(id)];
+  if (looks(line)) inspect(area, full, loaded);
+  const bool grows = full == nullptr || full->capacity < line.rounds;
+  if (!grows) {
+    if (Magazine* empty = supply.depot.exchange(id, full, line.rounds, home, line.gives)) {
+      note_given(line, line.previous_rounds);
+      return empty;
+    }
+  }
+  Magazine* empty = supply.store.reuse(line.rounds, home);
+  if (empty == nullptr && (grows || supply.depot.objects(id) < area.promised() ||
+                           supply.depot.grants_magazine(id, supply.classes[id].largest_rounds))) {
+    empty = supply.store.make(line.rounds);
+  }
+  if (empty != nullptr) {
+    if (full != nullptr) give(supply, id, line, full);
+    return empty;
+  }
+  if (full == nullptr) load(id, line, nullptr);
+  Magazine* const oldest = full != nullptr ? full : loaded;
+  return oldest != nullptr ? supply.drain(id, oldest) : nullptr;
 }
 
 void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot) {
@@ -285,7 +279,7 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
     if (!to_depot || rounds * 2 < magazine->capacity ||
         rounds * 32 < supply.classes[id].largest_rounds) {
       // Aged here already, less than half full, or very few: not worth another thread's trip.
-      supply.store.give_back(drain(supply, id, magazine), home);
+      supply.store.give_back(supply.drain(id, magazine), home);
     } else {
       give(supply, id, line, magazine);
     }
@@ -296,7 +290,8 @@ bool Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
   if (busy != kNoClass) lines_[index(busy)].last_trip = visits.tick;
   for (const ClassId id : supply.classes.ids()) {
     Line& line = lines_[index(id)];
-    if (!line.holds() || id == busy || static_cast<int32_t>(line.last_trip - before) >= 0) continue;
+    const bool is_idle = static_cast<int32_t>(line.last_trip - before) < 0;
+    if (line.rounds == 0 || id == busy || !is_idle) continue;
     flush_class(supply, id, line, false);
     return true;
   }
@@ -312,8 +307,25 @@ bool Cache::recover() {
 
 void Cache::flush(const Supply& supply) {
   for (const ClassId id : supply.classes.ids()) {
-    if (Line& line = lines_[index(id)]; line.holds()) flush_class(supply, id, line, true);
+    if (Line& line = lines_[index(id)]; line.rounds != 0) flush_class(supply, id, line, true);
   }
+}
+
+// May run while the owner works: each value is one aligned word, and a top outside the magazine it
+// is compared with counts as empty.
+CacheStatistics Cache::statistics(ClassId id) const {
+  const Line& line = lines_[index(id)];
+  CacheStatistics s{.taken = line.taken.seen(),
+                    .given = line.given.seen(),
+                    .takes = line.takes.seen(),
+                    .gives = line.gives.seen(),
+                    .allocated = allocated_[index(id)].seen(),
+                    .held = line.previous_rounds.seen()};
+  if (Magazine* loaded = line.loaded.seen()) {
+    const uintptr_t rounds = static_cast<uintptr_t>(tops_[index(id)].seen() - loaded->slots());
+    if (rounds <= loaded->capacity.seen()) s.held += rounds;
+  }
+  return s;
 }
 
 }  // namespace pktmalloc

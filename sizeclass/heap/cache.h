@@ -46,6 +46,9 @@ struct Supply {
   SlabPool& pool;   // theirs
   Depot& depot;
   MagazineStore& store;
+
+  // Empties the magazine into the slabs, and returns it.
+  Magazine* drain(ClassId id, Magazine* magazine) const;
 };
 
 extern const uintptr_t kSentinel[2]
@@ -191,8 +194,6 @@ class alignas(64) Cache {
     uint8_t source = 0;     // the home that the latest magazine came from
     uint8_t swaps = 0;      // full for empty, since the latest trip or balance()
     Owned<uint64_t> taken, given, takes, gives;
-
-    bool holds() const { return loaded != nullptr || previous != nullptr; }
   };
   static_assert(sizeof(Line) == 64);
 
@@ -227,12 +228,13 @@ class alignas(64) Cache {
   void unload(ClassId id, Line& line);
   void swap(ClassId id, Line& line);
   void set_previous(Line& line, Magazine* magazine);
+  Magazine* enlarge(const Supply& supply, const Line& line, Magazine* empty);
   void balance(const Supply& supply, ClassId id, Line& line);
   void shuffle(uintptr_t* objects, uint32_t count);
   bool take_or_fill(const Supply& supply, ClassId id, Line& line, bool fills);
+  Magazine* make_room(const Supply& supply, ClassId id, Line& line);
   static void inspect(const SlabArea& area, Magazine* magazine, Magazine* later);
   void give(const Supply& supply, ClassId id, Line& line, Magazine* magazine);
-  static Magazine* drain(const Supply& supply, ClassId id, Magazine* magazine);
   void flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot);
 
   Line lines_[kMaxClasses];
