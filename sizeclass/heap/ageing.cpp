@@ -9,8 +9,7 @@
 namespace pktmalloc {
 namespace {
 
-constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;  // less is not worth slowing anybody down
-constexpr uint32_t kHoverCalls = 4096;                 // 16 magazines' worth without a trip
+constexpr uint32_t kHoverCalls = 4096;  // 16 magazines' worth without a trip
 // Time for everything to age: one interval in the depot, one as empty slabs, and eight to drain and
 // purge a GiB, in a fortieth of them.
 constexpr uint32_t kHoverIntervals = 10;
@@ -58,8 +57,7 @@ void Ageing::tell_due(uint64_t now) {
   const uint64_t passed = now - first_ms_.seen();
   const uint64_t per_ms = passed < kFewMs ? kSlowest : (ticks - first_ticks_.seen()) / passed;
   const uint64_t end = due_ms_.load(std::memory_order_relaxed);
-  const bool soon = pending_.load(std::memory_order_relaxed) ||
-                    waiting_.load(std::memory_order_relaxed) >= kWatchedBytes;
+  const bool soon = pending_.load(std::memory_order_relaxed) || much_waits();
   const uint64_t ms = end <= now ? 0 : soon ? 1 : end - now;
   due_->tell_at(ticks + ms * per_ms);
 }
@@ -76,8 +74,8 @@ uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
   return (objects - stay) * supply.classes[id].object_bytes + supply.pool.waiting_bytes();
 }
 
-uint64_t Ageing::waiting_in_depots(const Supply& supply) {
-  uint64_t waiting = 0;
+uint64_t Ageing::waiting_in_all(const Supply& supply) {
+  uint64_t waiting = supply.pool.waiting_bytes() + supply.store.pool().waiting_bytes();
   for (const ClassId id : supply.classes.ids()) {
     if (!supply.areas[index(id)].may_shrink()) continue;
     waiting += supply.depot.objects(id) * supply.classes[id].object_bytes;
@@ -86,10 +84,6 @@ uint64_t Ageing::waiting_in_depots(const Supply& supply) {
     waiting += supply.store.empties(size).depth() * bytes_of_size(size);
   }
   return waiting;
-}
-
-uint64_t Ageing::waiting_in_pools(const Supply& supply) {
-  return supply.pool.waiting_bytes() + supply.store.pool().waiting_bytes();
 }
 
 // Marks what nobody needed lately to go.
@@ -116,9 +110,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
     to_do_[line] = pool(supply, line).tick();
   }
   const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
-  const uint64_t stacked = waiting_in_depots(supply);
-  stacked_.store(stacked, std::memory_order_relaxed);
-  waiting_.store(stacked + waiting_in_pools(supply), std::memory_order_relaxed);
+  waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
   due_->end_tick();
 }
@@ -132,7 +124,7 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
 // A reserved class pays for nobody's growth.
 bool Ageing::growth_due(const Supply& supply, ClassId id) const {
   return !supply.areas[index(id)].is_reserved() &&
-         growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
+         growth_.due(supply.pool.counts().taken, waiting_bytes());
 }
 
 // Returns how long the work may take.
@@ -161,19 +153,20 @@ bool Ageing::drain_one(const Supply& supply, unsigned line) {
 }
 
 // One bounded piece of work in a line; false when the line has nothing left to do.
-bool Ageing::step(const Supply& supply, unsigned line) {
+bool Ageing::step(const Supply& supply, unsigned line, bool splits) {
   uint32_t& left = to_do_[line];
   if (left == 0) return false;
   const uint32_t done = line < kFirstArea   ? drain_one(supply, line)
                         : line < kFirstPool ? supply.areas[line - kFirstArea].thin_one()
-                                            : pool(supply, line).purge_some(left);
+                                            : pool(supply, line).purge_some(left, splits);
   left = done == 0 ? 0 : left - std::min(left, done);
   return true;
 }
 
-void Ageing::work(const Supply& supply, uint64_t until_us) {
+// `splits`: purges parts of huge pages, too.
+void Ageing::work(const Supply& supply, uint64_t until_us, bool splits) {
   for (unsigned idle = 0; idle < kLines; ++idle) {
-    while (step(supply, cursor_)) {
+    while (step(supply, cursor_, splits)) {
       idle = 0;
       if (clock_us() >= until_us) return;
     }
@@ -182,60 +175,55 @@ void Ageing::work(const Supply& supply, uint64_t until_us) {
   pending_.store(false, std::memory_order_relaxed);
 }
 
-bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const {
+// Has the thread any reason to come by? Else all that it did was to exchange a magazine.
+bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why, uint64_t now) const {
+  // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
+  if (why == Visit::kPassing) return now != cache.visits.last_ms;
   // The coarse clock, too: the processor's may stand or go back when a process moves.
-  if (!due_->is_seen(cache.seen()) || due(clock_ms())) return true;
+  if (!due_->is_seen(cache.seen()) || due(now)) return true;
   if (why == Visit::kWatched) {
     cache.visits.watched = should_watch(cache, why);
     return false;
   }
   if (why == Visit::kTake) return growth_due(supply, id);
-  return waiting_.load(std::memory_order_relaxed) < kWatchedBytes &&
-         waiting_at(supply, id, cache.home) >= kWatchedBytes;
+  return !much_waits() && waiting_at(supply, id, cache.home) >= kWatchedBytes;
 }
 
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
+  cache.tripped = false;
   if (memory::in_strict_mode) {
     visits.watched = false;
     return;
   }
   const uint64_t now = clock_ms();
-  // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
-  if (why == Visit::kPassing && now == visits.last_ms) return;
+  if (!is_due(supply, cache, id, why, now)) return;
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
   visits.tokens.earn(kTokens, elapsed);
   visits.work.earn(kWork, elapsed);
-  if (why == Visit::kGive && waiting_.load(std::memory_order_relaxed) < kWatchedBytes) {
+  if (why == Visit::kGive && !much_waits()) {
     const uint64_t waiting = waiting_at(supply, id, cache.home);
-    if (waiting > waiting_.load(std::memory_order_relaxed)) {
-      waiting_.store(waiting, std::memory_order_relaxed);
-    }
+    waiting_.store(std::max(waiting, waiting_bytes()), std::memory_order_relaxed);
   }
-  if (why != Visit::kPassing && limit_->is_tight() &&
-      waiting_.load(std::memory_order_relaxed) >= kWatchedBytes && mutex_.try_lock()) {
+  if (why != Visit::kPassing && limit_->is_tight() && much_waits() && mutex_.try_lock()) {
     give_all_back(supply);
     mutex_.unlock();
   }
   const auto wake = wake_.load(std::memory_order_relaxed);
-  if (wake != nullptr) {
-    // An idle process may make no further trip: what waits now is reason enough.
-    if (due(now)) {
-      due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
-      wake();
-    } else if (waiting_.load(std::memory_order_relaxed) >= kWatchedBytes) {
-      wake();
-    }
+  // An idle process may make no further trip: what waits now is reason enough.
+  if (wake != nullptr && (due(now) || much_waits())) {
+    if (due(now)) due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
+    wake();
   }
   const bool grown = why == Visit::kTake && growth_due(supply, id);
   const auto works = [&] {
     return wake == nullptr && visits.work.any() && pending_.load(std::memory_order_relaxed);
   };
-  if ((grown || works() || (wake == nullptr && due(now))) && mutex_.try_lock()) {
+  if ((grown || works() || due(now)) && mutex_.try_lock()) {
     uint64_t us = grown ? kGrowthWorkUs : 0;
     if (grown && growth_due(supply, id)) us = end_growth_tick(supply);
-    if (wake == nullptr) end_ticks(supply, now);
+    end_ticks(supply, now);
     if (works()) us = std::max(us, work_us(elapsed));
     if (us > 0 && pending_.load(std::memory_order_relaxed)) {
       const uint64_t start = clock_us();
@@ -259,7 +247,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
 bool Ageing::should_watch(Cache& cache, Visit why) const {
   Cache::Visits& visits = cache.visits;
   if (why == Visit::kTake && !visits.watched) return false;
-  if (waiting_.load(std::memory_order_relaxed) < kWatchedBytes) return false;
+  if (!much_waits()) return false;
   if (why == Visit::kGive) return visits.tokens.any();
   // Counted in ticks, which come late on a loaded machine, not in time.
   if (++cache.watched_calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
@@ -294,30 +282,29 @@ uint64_t Ageing::trim(const Supply& supply) {
 
 // Only what is there now, not what others free meanwhile: that could go on for ever.
 uint64_t Ageing::give_all_back(const Supply& supply) {
-  for (const ClassId id : supply.classes.ids()) supply.depot.make_idle(id);
-  for (unsigned size = 0; size < kMagazineSizes; ++size) supply.store.empties(size).make_idle();
-  for (unsigned line = 0; line < kFirstArea; ++line) {
-    while (drain_one(supply, line)) {
-    }
-  }
-  const auto all = [](uint32_t left, auto some) {
-    for (uint32_t done = 1; left > 0 && done > 0; left -= std::min(left, done)) done = some(left);
+  constexpr uint64_t kNoEnd = ~uint64_t{0};
+  const auto purged = [&] {
+    return supply.pool.counts().purged + supply.store.pool().counts().purged;
   };
-  SlabPool& units = supply.pool;
-  SlabPool& of_magazines = supply.store.pool();
-  const uint64_t before = units.counts().purged + of_magazines.counts().purged;
-  for (SlabPool* pool : {&units, &of_magazines}) {
-    pool->forget_refusal();
-    all(pool->empty_units(), [=](uint32_t left) { return pool->purge_some(left, true); });
-  }
+  const uint64_t before = purged();
   for (const ClassId id : supply.classes.ids()) {
-    SlabArea& area = supply.areas[index(id)];
-    all(area.make_idle(), [&](uint32_t) { return area.thin_one(); });
+    to_do_[index(id)] = supply.depot.make_idle(id);
   }
-  std::fill(to_do_, to_do_ + kLines, 0);
+  for (unsigned size = 0; size < kMagazineSizes; ++size) {
+    to_do_[kFirstSize + size] = supply.store.empties(size).make_idle();
+  }
+  work(supply, kNoEnd);
+  // With what the depots held.
+  for (const ClassId id : supply.classes.ids()) {
+    to_do_[kFirstArea + index(id)] = supply.areas[index(id)].make_idle();
+  }
+  for (unsigned line = kFirstPool; line < kLines; ++line) {
+    pool(supply, line).forget_refusal();
+    to_do_[line] = pool(supply, line).empty_units();
+  }
+  work(supply, kNoEnd, true);
   waiting_.store(0, std::memory_order_relaxed);
-  pending_.store(false, std::memory_order_relaxed);
-  return units.counts().purged + of_magazines.counts().purged - before;
+  return purged() - before;
 }
 
 }  // namespace pktmalloc

@@ -50,10 +50,6 @@ class Ageing {
     kPassing,  // business elsewhere
   };
 
-  // Has a thread any reason to come by after a trip for the class? Else all that it did was to
-  // exchange a magazine.
-  bool is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const;
-
   // Called at the end of a slow path by the cache's own thread, on behalf of class `id`.
   void visit(const Supply& supply, Cache& cache, ClassId id, Visit why);
 
@@ -69,9 +65,7 @@ class Ageing {
   }
 
   // Bytes in depots, but for what would stay in its slabs, and in empty units.
-  static uint64_t waiting_in_all(const Supply& supply) {
-    return waiting_in_depots(supply) + waiting_in_pools(supply);
-  }
+  static uint64_t waiting_in_all(const Supply& supply);
 
   // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
   // each trip while more than kWatchedBytes wait. It must be cheap and must not allocate or lock.
@@ -105,6 +99,9 @@ class Ageing {
   static constexpr unsigned kLines = kFirstPool + 2;
 
   void tell_due(uint64_t now);
+  // Less is not worth slowing anybody down.
+  static constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;
+  bool much_waits() const { return waiting_bytes() >= kWatchedBytes; }
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
   enum class Tick : uint8_t { kTime, kGrowth, kNewMemory };
   void collect(const Supply& supply, Tick why) UNDER(mutex_);
@@ -113,13 +110,12 @@ class Ageing {
   bool growth_due(const Supply& supply, ClassId id) const;
   uint64_t end_growth_tick(const Supply& supply) UNDER(mutex_);
   void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
-  void work(const Supply& supply, uint64_t until_us) UNDER(mutex_);
-  bool step(const Supply& supply, unsigned line) UNDER(mutex_);
+  void work(const Supply& supply, uint64_t until_us, bool splits = false) UNDER(mutex_);
+  bool step(const Supply& supply, unsigned line, bool splits) UNDER(mutex_);
   bool drain_one(const Supply& supply, unsigned line) UNDER(mutex_);
   static SlabPool& pool(const Supply& supply, unsigned line);
-  static uint64_t waiting_in_depots(const Supply& supply);
-  static uint64_t waiting_in_pools(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
+  bool is_due(const Supply& supply, Cache& cache, ClassId id, Visit why, uint64_t now) const;
   bool should_watch(Cache& cache, Visit why) const;
 
   Mutex mutex_;
@@ -130,7 +126,6 @@ class Ageing {
   std::atomic<uint64_t> due_ms_ = 0;
   std::atomic<bool> pending_ = false;  // some line has something to do
   std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
-  std::atomic<uint64_t> stacked_ = 0;  // the depots' part of it, not raised
   std::atomic<void (*)()> wake_ = nullptr;
   void (*tick_hook_)() = nullptr;
   Growth growth_;

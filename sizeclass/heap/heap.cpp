@@ -159,7 +159,8 @@ void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
     void* object = cache->allocate(id);
     if (object == nullptr) object = cache->allocate_slow(*supply_, id, zero == nullptr);
     if (cache->tripped || cache->visits.watched) {
-      come_by(*cache, id, cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched);
+      const auto why = cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched;
+      ageing_.visit(*supply_, *cache, id, why);
     }
     if (object != nullptr) return object;
   }
@@ -177,12 +178,7 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
   }
   if (cache->release(id, object)) return;
   cache->release_slow(*supply_, id, object);
-  if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
-}
-
-void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
-  cache.tripped = false;
-  if (ageing_.is_due(*supply_, cache, id, why)) ageing_.visit(*supply_, cache, id, why);
+  if (cache->tripped) ageing_.visit(*supply_, *cache, id, Ageing::Visit::kGive);
 }
 
 bool Heap::is_nobodys(const void* p) const {
