@@ -121,8 +121,8 @@ std::vector<Mapping> mappings_in(std::istream& maps) {
   return all;
 }
 
-// A process that becomes another program is without them for a moment. One that has ended, or is the
-// system's own, has no program either.
+// A process that becomes another program is without them for a moment. One that has ended, or is
+// the system's own, has no program either.
 std::vector<Mapping> Process::mappings() const {
   for (unsigned tries = 0; tries < 20; ++tries) {
     std::ifstream maps(file("maps"));
