@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "preload/recording/observer.h"
 
+#include <bit>
+
 #include "preload/process/thread.h"
 #include "preload/recording/size_recording.h"
 #include "preload/recording/trace.h"
@@ -10,32 +12,35 @@ namespace pktmalloc {
 void tell_allocated(void* p, size_t bytes, size_t alignment) {
   if (p == nullptr || this_thread.forking) return;
   size_allocated(p, bytes, alignment);
-  trace_allocated(p, bytes, alignment);
+  if (alignment == 0) return trace_call({trace::kAllocation, p, bytes});
+  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
+  trace_call({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
 }
 
 void tell_zeroed(void* p, size_t bytes) {
   if (p == nullptr || this_thread.forking) return;
   size_allocated(p, bytes, 0);
-  trace_zeroed(p, bytes);
+  trace_call({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
 }
 
 void tell_released(void* p) {
   if (this_thread.forking) return;
   size_released(p);
-  trace_released(p);
+  trace_call({trace::kRelease, p});
 }
 
 void tell_moving(void* p) {
   if (this_thread.forking) return;
   size_released(p);
-  trace_moving(p);
+  trace_call({trace::kMove, p});
 }
 
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
   if (this_thread.forking) return;
   size_allocated(p, bytes, 0);
   if (!was_moving) size_released(from);
-  trace_resized(from, p, bytes, was_moving);
+  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
+  trace_call({trace::kSpecialAllocation, p, bytes, special, from});
 }
 
 void tell_asked() {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <bit>
 #include <climits>
 #include <cstring>
 
@@ -21,7 +20,6 @@
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"
-#include "preload/recording/trace_buffer.h"
 #include "preload/recording/trace_file.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/raised.h"
@@ -159,25 +157,6 @@ void begin_session() {
   number_thread();
 }
 
-void record(const TraceRecord& call) {
-  if (!active.load(std::memory_order_acquire)) return;
-  if (!*same_process) [[unlikely]]
-    begin_anew(mine.busy);
-  if (mine.busy || (mine.buffer == nullptr && !attach())) {
-    if (!active.load(std::memory_order_relaxed)) return;
-    const Undisturbed undisturbed;
-    const Lock lock(shared_mutex);
-    if (shared->full()) flush(*shared);
-    shared->add(call);
-    return;
-  }
-  const Raised busy(mine.busy);
-  if (!is_of_session(*mine.buffer)) [[unlikely]]
-    begin_session();
-  if (mine.buffer->full()) flush(*mine.buffer);
-  mine.buffer->add(call);
-}
-
 void on_thread_exit() {
   mine.ended = true;
   if (same_process != nullptr && !*same_process) begin_anew(false);
@@ -279,23 +258,23 @@ const char* objection(const char* its_pattern) {
 
 }  // namespace
 
-void trace_allocated(void* p, size_t bytes, size_t alignment) {
-  if (alignment == 0) return record({trace::kAllocation, p, bytes});
-  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
-  record({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
-}
-
-void trace_zeroed(void* p, size_t bytes) {
-  record({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
-}
-
-void trace_released(void* p) { record({trace::kRelease, p}); }
-
-void trace_moving(void* p) { record({trace::kMove, p}); }
-
-void trace_resized(void* from, void* p, size_t bytes, bool was_moving) {
-  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
-  record({trace::kSpecialAllocation, p, bytes, special, from});
+void trace_call(const TraceRecord& call) {
+  if (!active.load(std::memory_order_acquire)) return;
+  if (!*same_process) [[unlikely]]
+    begin_anew(mine.busy);
+  if (mine.busy || (mine.buffer == nullptr && !attach())) {
+    if (!active.load(std::memory_order_relaxed)) return;
+    const Undisturbed undisturbed;
+    const Lock lock(shared_mutex);
+    if (shared->full()) flush(*shared);
+    shared->add(call);
+    return;
+  }
+  const Raised busy(mine.busy);
+  if (!is_of_session(*mine.buffer)) [[unlikely]]
+    begin_session();
+  if (mine.buffer->full()) flush(*mine.buffer);
+  mine.buffer->add(call);
 }
 
 const char* start_trace(const char* its_pattern) {

@@ -10,16 +10,12 @@
 // child has its own trace if its name differs (%p), from its first full buffer, and none otherwise.
 #pragma once
 
-#include <cstddef>
+#include "preload/recording/trace_buffer.h"
 
 namespace pktmalloc {
 
-// What calls do (observer.h), if there is a trace.
-void trace_allocated(void* p, size_t bytes, size_t alignment);
-void trace_zeroed(void* p, size_t bytes);
-void trace_released(void* p);
-void trace_moving(void* p);
-void trace_resized(void* from, void* p, size_t bytes, bool was_moving);
+// What a call does (observer.h), if there is a trace.
+void trace_call(const TraceRecord& call);
 
 // By order (pktmalloc tell), while the program runs. One thread at a time, with no fork meanwhile;
 // it may have a table of descriptors of its own. Both return nullptr, or why nothing is done: words
