@@ -23,16 +23,15 @@ inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
   return p == MAP_FAILED ? nullptr : p;
 }
 
-// A flag, false. In the child of any fork it reads as false again, even before fork handlers run
-// there or if none do; not in that of vfork, which shares our memory. nullptr if the system
-// refuses.
+// A flag, true. In the child of any fork it reads as false, even before fork handlers run there or
+// if none do; not in that of vfork, which shares our memory. nullptr if the system refuses.
 inline bool* map_until_fork() {
   constexpr size_t kBytes = size_t{64} << 10;  // a page, whatever its size
-  void* const page = map_lazily(kBytes);
-  if (page == nullptr || madvise(page, kBytes, MADV_WIPEONFORK) == 0) {
-    return static_cast<bool*>(page);
-  }
-  munmap(page, kBytes);
+  bool* const flag = static_cast<bool*>(map_lazily(kBytes));
+  if (flag == nullptr) return nullptr;
+  *flag = true;
+  if (madvise(flag, kBytes, MADV_WIPEONFORK) == 0) return flag;
+  munmap(flag, kBytes);
   return nullptr;
 }
 

@@ -103,7 +103,6 @@ void load() {
   memcpy(header->magic, kMagic, sizeof header->magic);
   recording_header = header;
   recording_alive = alive;
-  *alive = true;
   heap.due().tell_always();  // and with them the moments
 }
 

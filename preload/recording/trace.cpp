@@ -198,7 +198,6 @@ bool begin_trace(const char* its_pattern, bool by_order) {
   session.fetch_add(1, std::memory_order_relaxed);
   threads.store(0, std::memory_order_relaxed);
   join_session(*shared);
-  *same_process = true;
   active.store(true, std::memory_order_release);
   begin_observation();
   return true;
