@@ -30,15 +30,15 @@ namespace {
 // No thread begins a record while false. Store: release; load: acquire.
 constinit std::atomic<bool> active = false;
 
-constinit std::atomic<uint32_t> threads = 0;  // threads that got a buffer
 constinit Mutex shared_mutex{lock_rank(OuterRank::kTraceShared)};
 constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
 
 constinit Mutex file_mutex{lock_rank(OuterRank::kTraceFile)};
-constinit TraceFile file;       // guarded by file_mutex
-constinit trace::State end{};   // how the trace will have ended; guarded by file_mutex
-constinit bool ended = false;   // nothing more is written; guarded by file_mutex
-const char* pattern = nullptr;  // of its name
+constinit TraceFile file;        // guarded by file_mutex
+constinit trace::State end{};    // how the trace will have ended; guarded by file_mutex
+constinit bool ended = false;    // nothing more is written; guarded by file_mutex
+constinit uint32_t threads = 0;  // with a buffer of their own; guarded by file_mutex
+const char* pattern = nullptr;   // of its name
 // Counts traces: records of an earlier one, which a thread did not write out, are none of this
 // one's. Changed under file_mutex.
 constinit std::atomic<uint32_t> session = 0;
@@ -54,9 +54,9 @@ struct Mine {
 constinit thread_local Mine mine{nullptr, false, false};
 
 // Under file_mutex.
-void stop(trace::State state) {
+void stop() {
   active.store(false, std::memory_order_relaxed);
-  end = state;
+  end = trace::State::kStopped;
 }
 
 bool is_of_session(const TraceBuffer& buffer) {
@@ -71,7 +71,7 @@ void write_out(TraceBuffer& buffer) {
   block.kind = trace::BlockKind::kRecords;
   block.bytes = used;
   if ((!file.is_open() && !file.open(forked_from)) || !file.append(block)) {
-    stop(trace::State::kStopped);
+    stop();
     file.close(end);
     ended = true;
   }
@@ -82,29 +82,29 @@ void join_session(TraceBuffer& buffer) {
   buffer.session.store(session.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
-void number_thread() {
-  mine.buffer->block.thread = threads.fetch_add(1, std::memory_order_relaxed) + 1;
+// Under file_mutex, or in a child before it has other threads.
+void begin_session() {
+  session.fetch_add(1, std::memory_order_relaxed);
+  threads = 0;
+  join_session(*shared);
 }
 
 // The child's buffers: those that the parent had, but for those in its recording.
 void begin_buffers_anew() {
-  threads.store(0, std::memory_order_relaxed);
   if (forget_recorded_buffers()) {
     mine.buffer = nullptr;
     shared = take_buffer();
-    if (shared == nullptr) return active.store(false, std::memory_order_relaxed);
-    return join_session(*shared);
   }
+  if (shared == nullptr) return active.store(false, std::memory_order_relaxed);
   for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) {
-    b->restart();
     b->taken.store(b == shared || b == mine.buffer, std::memory_order_relaxed);
   }
-  if (mine.buffer != nullptr) number_thread();
+  begin_session();
 }
 
 // In the child. Other threads' buffers now belong to nobody, and this thread's earlier records are
 // the parent's. Threads that are gone may have held our locks.
-void begin_anew(bool interrupts_a_record) {
+void begin_anew() {
   const Undisturbed undisturbed;
   *same_process = true;
   shared_mutex.forget_holder();
@@ -118,7 +118,7 @@ void begin_anew(bool interrupts_a_record) {
   static char name_of_parent[PATH_MAX];  // static, because small threads fork too
   strcpy(name_of_parent, file.path());
   // A handler that forked in the middle of a record returns into it.
-  if (interrupts_a_record || !file.name(pattern) || strcmp(name_of_parent, file.path()) == 0) {
+  if (mine.busy || !file.name(pattern) || strcmp(name_of_parent, file.path()) == 0) {
     active.store(false, std::memory_order_relaxed);
   }
 }
@@ -137,47 +137,42 @@ bool attach() {
   if (mine.ended || this_thread.cache == nullptr) return false;
   const Undisturbed undisturbed;
   mine.buffer = take_buffer();
-  if (mine.buffer == nullptr) {
-    const Lock lock(file_mutex);
-    if (end == trace::State::kEnded)
-      message("the trace %s ends early: no memory for a thread's buffer", file.path());
-    stop(trace::State::kStopped);
-    return false;
-  }
-  join_session(*mine.buffer);
-  number_thread();
-  return true;
+  if (mine.buffer != nullptr) return true;
+  const Lock lock(file_mutex);
+  if (end == trace::State::kEnded)
+    message("the trace %s ends early: no memory for a thread's buffer", file.path());
+  stop();
+  return false;
 }
 
-// The thread's buffer is from an earlier trace.
-void begin_session() {
+// The thread's buffer is new to it, or from an earlier trace.
+void join_as_thread() {
   const Undisturbed undisturbed;
   const Lock lock(file_mutex);
   join_session(*mine.buffer);
-  number_thread();
+  mine.buffer->block.thread = ++threads;
+}
+
+void look_for_fork() {
+  if (same_process != nullptr && !*same_process) begin_anew();
 }
 
 void on_thread_exit() {
   mine.ended = true;
-  if (same_process != nullptr && !*same_process) begin_anew(false);
+  look_for_fork();
   TraceBuffer* const buffer = mine.buffer;
   if (buffer == nullptr) return;
   mine.buffer = nullptr;
   flush(*buffer);
+  buffer->session.store(0, std::memory_order_relaxed);  // of none: the next thread has a number
   buffer->taken.store(false, std::memory_order_release);
 }
 
-// False: no memory.
-bool make_room() {
+// False after a line.
+bool begin_trace(const char* its_pattern) {
   if (shared == nullptr) shared = take_buffer();
   if (same_process == nullptr) same_process = map_until_fork();
-  return shared != nullptr && same_process != nullptr;
-}
-
-// By order the file is opened for each block, so threads with different tables of descriptors can
-// write it. False after a line.
-bool begin_trace(const char* its_pattern, bool by_order) {
-  if (!make_room()) {
+  if (shared == nullptr || same_process == nullptr) {
     message("no trace: there is no memory for its buffers");
     return false;
   }
@@ -193,74 +188,54 @@ bool begin_trace(const char* its_pattern, bool by_order) {
     file.forget();
     return false;
   }
-  if (by_order) file.share();
   ended = false;
-  session.fetch_add(1, std::memory_order_relaxed);
-  threads.store(0, std::memory_order_relaxed);
-  join_session(*shared);
+  begin_session();
   active.store(true, std::memory_order_release);
   begin_observation();
   return true;
 }
 
-// Writes what the threads have recorded until now; what they record meanwhile is lost. How it
-// ended, or nullptr: there was no file that it could end.
-const trace::State* finish_trace() {
+// Writes what the threads have recorded until now; what they record meanwhile is lost. False: there
+// was no file that it could end.
+bool finish_trace() {
   const Undisturbed undisturbed;
   const Lock shared_lock(shared_mutex);
   const Lock lock(file_mutex);
   active.store(false, std::memory_order_relaxed);
-  if (ended) return nullptr;
   for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) write_out(*b);
   // A forked child that recorded nothing leaves no file.
-  if (ended || !file.is_open()) return nullptr;
+  if (ended || !file.is_open()) return false;
   trace::Block last{};
   last.kind = trace::BlockKind::kEnd;
   last.start_ns = clock_ns();
   if (!file.append(last)) end = trace::State::kStopped;
   file.close(end);
   ended = true;
-  return &end;
+  return true;
 }
 
 void on_process_exit() {
+  look_for_fork();
   if (same_process == nullptr) return;  // no trace was wanted
-  if (!*same_process) begin_anew(false);
-  if (finish_trace() != nullptr) tell_file("calls", file.path(), "replay");
-}
-
-void look_for_fork() {
-  if (same_process != nullptr && process != getpid()) begin_anew(mine.busy);
+  if (finish_trace()) tell_file("calls", file.path(), "replay");
 }
 
 void load() {
   if (options().trace_path == nullptr) return;
   if (PKTMALLOC_CHECKED) {
-    message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
-    return;
+    return message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
   }
-  begin_trace(options().trace_path, false);
+  begin_trace(options().trace_path);
 }
 
 bool started = false;  // by order, and not stopped; perhaps it has ended early
-
-const char* objection(const char* its_pattern) {
-  if (kThisLibrary != LibraryKind::kNormal) return "is for libpktmalloc.so";
-  if (options().trace_path != nullptr) return "is that of PKTMALLOC_TRACE";
-  if (started) return "is under way already";
-  if (its_pattern == nullptr) return "needs a file";
-  if (strlen(its_pattern) >= PATH_MAX) return "has too long a name";
-  struct stat found;  // a pattern of no file is taken for a regular one
-  if (status_of(its_pattern, &found) == 0 && !S_ISREG(found.st_mode)) return "needs a regular file";
-  return nullptr;
-}
 
 }  // namespace
 
 void trace_call(const TraceRecord& call) {
   if (!active.load(std::memory_order_acquire)) return;
   if (!*same_process) [[unlikely]]
-    begin_anew(mine.busy);
+    begin_anew();
   if (mine.busy || (mine.buffer == nullptr && !attach())) {
     if (!active.load(std::memory_order_relaxed)) return;
     const Undisturbed undisturbed;
@@ -271,15 +246,21 @@ void trace_call(const TraceRecord& call) {
   }
   const Raised busy(mine.busy);
   if (!is_of_session(*mine.buffer)) [[unlikely]]
-    begin_session();
+    join_as_thread();
   if (mine.buffer->full()) flush(*mine.buffer);
   mine.buffer->add(call);
 }
 
 const char* start_trace(const char* its_pattern) {
-  if (const char* const why = objection(its_pattern)) return why;
+  if (kThisLibrary != LibraryKind::kNormal) return "is for libpktmalloc.so";
+  if (options().trace_path != nullptr) return "is that of PKTMALLOC_TRACE";
+  if (started) return "is under way already";
+  if (its_pattern == nullptr) return "needs a file";
+  if (strlen(its_pattern) >= PATH_MAX) return "has too long a name";
+  struct stat found;  // a pattern of no file is taken for a regular one
+  if (status_of(its_pattern, &found) == 0 && !S_ISREG(found.st_mode)) return "needs a regular file";
   static char copy[PATH_MAX];
-  started = begin_trace(strcpy(copy, its_pattern), true);
+  started = begin_trace(strcpy(copy, its_pattern));
   return started ? nullptr : "cannot be written; the process's stderr says why";
 }
 
@@ -290,8 +271,7 @@ const char* stop_trace() {
   if (!started) return "is not under way";
   started = false;
   end_observation();
-  const trace::State* const end = finish_trace();
-  if (end == nullptr || *end != trace::State::kEnded) {
+  if (!finish_trace() || end != trace::State::kEnded) {
     return "ends early, or is that of a parent process; stderr says why";
   }
   return nullptr;

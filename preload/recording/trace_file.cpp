@@ -22,15 +22,14 @@ namespace {
 constexpr int kLowestDescriptor = 200;
 
 int move_up(int descriptor) {
+  if (descriptor < 0) return descriptor;
   const int high = fcntl(descriptor, F_DUPFD_CLOEXEC, kLowestDescriptor);
   if (high < 0) return descriptor;
   ::close(descriptor);
   return high;
 }
 
-bool same_file(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
+bool by_order() { return options().trace_path == nullptr; }
 
 }  // namespace
 
@@ -50,8 +49,7 @@ void TraceFile::load() {
 }
 
 bool TraceFile::open(int forked_from) {
-  const int low = name_.open_growing();
-  descriptor_ = low < 0 ? low : move_up(low);
+  descriptor_ = move_up(name_.open_growing());
   if (descriptor_ < 0 || status_of(descriptor_, &identity_) != 0) {
     message("cannot write the trace %s: %s", path(), name_.why(errno));
     return false;
@@ -73,27 +71,26 @@ bool TraceFile::open(int forked_from) {
   is_open_ = true;
   note_length();
   // Elsewhere nobody can add to it.
-  if (is_regular() && is_alone() && options().trace_path != nullptr) {
+  if (is_alone() && !by_order()) {
     record_report(recording::Content::kTrace, options().trace_path, 1);
   }
   put_away();
   return true;
 }
 
-void TraceFile::share() {
-  is_shared_ = true;
-  put_away();
+void TraceFile::put_away() {
+  if (by_order()) close_descriptor();
 }
 
-void TraceFile::put_away() {
-  if (!is_shared_ || descriptor_ < 0) return;
-  ::close(descriptor_);
+void TraceFile::close_descriptor() {
+  if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
 }
 
 bool TraceFile::is_at_hand() const {
   struct stat now;
-  return descriptor_ >= 0 && status_of(descriptor_, &now) == 0 && same_file(now, identity_);
+  return descriptor_ >= 0 && status_of(descriptor_, &now) == 0 && now.st_dev == identity_.st_dev &&
+         now.st_ino == identity_.st_ino;
 }
 
 void TraceFile::note_length() const {
@@ -108,7 +105,7 @@ bool TraceFile::append(trace::Block& block) {
   block.checksum = trace::checksum_of(block, &block + 1);
   if (!is_at_hand() && !reopen()) {
     message("the trace %s ends early: %s", path(),
-            is_shared_ ? "it cannot be opened again" : "the program closed its descriptor");
+            by_order() ? "it cannot be opened again" : "the program closed its descriptor");
     return false;
   }
   const size_t bytes = sizeof block + block.bytes;
@@ -119,13 +116,9 @@ bool TraceFile::append(trace::Block& block) {
 }
 
 bool TraceFile::reopen() {
-  descriptor_ = name_.open_again();
-  struct stat now;
-  if (descriptor_ < 0) return false;
-  descriptor_ = move_up(descriptor_);
-  if (status_of(descriptor_, &now) == 0 && same_file(now, identity_)) return true;
-  ::close(descriptor_);
-  descriptor_ = -1;
+  descriptor_ = move_up(name_.open_again());
+  if (is_at_hand()) return true;
+  close_descriptor();
   return false;
 }
 
@@ -145,17 +138,16 @@ bool TraceFile::write(const Compressor::Frame& frame) {
 void TraceFile::close(trace::State state) {
   settle_report(recording::Content::kTrace);
   is_open_ = false;
-  if (!is_at_hand() && (!is_shared_ || !reopen())) return;
+  if (!is_at_hand() && (!by_order() || !reopen())) return;
   // A pipe cannot be written at an offset, so it does without, and so does a file that is not
   // alone.
-  if (is_regular() && is_alone() && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
+  if (is_alone() && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
     const size_t header_at = framed_ ? Compressor::kStoredHeadBytes : 0;
     const ssize_t ignored = pwrite(descriptor_, &state, sizeof state,
                                    static_cast<off_t>(header_at + offsetof(trace::Header, state)));
     static_cast<void>(ignored);
   }
-  ::close(descriptor_);
-  descriptor_ = -1;
+  close_descriptor();
 }
 
 void TraceFile::forget() {

@@ -3,9 +3,11 @@
 //
 // The name belongs to the process that opened it last: an old file is unlinked, not emptied, so two
 // processes never write into one file. A pipe or a device is written directly (report_file.h). A
-// program may close our descriptor or put its own file there, so each block checks first. One
-// thread at a time. If the name ends in .zst, header and blocks are a zstd frame each; the header's
-// is not compressed, so that its `state` has a fixed place.
+// program may close our descriptor or put its own file there, so each block checks first. By order
+// it is a regular file, and has no descriptor but while something is written: so threads with
+// different tables of descriptors can write. One thread at a time. If the name ends in .zst, header
+// and blocks are a zstd frame each; the header's is not compressed, so that its `state` has a fixed
+// place.
 #pragma once
 
 #include <sys/stat.h>
@@ -27,12 +29,8 @@ class TraceFile {
   const char* path() const { return name_.path; }
 
   bool is_open() const { return is_open_; }
-  bool is_regular() const { return S_ISREG(identity_.st_mode); }
   // Writes the header, with `forked_from`. False after a line.
   bool open(int forked_from);
-  // From now on it has no descriptor but while something is written: so threads with different
-  // tables of descriptors can write. Only of a regular file.
-  void share();
   // Gives the block, followed by its records, its number and checksum. False after a line; then the
   // file ends with the previous block, and says so.
   bool append(trace::Block& block);
@@ -47,6 +45,7 @@ class TraceFile {
   bool reopen();
   bool is_at_hand() const;
   void put_away();
+  void close_descriptor();
   Compressor::Frame plain(const void* bytes, size_t count) { return {nullptr, 0, bytes, count}; }
   bool write(const Compressor::Frame& frame);
 
@@ -54,11 +53,10 @@ class TraceFile {
   bool framed_ = false;  // .zst
   Compressor compressor_{};
   bool is_open_ = false;
-  bool is_shared_ = false;
   int descriptor_ = 0;       // of no meaning before open(): so it is all zero in the library
   struct stat identity_ {};  // of the file when it was opened
-  // The file was empty before the trace: it is not a log that the trace was added to.
-  bool is_alone() const { return identity_.st_size == 0; }
+  // A regular file that was empty before the trace: it is not a log that the trace was added to.
+  bool is_alone() const { return S_ISREG(identity_.st_mode) && identity_.st_size == 0; }
   uint32_t blocks_ = 0;
   off_t length_ = 0;  // of the whole blocks in the file
 };
