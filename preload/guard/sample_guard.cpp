@@ -105,9 +105,6 @@ void taken(void* p, const Sample& sample, Site site) {
   if (slot.id != kNoClass) heap.count_outside(slot.id, true);
 }
 
-constexpr SampleHandlers kHandlers{taken, [](void*, Sample&) { return false; },
-                                   [](void*, const Sample&, size_t) {}};
-
 bool make_accessible(const Pages& pages) {
   if (pages.bytes() == 0) return true;
   const size_t live = live_bytes.fetch_add(pages.bytes(), std::memory_order_relaxed);
@@ -160,7 +157,7 @@ bool start_sampling() {
     guards_samples = true;
     start_stacks(kStackBytes);
     load_unwinder();
-    sample(options().sample_guard, SampleUnit::kObject, kHandlers);
+    sample(options().sample_guard, SampleUnit::kObject, taken);
   }
   return guards_samples;
 }

@@ -45,8 +45,6 @@ constinit RecordedArray<uint64_t, recording::ChunkKind::kFrames> recorded_frames
 uint32_t frames_recorded = 0;
 uint64_t lost = 0;
 constinit std::atomic<bool> active = false;  // stays
-bool has_tables = false;
-bool ended = false;  // no samples are taken for now
 
 // Between the fork handlers the thread already holds the lock.
 struct ProfileLock : Lock {
@@ -117,14 +115,6 @@ Amount amount_of(const Sample& sample) {
   return {1 / p, bytes / p, bytes * bytes * (1 - p) / (p * p), 1};
 }
 
-void add_live(const Sample& sample, const Amount& amount) {
-  ProfileSums& s = sums[sample.owner];
-  peak.note(s.peaks, s.live);
-  s.live += amount;
-  peak.add(amount.bytes);
-  record_sums(sample.owner);
-}
-
 void remove_live(const Sample& sample) {
   heap.uncount_outside(sample.id);
   ProfileSums& s = sums[sample.owner];
@@ -142,15 +132,18 @@ bool lose() {
   return lost++ == 0;
 }
 
-bool keep(void* p, const Sample& sample, const Amount& amount, bool is_new) {
+// True for the first sample that is lost.
+bool add_live(void* p, const Sample& sample, bool is_new) {
+  ProfileSums& s = sums[sample.owner];
+  const Amount amount = amount_of(sample);
+  if (is_new) s.all += amount;
   if (!live.put(p, sample)) return lose();
   heap.count_outside(sample.id, is_new);
-  add_live(sample, amount);
+  peak.note(s.peaks, s.live);
+  s.live += amount;
+  peak.add(amount.bytes);
+  record_sums(sample.owner);
   return false;
-}
-
-void tell_full() {
-  message("no memory for the heap profile: samples are lost from here on; the program goes on");
 }
 
 void taken(void* p, const Sample& from_sampler, Site site) {
@@ -166,39 +159,14 @@ void taken(void* p, const Sample& from_sampler, Site site) {
     // A child of vfork or a libc destructor freed it behind our back.
     if (Sample stale; live.take(p, stale)) remove_live(stale);
     sample.owner = sums_of(stack);
-    if (sample.owner == 0) {
-      first_lost = lose();
-    } else {
-      const Amount amount = amount_of(sample);
-      sums[sample.owner].all += amount;
-      first_lost = keep(p, sample, amount, true);
-    }
+    first_lost = sample.owner == 0 ? lose() : add_live(p, sample, true);
     new_place = sums.size() > before;
   }
-  if (first_lost) tell_full();
+  if (first_lost) {
+    message("no memory for the heap profile: samples are lost from here on; the program goes on");
+  }
   if (new_place) record_mapped_files();
 }
-
-bool released(void* p, Sample& sample) {
-  if (!live.may_hold(p)) return false;
-  const uint64_t now = thread_allocations();
-  const ProfileLock lock;
-  if (!live.take(p, sample)) return false;
-  sample.is_temporary = now != 0 && now - sample.born <= kFewAllocations;
-  remove_live(sample);
-  return true;
-}
-
-void kept(void* p, const Sample& before, size_t bytes) {
-  Sample sample = before;
-  sample.bytes = bytes;
-  sample.is_temporary = false;
-  const ProfileLock lock;
-  if (before.is_temporary) sums[before.owner].temporary -= amount_of(before);
-  keep(p, sample, amount_of(sample), false);
-}
-
-constexpr SampleHandlers kHandlers{taken, released, kept};
 
 // A program with little room keeps most of it.
 size_t room(size_t bytes) { return at_most(at_most(bytes, RLIMIT_AS), RLIMIT_DATA); }
@@ -212,24 +180,39 @@ bool start_tables() {
 
 void load() {
   if (options().profile_path == nullptr && !options().profile_leaks) return;
-  if (const char* const why = prepare_profile()) {
-    message("PKTMALLOC_PROFILE %s", why);
-  } else {
-    active = true;
-    if (recording::Header* const header = recording_here()) {
-      header->profile_rate = options().profile_rate();
-      record_mapped_files();
-      if (options().profile_path != nullptr) {
-        record_report(recording::Content::kProfile, options().profile_path, 1);
-      }
-    }
-    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
+  if (const char* const why = prepare_profile()) return message("PKTMALLOC_PROFILE %s", why);
+  if (recording::Header* const header = recording_here()) {
+    header->profile_rate = options().profile_rate();
   }
+  record_mapped_files();
+  if (options().profile_path != nullptr) {
+    record_report(recording::Content::kProfile, options().profile_path, 1);
+  }
+  begin_profile();
 }
 
 }  // namespace
 
 bool profiling() { return active.load(std::memory_order_acquire); }
+
+bool profile_released(void* p, Sample& sample) {
+  if (!live.may_hold(p)) return false;
+  const uint64_t now = thread_allocations();
+  const ProfileLock lock;
+  if (!live.take(p, sample)) return false;
+  sample.is_temporary = now != 0 && now - sample.born <= kFewAllocations;
+  remove_live(sample);
+  return true;
+}
+
+void profile_kept(void* p, const Sample& before, size_t bytes) {
+  Sample sample = before;
+  sample.bytes = bytes;
+  sample.is_temporary = false;
+  const ProfileLock lock;
+  if (before.is_temporary) sums[before.owner].temporary -= amount_of(before);
+  add_live(p, sample, false);
+}
 
 ProfileWindow profile_window() {
   const auto address = [](const void* p) { return reinterpret_cast<uint64_t>(p); };
@@ -270,34 +253,25 @@ unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most) {
 const char* prepare_profile() {
   if (PKTMALLOC_CHECKED) return "does nothing in libpktmalloc-checked.so";
   if (!heap.started()) return "does nothing here: the system refused the heap's address space";
-  if (!profiling() && sampling) return "does nothing beside PKTMALLOC_SAMPLE_GUARD";
-  if (!has_tables && !start_tables()) {
+  if (profiling()) return nullptr;
+  if (sampling) return "does nothing beside PKTMALLOC_SAMPLE_GUARD";
+  if (sums.size() == 0 && !start_tables()) {
     return "does nothing here: the system refused the memory for it";
   }
-  has_tables = true;
-  if (profiling()) return nullptr;
   stack_depth = static_cast<uint32_t>(options().profile_depth);
   load_unwinder();
   return nullptr;
 }
 
 const char* begin_profile() {
-  if (profiling() && !ended) return "is under way already";
-  ended = false;
-  if (profiling()) {
-    pause_sampling(false);
-  } else {
-    active.store(true, std::memory_order_release);
-    sample(options().profile_rate(), SampleUnit::kByte, kHandlers);
-  }
+  if (profiling()) return pause_sampling(false) ? nullptr : "is under way already";
+  active.store(true, std::memory_order_release);
+  sample(options().profile_rate(), SampleUnit::kByte, taken);
   return nullptr;
 }
 
 const char* end_profile() {
-  if (!profiling() || ended) return "is not under way";
-  ended = true;
-  pause_sampling(true);
-  return nullptr;
+  return profiling() && pause_sampling(true) ? nullptr : "is not under way";
 }
 
 constinit const Part profile_part{.load = load, .mutexes = {&mutex}};

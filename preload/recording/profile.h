@@ -21,6 +21,7 @@
 #include "preload/formats/heap_profile.h"
 #include "preload/formats/live_window.h"
 #include "preload/recording/peak.h"
+#include "preload/recording/sampler.h"
 #include "preload/stacks/stacks.h"
 
 namespace pktmalloc {
@@ -41,6 +42,12 @@ bool profiling();
 const char* prepare_profile();  // before, without that lock
 const char* begin_profile();
 const char* end_profile();
+
+// For slow_path.cpp, when `sampling`. p goes; most are no samples. Called before anybody else can
+// get the memory. False: not a sample of the profile.
+bool profile_released(void* p, Sample& sample);
+// The sample released just now exists after all; it has so many bytes and is now at p.
+void profile_kept(void* p, const Sample& sample, size_t bytes);
 
 ProfileWindow profile_window();
 

@@ -42,7 +42,7 @@ constexpr double kNever = 1e18;  // units
 
 double rate = 0;
 bool by_bytes = true;
-SampleHandlers handlers;
+SampleHandler handler;
 
 // -ln(x) for 0 < x <= 1 without libm: the exponent, and for the rest twice the series of artanh,
 // whose argument is at most 1/3: good to 1e-7.
@@ -109,7 +109,6 @@ void attach() {
 }
 
 void detach() {
-  if (!sampling) return;
   if (Cache* const second = this_thread.release_cache) heap.detach(second);
   this_thread.release_cache = nullptr;
   Sampler* const sampler = this_thread.sampler;
@@ -150,10 +149,10 @@ double Sampler::next_distance() {
   return rate * minus_log((static_cast<double>(random >> 11) + 1) * 0x1p-53);
 }
 
-void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
+void sample(uint64_t mean, SampleUnit unit, SampleHandler taken) {
   rate = static_cast<double>(mean);
   by_bytes = unit == SampleUnit::kByte;
-  handlers = what;
+  handler = taken;
   stage.fetch_add(1, std::memory_order_relaxed);
   heap.due().tell_always();
   sampling.store(true, std::memory_order_release);
@@ -162,9 +161,10 @@ void sample(uint64_t mean, SampleUnit unit, const SampleHandlers& what) {
   publish(this_thread.cache);
 }
 
-void pause_sampling(bool pause) {
-  paused.store(pause, std::memory_order_relaxed);
+bool pause_sampling(bool pause) {
+  if (paused.exchange(pause, std::memory_order_relaxed) == pause) return false;
   stage.fetch_add(1, std::memory_order_release);
+  return true;
 }
 
 bool sample_due(ClassId id, size_t bytes) {
@@ -210,13 +210,9 @@ void sample_taken(void* p, size_t bytes, Site site) {
   Sampler& sampler = *this_thread.sampler;
   const ClassId id = sampler.due;
   sampler.busy = true;
-  handlers.taken(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, 0, id, false}, site);
+  handler(p, {bytes, id == kNoClass ? bytes : object_bytes(id), 0, 0, id, false}, site);
   sampler.busy = false;
 }
-
-bool sample_released(void* p, Sample& sample) { return handlers.released(p, sample); }
-
-void sample_kept(void* p, const Sample& sample, size_t bytes) { handlers.kept(p, sample, bytes); }
 
 uint64_t thread_allocations() {
   const Sampler* const sampler = this_thread.sampler;

@@ -41,26 +41,19 @@ struct Sample {
   bool is_temporary;     // once released
 };
 
-// What to do with samples (the profile). None of these may allocate through malloc while it holds a
-// lock of its own; all keep errno.
-struct SampleHandlers {
-  // p is not null; sample.owner and sample.born are not known yet.
-  void (*taken)(void* p, const Sample& sample, Site site);
-  // p goes; most are no samples. Called before anybody else can get the memory. False: not a
-  // sample.
-  bool (*released)(void* p, Sample& sample);
-  // The sample released just now exists after all; it has so many bytes and is now at p.
-  void (*kept)(void* p, const Sample& sample, size_t bytes);
-};
+// What to do with a sample. It may not allocate through malloc while it holds a lock of its own,
+// and keeps errno. p is not null; sample.owner and sample.born are not known yet.
+using SampleHandler = void (*)(void* p, const Sample& sample, Site site);
 
 enum class SampleUnit : uint8_t { kByte, kObject };
 
 // Once. One sample in `rate` units on average; 1: every allocation. At load all allocations count
 // from now on; while the program runs, those of a thread from its next slow path on.
-void sample(uint64_t rate, SampleUnit unit, const SampleHandlers& handlers);
+void sample(uint64_t rate, SampleUnit unit, SampleHandler taken);
 
 // While sampling: no further samples, or samples again, in each thread from its next slow path on.
-void pause_sampling(bool pause);
+// False: so it was.
+bool pause_sampling(bool pause);
 
 // With units of bytes: how likely an object of this size is sampled: 1 - exp(-bytes/rate).
 double sample_probability(size_t bytes);
@@ -78,7 +71,5 @@ bool sample_due(ClassId id, size_t bytes);
 // next allocator serves it.
 void sample_mark(ClassId id, bool served);
 void sample_taken(void* p, size_t bytes, Site site);
-bool sample_released(void* p, Sample& sample);
-void sample_kept(void* p, const Sample& sample, size_t bytes);
 
 }  // namespace pktmalloc

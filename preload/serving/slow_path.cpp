@@ -12,6 +12,7 @@
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/observer.h"
+#include "preload/recording/profile.h"
 #include "preload/recording/sampler.h"
 #include "preload/reports/moment.h"
 #include "preload/reports/report_thread.h"
@@ -200,7 +201,7 @@ void release_told(void* p, uintptr_t owner, Site site) {
   } else {
     Sample ended;
     if (sampling) [[unlikely]]
-      sample_released(p, ended);
+      profile_released(p, ended);
     next_allocator().release(p);
     if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
   }
@@ -296,7 +297,7 @@ void* reallocate_foreign(void* p, size_t bytes) {
   if (heap.is_nobodys(p)) heap.refuse(p);
   const bool draws = sampling && !this_thread.forking;
   Sample sample{};
-  const bool was_sample = draws && sample_released(p, sample);
+  const bool was_sample = draws && profile_released(p, sample);
   // A sample stays one where the pool would have resized the object in place: drawn again, it would
   // count less than the objects it stands for. In all other cases object and sample are new.
   const bool stays =
@@ -306,7 +307,7 @@ void* reallocate_foreign(void* p, size_t bytes) {
   void* const moved = pools ? reallocate_into_pool(p, old_bytes, bytes)
                             : resize_by_next(this_site(), p, old_bytes, bytes, draws && !stays);
   if (was_sample && (stays || moved == nullptr)) {
-    sample_kept(moved != nullptr ? moved : p, sample, moved != nullptr ? bytes : sample.bytes);
+    profile_kept(moved != nullptr ? moved : p, sample, moved != nullptr ? bytes : sample.bytes);
   }
   return moved;
 }
