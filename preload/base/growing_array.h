@@ -27,18 +27,18 @@ class GrowingArray {
     return false;
   }
 
-  // False when there is no memory for another element; its number is size() before the call.
-  bool add() {
+  // Another element, whose number is size() before the call; nullptr when there is no memory for
+  // it.
+  T* add() {
     const size_t end = (size_ + 1) * sizeof(T);
     if (end > committed_bytes_) {
       if (committed_bytes_ == reserved_bytes_ ||
           !memory::commit(reinterpret_cast<char*>(elements_) + committed_bytes_, kStep)) {
-        return false;
+        return nullptr;
       }
       committed_bytes_ += kStep;
     }
-    ++size_;
-    return true;
+    return &elements_[size_++];
   }
 
   uint32_t size() const { return static_cast<uint32_t>(size_); }

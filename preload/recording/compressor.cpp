@@ -34,16 +34,13 @@ bool Compressor::find_functions() {
 }
 
 bool Compressor::load(size_t most_bytes) {
-  if (workspace_ != nullptr) {  // of the trace before
-    restart();
-    return context_ != nullptr;
+  if (workspace_ == nullptr) {  // else it is that of the trace before
+    if (!find_functions()) return false;
+    workspace_bytes_ = (estimate_(kLevel) + 7) / 8 * 8;
+    room_ = most_bytes + most_bytes / 128 + 1024;  // more than ZSTD_compressBound
+    workspace_ = static_cast<char*>(map_lazily(workspace_bytes_ + room_));
+    why_ = "no memory";
   }
-  if (!find_functions()) return false;
-  workspace_bytes_ = (estimate_(kLevel) + 7) / 8 * 8;
-  room_ = most_bytes + most_bytes / 128 + 1024;  // more than ZSTD_compressBound
-  workspace_ = static_cast<char*>(map_lazily(workspace_bytes_ + room_));
-  why_ = "no memory";
-  if (workspace_ == nullptr) return false;
   restart();
   return context_ != nullptr;
 }

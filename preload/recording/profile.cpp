@@ -100,10 +100,11 @@ uint32_t sums_of(StackId stack) {
   for (uint32_t i = first; i != 0; i = sums[i].next) {
     if (sums[i].stack == stack) return i;
   }
-  if (!sums.add()) return 0;
-  const uint32_t number = sums.size() - 1;
-  sums[number].stack = stack;
-  sums[number].next = first;
+  const uint32_t number = sums.size();
+  ProfileSums* const added = sums.add();
+  if (added == nullptr) return 0;
+  added->stack = stack;
+  added->next = first;
   first = number;
   record_place(number);
   return number;
@@ -175,7 +176,7 @@ bool start_tables() {
   buckets = static_cast<uint32_t*>(map_lazily(sizeof *buckets << kBucketBits));
   start_stacks(kStackBytes);
   return buckets != nullptr && live.start(room(kSampleBytes)) && sums.start(room(kSumBytes)) &&
-         sums.add();
+         sums.add() != nullptr;
 }
 
 void load() {

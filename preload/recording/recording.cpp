@@ -28,10 +28,8 @@ namespace {
 
 using namespace recording;
 
-constinit std::atomic<uint32_t> taken = 0;  // chunks
+constinit std::atomic<uint32_t> taken = 0;  // chunks; and calls for more than there are
 ReportPath file;
-
-char* first_chunk() { return reinterpret_cast<char*>(recording_header) + kHeaderBytes; }
 
 // Makes pages of the mapping usable. A file system may refuse them only when they are touched, and
 // that would end the program: so they are touched by a call that reports it.
@@ -153,11 +151,8 @@ void* add_chunk(ChunkKind kind, uint32_t number) {
   Header* const header = recording_here();
   if (header == nullptr) return nullptr;
   const KeepErrno keep;
-  // Of those beyond the end nothing is taken.
-  const uint32_t n = taken.load(std::memory_order_relaxed) < header->chunks
-                         ? taken.fetch_add(1, std::memory_order_relaxed)
-                         : header->chunks;
-  void* const chunk = first_chunk() + n * kChunkBytes;
+  const uint32_t n = taken.fetch_add(1, std::memory_order_relaxed);
+  void* const chunk = reinterpret_cast<char*>(header) + kHeaderBytes + n * kChunkBytes;
   if (n >= header->chunks || !make_usable(chunk, kChunkBytes)) {
     header->refused.fetch_add(1, std::memory_order_relaxed);
     return nullptr;

@@ -41,31 +41,29 @@ void settle_report(recording::Content content);
 // A chunk, zeroed; nullptr when it cannot be had. The reader sees it as the number-th of its kind.
 void* add_chunk(recording::ChunkKind kind, uint32_t number);
 
-// An array of recorded elements, by number. An element is added by one thread at a time.
+// An array of recorded elements, by number. Not synchronised.
 template <typename T, recording::ChunkKind kKind>
 class RecordedArray {
  public:
   // nullptr: it is not recorded.
   T* find(uint32_t i) {
-    if (recording_here() == nullptr || i / kInChunk >= recording::kMostChunks) return nullptr;
-    // Partner: the store in add().
-    T* const chunk = chunks_[i / kInChunk].load(std::memory_order_acquire);
-    return chunk != nullptr ? chunk + i % kInChunk : nullptr;
+    const uint32_t n = i / kInChunk;
+    if (n >= recording::kMostChunks || chunks_[n] == nullptr) return nullptr;
+    return recording_here() != nullptr ? chunks_[n] + i % kInChunk : nullptr;
   }
 
   T* add(uint32_t i) {
-    if (T* const there = find(i)) return there;
-    if (recording_here() == nullptr || i / kInChunk >= recording::kMostChunks) return nullptr;
-    T* const chunk = static_cast<T*>(add_chunk(kKind, i / kInChunk));
-    if (chunk == nullptr) return nullptr;
-    chunks_[i / kInChunk].store(chunk, std::memory_order_release);
-    return chunk + i % kInChunk;
+    const uint32_t n = i / kInChunk;
+    if (n < recording::kMostChunks && chunks_[n] == nullptr) {
+      chunks_[n] = static_cast<T*>(add_chunk(kKind, n));
+    }
+    return find(i);
   }
 
  private:
   static constexpr uint32_t kInChunk = recording::kChunkBytes / sizeof(T);
 
-  std::atomic<T*> chunks_[recording::kMostChunks]{};
+  T* chunks_[recording::kMostChunks]{};
 };
 
 // Before each change of a recorded place: what it held at the latest peak, into `held`, a part of

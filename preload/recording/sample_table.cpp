@@ -11,10 +11,8 @@ void SampleTable::count(const void* p, int change) {
 }
 
 bool SampleTable::put(const void* p, const Sample& sample) {
-  if (free_ == nullptr) {
-    if (!entries_.add()) return false;
-    free_ = &entries_[entries_.size() - 1];
-  }
+  if (free_ == nullptr) free_ = entries_.add();
+  if (free_ == nullptr) return false;
   Entry* const entry = free_;
   Entry* const next = entry->next;
   Entry* former = nullptr;

@@ -29,7 +29,8 @@ bool SizeHistogram::start() {
 uint32_t SizeHistogram::find(size_t bytes, size_t alignment) {
   size_t slot = home(bytes, alignment);
   for (; slots_[slot] != kNoRow; slot = (slot + 1) & kSlotMask) {
-    if (is(slots_[slot], bytes, alignment)) return slots_[slot];
+    const SizeCounts& there = rows_[slots_[slot]].counts;
+    if (there.bytes == bytes && there.alignment == alignment) return slots_[slot];
   }
   if (count_ == kMostRows) return kNoRow;
   const uint32_t row = slots_[slot] = ++count_;

@@ -53,9 +53,6 @@ class SizeHistogram {
     PlacePeaks<uint64_t> peaks;
   };
 
-  bool is(uint32_t row, size_t bytes, size_t alignment) const {
-    return rows_[row].counts.bytes == bytes && rows_[row].counts.alignment == alignment;
-  }
   void record(uint32_t row);
 
   Row* rows_ = nullptr;

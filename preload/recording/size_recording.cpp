@@ -143,17 +143,14 @@ void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const KeepErrno keep_errno;
   started_us = now_us();
-  if (histogram.start()) {
-    if (recording::Header* const header = recording_here()) {
-      header->sizes_started_us = started_us;
-      list_classes(header->size_classes);
-    }
-    record_report(recording::Content::kSizes, options().sizes_path, 1);
-    active.store(true, std::memory_order_release);  // partner: recording_sizes()
-    begin_observation();
-  } else {
-    tell_end();
+  if (!histogram.start()) return tell_end();
+  if (recording::Header* const header = recording_here()) {
+    header->sizes_started_us = started_us;
+    list_classes(header->size_classes);
   }
+  record_report(recording::Content::kSizes, options().sizes_path, 1);
+  active.store(true, std::memory_order_release);  // partner: recording_sizes()
+  begin_observation();
 }
 
 SizeCounts counts_of(uint32_t row) {
