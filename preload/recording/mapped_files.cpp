@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <span>
 
 #include "preload/base/mapping.h"
 #include "preload/base/options.h"
@@ -27,9 +28,9 @@ int write_module(dl_phdr_info* info, size_t, void* argument) {
   if (*path == '\0' && readlink("/proc/self/exe", program, sizeof program - 1) > 0) path = program;
   // The loader keeps a path as it was given: from the folder of the start, unless the program left.
   const char* const folder = *path != '/' && strchr(path, '/') != nullptr ? start_folder() : "";
+  const std::span segments(info->dlpi_phdr, info->dlpi_phnum);
   uint64_t code = 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+  for (const auto& segment : segments) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
     const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
     const uint64_t page = begin & ~uint64_t{4095};
@@ -42,8 +43,7 @@ int write_module(dl_phdr_info* info, size_t, void* argument) {
     out.put(path, strlen(path));
     out.put("\n", 1);
   }
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+  for (const auto& segment : segments) {
     if (segment.p_type != PT_NOTE) continue;
     const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
     const char* const end = at + segment.p_memsz;

@@ -186,9 +186,7 @@ void load() {
     header->profile_rate = options().profile_rate();
   }
   record_mapped_files();
-  if (options().profile_path != nullptr) {
-    record_report(recording::Content::kProfile, options().profile_path, 1);
-  }
+  record_report(recording::Content::kProfile, options().profile_path, 1);
   begin_profile();
 }
 

@@ -20,10 +20,6 @@
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
-
-const bool* recording_alive = nullptr;
-recording::Header* recording_header = nullptr;
-
 namespace {
 
 using namespace recording;
@@ -82,15 +78,14 @@ void load() {
   const KeepErrno keep;
   bool* const alive = map_until_fork();
   if (alive == nullptr || !file.name(options().recording_path, 1)) {
-    message("no recording: %s; what is not written at the end will be lost", error_text(errno));
-    return;
+    return message("no recording: %s; what is not written at the end will be lost",
+                   error_text(errno));
   }
   const uint32_t chunks = most_chunks();
   Header* const header = map_file(chunks);
   if (header == nullptr) {
-    message("cannot record in %s: %s; what is not written at the end will be lost", file.path,
-            errno == EINVAL ? "it needs Linux 5.14" : file.why(errno));
-    return;
+    return message("cannot record in %s: %s; what is not written at the end will be lost",
+                   file.path, errno == EINVAL ? "it needs Linux 5.14" : file.why(errno));
   }
   header->version = kVersion;
   header->bytes = sizeof *header;
@@ -127,7 +122,7 @@ void leave_recording() {
 
 void record_report(Content content, const char* pattern, unsigned number) {
   Header* const header = recording_here();
-  if (header == nullptr) return;
+  if (header == nullptr || pattern == nullptr) return;
   Report& report = header->reports[static_cast<unsigned>(content)];
   static ReportPath path;  // one thread: at load, then the one that reports
   if (*pattern == '\0') {

@@ -20,8 +20,8 @@
 
 namespace pktmalloc {
 
-extern const bool* recording_alive __attribute__((visibility("hidden")));
-extern recording::Header* recording_header __attribute__((visibility("hidden")));
+inline constinit const bool* recording_alive = nullptr;
+inline constinit recording::Header* recording_header = nullptr;
 
 // nullptr: there is none, or it is the parent's.
 inline recording::Header* recording_here() {
@@ -33,7 +33,7 @@ inline recording::Header* recording_here() {
 void leave_recording();
 
 // The report of this process that a recording is to replace if need be: its place, with this number
-// in it, from an option's pattern. "": text on stderr.
+// in it, from an option's pattern. nullptr: none; "": text on stderr.
 void record_report(recording::Content content, const char* pattern, unsigned number);
 // It is written, or cannot be.
 void settle_report(recording::Content content);

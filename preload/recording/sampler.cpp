@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
+#include <utility>
 
 #include "preload/base/mapping.h"
 #include "preload/process/part.h"
@@ -15,18 +15,16 @@
 
 namespace pktmalloc {
 
-std::atomic<bool> sampling = false;
-
-// One thread's sample points. It has a mapping of its own: about a page.
+// One thread's sample points. It has a mapping of its own, about a page, and begins as zeros.
 struct Sampler {
-  Cache::Marks marks{};
-  uint64_t seen[kMaxClasses]{};     // allocations of the class already accounted for
-  double countdown[kMaxClasses]{};  // units to the next sample point; the first for what no class
-                                    // serves
-  uint64_t others = 0;  // allocations that the cache does not count, and where the count begins
-  uint64_t random = 0;
-  ClassId due = kNoClass;  // of the sample under way
-  bool busy = false;       // taking a sample: its own allocations are none
+  Cache::Marks marks;
+  uint64_t seen[kMaxClasses];     // allocations of the class already accounted for
+  double countdown[kMaxClasses];  // units to the next sample point; the first for what no class
+                                  // serves
+  uint64_t others;  // allocations that the cache does not count, and where the count begins
+  uint64_t random;
+  ClassId due;  // of the sample under way
+  bool busy;    // taking a sample: its own allocations are none
 
   double next_distance();
 };
@@ -60,9 +58,8 @@ double minus_log(double x) {
 }
 
 Sampler* new_sampler() {
-  void* const memory = map_lazily(sizeof(Sampler));
-  if (memory == nullptr) return nullptr;
-  auto* const sampler = new (memory) Sampler;
+  auto* const sampler = static_cast<Sampler*>(map_lazily(sizeof(Sampler)));
+  if (sampler == nullptr) return nullptr;
   sampler->random = next_number(reinterpret_cast<uint64_t>(sampler) ^ clock_us());
   sampler->others = next_number(sampler->random);
   return sampler;
@@ -109,11 +106,10 @@ void attach() {
 }
 
 void detach() {
-  if (Cache* const second = this_thread.release_cache) heap.detach(second);
-  this_thread.release_cache = nullptr;
-  Sampler* const sampler = this_thread.sampler;
+  Cache* const second = std::exchange(this_thread.release_cache, nullptr);
+  if (second != nullptr) heap.detach(second);
+  Sampler* const sampler = std::exchange(this_thread.sampler, nullptr);
   if (sampler == nullptr) return;
-  this_thread.sampler = nullptr;
   Cache& cache = *this_thread.cache;
   for (const ClassId id : heap.classes().ids()) cache.unmark(id);
   cache.marks = nullptr;

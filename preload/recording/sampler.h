@@ -62,7 +62,7 @@ double sample_probability(size_t bytes);
 // threads do not lie near each other; 0: not known.
 uint64_t thread_allocations();
 
-extern std::atomic<bool> sampling __attribute__((visibility("hidden")));
+inline constinit std::atomic<bool> sampling = false;
 
 // For slow_path.cpp, when `sampling`. Before an allocation in the thread's own cache: true if it is
 // a sample; then somebody else serves it and sample_taken() follows.

@@ -19,6 +19,7 @@
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/size_histogram.h"
+#include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
 #include "sizeclass/base/memory.h"
@@ -118,16 +119,12 @@ void thread_exit() {
   forget_rows_used();
 }
 
-uint64_t now_us() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000 + static_cast<uint64_t>(now.tv_nsec) / 1000;
-}
+uint64_t since_epoch_us() { return clock_ns(CLOCK_REALTIME) / 1000; }
 
 void forked() {
   if (!recording_sizes()) return;
   histogram.begin_anew();
-  started_us = now_us();
+  started_us = since_epoch_us();
   totals = {};
   open_then = 0;
   forget_rows_used();
@@ -142,7 +139,7 @@ unsigned list_classes(uint64_t (&bytes)[kMaxClasses]) {
 void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const KeepErrno keep_errno;
-  started_us = now_us();
+  started_us = since_epoch_us();
   if (!histogram.start()) return tell_end();
   if (recording::Header* const header = recording_here()) {
     header->sizes_started_us = started_us;

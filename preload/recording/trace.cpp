@@ -7,6 +7,7 @@
 #include <atomic>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
@@ -70,11 +71,10 @@ void write_out(TraceBuffer& buffer) {
   trace::Block& block = buffer.block;
   block.kind = trace::BlockKind::kRecords;
   block.bytes = used;
-  if ((!file.is_open() && !file.open(forked_from)) || !file.append(block)) {
-    stop();
-    file.close(end);
-    ended = true;
-  }
+  if ((file.is_open() || file.open(forked_from)) && file.append(block)) return;
+  stop();
+  file.close(end);
+  ended = true;
 }
 
 void join_session(TraceBuffer& buffer) {
@@ -160,9 +160,8 @@ void look_for_fork() {
 void on_thread_exit() {
   mine.ended = true;
   look_for_fork();
-  TraceBuffer* const buffer = mine.buffer;
+  TraceBuffer* const buffer = std::exchange(mine.buffer, nullptr);
   if (buffer == nullptr) return;
-  mine.buffer = nullptr;
   flush(*buffer);
   buffer->session.store(0, std::memory_order_relaxed);  // of none: the next thread has a number
   buffer->taken.store(false, std::memory_order_release);

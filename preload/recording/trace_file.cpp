@@ -130,8 +130,7 @@ bool TraceFile::write(const Compressor::Frame& frame) {
   }
   message("the trace %s ends early: %s", path(), name_.why(errno));
   // The rest of a block helps nobody; a pipe keeps it.
-  const int ignored = is_alone() ? ftruncate(descriptor_, length_) : 0;
-  static_cast<void>(ignored);
+  [[maybe_unused]] const int ignored = is_alone() ? ftruncate(descriptor_, length_) : 0;
   return false;
 }
 
@@ -143,9 +142,8 @@ void TraceFile::close(trace::State state) {
   // alone.
   if (is_alone() && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
     const size_t header_at = framed_ ? Compressor::kStoredHeadBytes : 0;
-    const ssize_t ignored = pwrite(descriptor_, &state, sizeof state,
-                                   static_cast<off_t>(header_at + offsetof(trace::Header, state)));
-    static_cast<void>(ignored);
+    const auto state_at = static_cast<off_t>(header_at + offsetof(trace::Header, state));
+    [[maybe_unused]] const ssize_t ignored = pwrite(descriptor_, &state, sizeof state, state_at);
   }
   close_descriptor();
 }

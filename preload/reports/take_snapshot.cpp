@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/reports/take_snapshot.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "preload/base/options.h"
@@ -9,6 +8,7 @@
 #include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
+#include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 
@@ -26,11 +26,7 @@ void take_snapshot(Snapshot& out) {
 }
 
 Origin this_process() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const uint64_t ms =
-      static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1000000;
-  return {program_name(), PKTMALLOC_VERSION, getpid(), ms, 0};
+  return {program_name(), PKTMALLOC_VERSION, getpid(), clock_ns(CLOCK_REALTIME) / 1'000'000, 0};
 }
 
 void measure_resident(Snapshot& out) {
