@@ -75,16 +75,18 @@ struct Moment {
   Snapshot snapshot;
 };
 
-struct Moments {
+// Two places, of which a word says which one counts.
+template <typename T>
+struct TwoPlaces {
   std::atomic<uint32_t> latest;  // 0: none, else 1 + the place
-  Moment places[2];
+  T places[2];
 
   // One at a time.
-  Moment& next() { return places[latest.load(std::memory_order_relaxed) == 1 ? 1 : 0]; }
+  T& next() { return places[latest.load(std::memory_order_relaxed) == 1 ? 1 : 0]; }
   void advance() {
     latest.store(latest.load(std::memory_order_relaxed) == 1 ? 2 : 1, std::memory_order_release);
   }
-  const Moment* last() const {
+  const T* last() const {
     const uint32_t n = latest.load(std::memory_order_acquire);
     return n == 1 || n == 2 ? &places[n - 1] : nullptr;
   }
@@ -107,9 +109,8 @@ struct Header {
   std::atomic<uint64_t> profile_lost;
   std::atomic<uint64_t> profile_peak;  // the number of the latest peak
   std::atomic<uint32_t> places;        // 0 is none
-  // Mapped files and their build ids, as text: that of chunk `mappings` of its kind counts.
-  std::atomic<uint32_t> mappings;  // 0: none
-  uint32_t mappings_bytes[2];
+  // Mapped files and their build ids: bytes of the text, which is the chunk of the place's number.
+  TwoPlaces<uint32_t> mappings;
 
   // The sizes.
   uint64_t sizes_started_us;
@@ -124,7 +125,7 @@ struct Header {
 
   // Statistics: the process notes them while it works, and `pktmalloc run` reads them from outside,
   // which also sees a process that hovers inside its magazines. The later of the two counts.
-  Moments inside, outside;
+  TwoPlaces<Moment> inside, outside;
 
   Chunk directory[kMostChunks];
 };

@@ -62,10 +62,10 @@ void each_part_back(void (*Part::*step)()) {
 }
 
 void on_thread_exit(void* cache) {
-  each_part_back(&Part::thread_exit);
   // Everything this thread still allocates or frees goes to the slabs directly: other keys'
   // destructors and libc's own teardown come after us.
   this_thread.direct = true;
+  each_part_back(&Part::thread_exit);
   this_thread.cache = nullptr;
   publish(nullptr);
   heap.detach(static_cast<Cache*>(cache));

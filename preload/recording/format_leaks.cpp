@@ -57,18 +57,15 @@ bool write_place(Writer& out, const Leak& leak, const Demangler& demangler) {
 void write_leaks(Writer& out, bool has_room) {
   Amount all{};
   Leak largest[kPlaces + 1];
-  unsigned count = 0;
   unsigned place_count = 0;
   const uint32_t end = profile_stacks();
   for (uint32_t i = 1; i < end; ++i) {
     const ProfileSums s = profile_sums(i);
     if (s.live.samples == 0) continue;
-    ++place_count;
     all += s.live;
-    unsigned at = count;
+    unsigned at = std::min(place_count++, kPlaces);
     for (; at > 0 && largest[at - 1].live.bytes < s.live.bytes; --at) largest[at] = largest[at - 1];
     largest[at] = {s.live, s.stack};
-    count = std::min(count + 1, kPlaces);
   }
   out.print("pktmalloc: still allocated at exit: ");
   write_amount(out, all);
@@ -84,6 +81,7 @@ void write_leaks(Writer& out, bool has_room) {
     out.print("  %llu samples were lost for want of memory and are missing here\n", number(lost));
   }
   const Demangler demangler(has_room);
+  const unsigned count = std::min(place_count, kPlaces);
   bool readable = true;
   for (unsigned i = 0; i < count; ++i) readable &= write_place(out, largest[i], demangler);
   if (place_count > count) out.print("  and %u places with less\n", place_count - count);

@@ -94,15 +94,15 @@ void record_mapped_files() {
   if (changes == changes_recorded.load(std::memory_order_relaxed)) return;
   if (busy.exchange(true, std::memory_order_acquire)) return;
   static void* places[2];
-  const uint32_t place = header->mappings.load(std::memory_order_relaxed) == 1 ? 1 : 0;
+  uint32_t& bytes = header->mappings.next();
+  const auto place = static_cast<uint32_t>(&bytes - header->mappings.places);
   if (places[place] == nullptr) places[place] = add_chunk(recording::ChunkKind::kMappings, place);
   if (places[place] != nullptr) {
     Writer out(static_cast<char*>(places[place]), recording::kChunkBytes);
     dl_iterate_phdr(write_module, &out);
     out.finish();
-    header->mappings_bytes[place] =
-        static_cast<uint32_t>(std::min(out.length(), recording::kChunkBytes - 1));
-    header->mappings.store(place + 1, std::memory_order_release);
+    bytes = static_cast<uint32_t>(std::min(out.length(), recording::kChunkBytes - 1));
+    header->mappings.advance();
   }
   changes_recorded.store(changes, std::memory_order_relaxed);
   busy.store(false, std::memory_order_release);

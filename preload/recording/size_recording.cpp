@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bitset>
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
@@ -51,16 +52,16 @@ void record_totals() {
   if (recording::Header* const header = recording_here()) header->size_totals = totals;
 }
 
-// A bit per row: this thread has used it. nullptr: not yet, or memory was refused.
-constinit thread_local uint64_t* rows_used = nullptr;
+// The rows that this thread has used. nullptr: none yet, or memory was refused.
+using Rows = std::bitset<size_t{1} << SizeHistogram::kRowBits>;
+constinit thread_local Rows* rows_used = nullptr;
 constinit thread_local bool thread_ended = false;
-constexpr size_t kRowsUsedBytes = (size_t{1} << SizeHistogram::kRowBits) / 8;
 
 // False: no memory. A thread that has made its last call to us but still allocates is not counted
 // any more.
 bool count_thread() {
   if (rows_used != nullptr || thread_ended) return true;
-  rows_used = static_cast<uint64_t*>(map_lazily(kRowsUsedBytes));
+  rows_used = static_cast<Rows*>(map_lazily(sizeof(Rows)));
   if (rows_used == nullptr) return false;
   ++totals.threads;
   record_totals();
@@ -69,11 +70,9 @@ bool count_thread() {
 
 // Has this thread not used the row before?
 bool uses_first(uint32_t row) {
-  if (rows_used == nullptr) return false;
-  const uint64_t bit = uint64_t{1} << row % 64;
-  const bool used = (rows_used[row / 64] & bit) != 0;
-  rows_used[row / 64] |= bit;
-  return !used;
+  if (rows_used == nullptr || (*rows_used)[row]) return false;
+  (*rows_used)[row] = true;
+  return true;
 }
 
 void look_at_memory() {
@@ -110,7 +109,7 @@ bool record(const void* p, size_t bytes, size_t alignment) {
 void tell_end() { message("PKTMALLOC_SIZES: no memory for the record of sizes, which ends here"); }
 
 void forget_rows_used() {
-  if (rows_used != nullptr) memory::release(rows_used, kRowsUsedBytes);
+  if (rows_used != nullptr) memory::release(rows_used, sizeof(Rows));
   rows_used = nullptr;
 }
 

@@ -49,10 +49,9 @@ constinit int forked_from = 0;
 
 struct Mine {
   TraceBuffer* buffer;
-  bool ended;
   bool busy;  // between begin and end of a record; a signal handler may come
 };
-constinit thread_local Mine mine{nullptr, false, false};
+constinit thread_local Mine mine{nullptr, false};
 
 // Under file_mutex.
 void stop() {
@@ -132,9 +131,9 @@ void flush(TraceBuffer& buffer) {
 }
 
 // False: no buffer for this thread now. Only a thread with a cache gets one, because we learn of
-// its end.
+// its end, and not while it ends.
 bool attach() {
-  if (mine.ended || this_thread.cache == nullptr) return false;
+  if (this_thread.direct || this_thread.cache == nullptr) return false;
   const Undisturbed undisturbed;
   mine.buffer = take_buffer();
   if (mine.buffer != nullptr) return true;
@@ -158,7 +157,6 @@ void look_for_fork() {
 }
 
 void on_thread_exit() {
-  mine.ended = true;
   look_for_fork();
   TraceBuffer* const buffer = std::exchange(mine.buffer, nullptr);
   if (buffer == nullptr) return;

@@ -159,10 +159,10 @@ bool recover_profile(const RecordingFile& recording) {
                  write_profile_place(out, sums, frames_of(recording, *place));
                }
                write_profile_mappings_head(out);
-               const uint32_t mappings = header.mappings;
-               if (const char* text = recording.chunk(ChunkKind::kMappings, mappings - 1);
-                   text != nullptr && (mappings == 1 || mappings == 2)) {
-                 out.put(text, std::min<size_t>(header.mappings_bytes[mappings - 1], kChunkBytes));
+               if (const uint32_t* const bytes = header.mappings.last()) {
+                 const auto place = static_cast<uint32_t>(bytes - header.mappings.places);
+                 const char* const text = recording.chunk(ChunkKind::kMappings, place);
+                 if (text != nullptr) out.put(text, std::min<size_t>(*bytes, kChunkBytes));
                }
                write_profile_end(out);
              }));
