@@ -10,10 +10,6 @@ namespace {
 constexpr size_t kSlotBits = SizeHistogram::kRowBits + 1;  // at most half full
 constexpr size_t kSlotMask = (size_t{1} << kSlotBits) - 1;
 
-size_t home(size_t bytes, size_t alignment) {
-  return next_number(bytes ^ alignment << 32) >> (64 - kSlotBits);
-}
-
 double bytes_for_peak(const SizeCounts& counts) {
   return counts.bytes <= kLargestAtPeak ? static_cast<double>(counts.bytes) : 0;
 }
@@ -27,7 +23,7 @@ bool SizeHistogram::start() {
 }
 
 uint32_t SizeHistogram::find(size_t bytes, size_t alignment) {
-  size_t slot = home(bytes, alignment);
+  size_t slot = next_number(bytes ^ alignment << 32) >> (64 - kSlotBits);
   for (; slots_[slot] != kNoRow; slot = (slot + 1) & kSlotMask) {
     const SizeCounts& there = rows_[slots_[slot]].counts;
     if (there.bytes == bytes && there.alignment == alignment) return slots_[slot];

@@ -37,9 +37,9 @@ constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mut
 constinit Mutex file_mutex{lock_rank(OuterRank::kTraceFile)};
 constinit TraceFile file;        // guarded by file_mutex
 constinit trace::State end{};    // how the trace will have ended; guarded by file_mutex
-constinit bool ended = false;    // nothing more is written; guarded by file_mutex
 constinit uint32_t threads = 0;  // with a buffer of their own; guarded by file_mutex
-const char* pattern = nullptr;   // of its name
+// Of its name; nullptr: nothing more is written. Guarded by file_mutex.
+const char* pattern = nullptr;
 // Counts traces: records of an earlier one, which a thread did not write out, are none of this
 // one's. Changed under file_mutex.
 constinit std::atomic<uint32_t> session = 0;
@@ -66,14 +66,14 @@ bool is_of_session(const TraceBuffer& buffer) {
 // Under file_mutex. Its thread may go on recording meanwhile: new records go behind `used`.
 void write_out(TraceBuffer& buffer) {
   const uint32_t used = buffer.used.load(std::memory_order_acquire);
-  if (used == 0 || ended || !is_of_session(buffer)) return;
+  if (used == 0 || pattern == nullptr || !is_of_session(buffer)) return;
   trace::Block& block = buffer.block;
   block.kind = trace::BlockKind::kRecords;
   block.bytes = used;
   if ((file.is_open() || file.open(forked_from)) && file.append(block)) return;
   stop();
   file.close(end);
-  ended = true;
+  pattern = nullptr;
 }
 
 void join_session(TraceBuffer& buffer) {
@@ -173,8 +173,7 @@ bool begin_trace(const char* its_pattern) {
     message("no trace: there is no memory for its buffers");
     return false;
   }
-  pattern = its_pattern;
-  if (!file.name(pattern)) return false;
+  if (!file.name(its_pattern)) return false;
   file.load();  // may allocate
   const Lock shared_lock(shared_mutex);
   const Lock lock(file_mutex);
@@ -185,7 +184,7 @@ bool begin_trace(const char* its_pattern) {
     file.forget();
     return false;
   }
-  ended = false;
+  pattern = its_pattern;
   begin_session();
   active.store(true, std::memory_order_release);
   begin_observation();
@@ -201,13 +200,13 @@ bool finish_trace() {
   active.store(false, std::memory_order_relaxed);
   for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) write_out(*b);
   // A forked child that recorded nothing leaves no file.
-  if (ended || !file.is_open()) return false;
+  if (!file.is_open()) return false;
   trace::Block last{};
   last.kind = trace::BlockKind::kEnd;
   last.start_ns = clock_ns();
   if (!file.append(last)) end = trace::State::kStopped;
   file.close(end);
-  ended = true;
+  pattern = nullptr;
   return true;
 }
 
