@@ -33,21 +33,19 @@ struct PlacePeaks {
 
 class Peak {
  public:
-  // Before each change of what the place holds.
+  // Each change of what the place holds: an object comes, of so many bytes, or goes.
   template <typename Amount>
-  void note(PlacePeaks<Amount>& place, const Amount& live) {
-    if (place.held.peak == number_) return;
-    if (place.kept.peak != pinned_) place.kept = {at_pinned(place, live), pinned_};
-    place.held = {live, number_};
-  }
-
-  // After it.
-  void add(double bytes) {
+  void add(PlacePeaks<Amount>& place, Amount& live, const Amount& object, double bytes) {
+    note(place, live);
+    live += object;
     ++objects_;
     bytes_ += bytes;
     if (bytes_ > highest_) begin_anew();
   }
-  void remove(double bytes) {
+  template <typename Amount>
+  void remove(PlacePeaks<Amount>& place, Amount& live, const Amount& object, double bytes) {
+    note(place, live);
+    live -= object;
     bytes_ = --objects_ == 0 ? 0 : bytes_ - bytes;  // no rounding errors stay
   }
   // This moment is the peak, whatever was before.
@@ -73,6 +71,13 @@ class Peak {
   uint64_t number() const { return number_; }
 
  private:
+  template <typename Amount>
+  void note(PlacePeaks<Amount>& place, const Amount& live) {
+    if (place.held.peak == number_) return;
+    if (place.kept.peak != pinned_) place.kept = {at_pinned(place, live), pinned_};
+    place.held = {live, number_};
+  }
+
   double bytes_ = 0, highest_ = 0;  // of all places
   uint64_t objects_ = 0;
   uint64_t number_ = 0, pinned_ = 0;

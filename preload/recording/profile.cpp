@@ -120,9 +120,7 @@ void remove_live(const Sample& sample) {
   heap.uncount_outside(sample.id);
   ProfileSums& s = sums[sample.owner];
   const Amount amount = amount_of(sample);
-  peak.note(s.peaks, s.live);
-  s.live -= amount;
-  peak.remove(amount.bytes);
+  peak.remove(s.peaks, s.live, amount, amount.bytes);
   if (sample.is_temporary) s.temporary += amount;
   record_sums(sample.owner);
 }
@@ -140,9 +138,7 @@ bool add_live(void* p, const Sample& sample, bool is_new) {
   if (is_new) s.all += amount;
   if (!live.put(p, sample)) return lose();
   heap.count_outside(sample.id, is_new);
-  peak.note(s.peaks, s.live);
-  s.live += amount;
-  peak.add(amount.bytes);
+  peak.add(s.peaks, s.live, amount, amount.bytes);
   record_sums(sample.owner);
   return false;
 }

@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kSlotBits = SizeHistogram::kRowBits + 1;  // at most half full
 constexpr size_t kSlotMask = (size_t{1} << kSlotBits) - 1;
+constexpr uint64_t kOneObject = 1;
 
 double bytes_for_peak(const SizeCounts& counts) {
   return counts.bytes <= kLargestAtPeak ? static_cast<double>(counts.bytes) : 0;
@@ -42,19 +43,15 @@ uint32_t SizeHistogram::find(size_t bytes, size_t alignment) {
 
 void SizeHistogram::add_object(uint32_t number, bool by_another_thread) {
   Row& row = rows_[number];
-  peak_.note(row.peaks, row.live);
   ++row.counts.calls;
   row.counts.threads += by_another_thread ? 1 : 0;
-  ++row.live;
-  peak_.add(bytes_for_peak(row.counts));
+  peak_.add(row.peaks, row.live, kOneObject, bytes_for_peak(row.counts));
   record(number);
 }
 
 void SizeHistogram::remove_object(uint32_t number) {
   Row& row = rows_[number];
-  peak_.note(row.peaks, row.live);
-  --row.live;
-  peak_.remove(bytes_for_peak(row.counts));
+  peak_.remove(row.peaks, row.live, kOneObject, bytes_for_peak(row.counts));
   record(number);
 }
 

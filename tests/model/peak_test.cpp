@@ -56,9 +56,7 @@ const char* run(Random& random) {
       const uint32_t n = random.below(places.size());
       const double bytes = random.mostly_small(1000);
       const Amount amount = {1, bytes, 2 * bytes, 1};
-      peak.note(places[n].peaks, places[n].live);
-      places[n].live += amount;
-      peak.add(bytes);
+      peak.add(places[n].peaks, places[n].live, amount, bytes);
       objects.push_back({n, amount});
       total += bytes;
       if (total > highest) {
@@ -70,9 +68,7 @@ const char* run(Random& random) {
       const Object object = objects.back();
       objects.pop_back();
       Place& place = places[object.place];
-      peak.note(place.peaks, place.live);
-      place.live -= object.amount;
-      peak.remove(object.amount.bytes);
+      peak.remove(place.peaks, place.live, object.amount, object.amount.bytes);
       total -= object.amount.bytes;
     }
     for (size_t n = 0; n < places.size(); ++n) {
