@@ -107,6 +107,25 @@ TEST_CASE("each trace by order uses the memory of the one before") {
   CHECK(data_kib(program.id) < before + 100);
 }
 
+// One process in forty was taken for the child of a fork when its first trace began.
+TEST_CASE("a process's first trace begins while threads of it end", "[.long]") {
+  for (int i = 0; i < 100; ++i) {
+    TemporaryFolder folder;
+    const std::string path = folder / "calls";
+    const Running program({program_path("thread_churn_is_bounded"), "1000000000"},
+                          Waiting::with_library(controlled(), "plain"));
+    const std::string id = std::to_string(program.pid());
+    while (tell({id, "trim"}).run().status != 0) {  // it is there, and listens
+    }
+    const Outcome begun = tell({id, "trace", "start", path}).run();
+    const Outcome ended = tell({id, "trace", "stop"}).run();
+    INFO(begun << ended);
+    CHECK(begun.status == 0);
+    CHECK(ended.status == 0);
+    CHECK_NOTHROW(read_trace(path));
+  }
+}
+
 TEST_CASE("programs work while traces of them begin and end again and again", "[.long]") {
   for (const std::string name :
        {"everything_at_once", "fork_storm_from_many_threads", "fork_while_others_allocate",
