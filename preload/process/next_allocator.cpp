@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "preload/base/library_function.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
@@ -48,14 +49,6 @@ void note_call() {
   if (!called.load(std::memory_order_relaxed)) called.store(true, std::memory_order_relaxed);
 }
 
-template <typename Function>
-bool look_up_one(Function& function, void* library, const char* prefix, const char* name) {
-  char symbol[40];
-  void* const its = dlsym(library, strcat(strcpy(symbol, prefix), name));
-  if (its != nullptr) function = reinterpret_cast<Function>(its);
-  return its != nullptr;
-}
-
 // Ends a tick of ageing: trims if something was released and an interval has passed without a call.
 void tick() {
   static unsigned quiet_ticks = 0;
@@ -94,7 +87,8 @@ const NextAllocator& next_allocator() {
 
 bool NextAllocator::Functions::look_up(void* library, const char* prefix) {
   const auto find = [&](auto& function, const char* name) {
-    return look_up_one(function, library, prefix, name);
+    char symbol[40];
+    return find_function(function, library, strcat(strcpy(symbol, prefix), name));
   };
   find(malloc_trim, "malloc_trim");
   find(mallopt, "mallopt");
@@ -129,7 +123,7 @@ bool NextAllocator::load_mimalloc(const char* path) {
   if (library == nullptr) return false;
   Functions mi;
   bool (*in_heap)(const void*) = nullptr;
-  if (!mi.look_up(library, "mi_") || !look_up_one(in_heap, library, "mi_", "is_in_heap_region")) {
+  if (!mi.look_up(library, "mi_") || !find_function(in_heap, library, "mi_is_in_heap_region")) {
     return false;
   }
   chosen_ = mi;

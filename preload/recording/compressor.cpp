@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "preload/base/library_function.h"
 #include "preload/base/mapping.h"
 
 namespace pktmalloc {
@@ -19,14 +20,10 @@ constexpr int kLevel = 1;
 
 bool Compressor::find_functions() {
   void* const library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-  const auto find = [&](auto& function, const char* symbol) {
-    void* const found = dlsym(library, symbol);
-    memcpy(&function, &found, sizeof found);
-    return found != nullptr;
-  };
-  if (library != nullptr && find(estimate_, "ZSTD_estimateCCtxSize") &&
-      find(start_, "ZSTD_initStaticCCtx") && find(compress_, "ZSTD_compressCCtx") &&
-      find(is_error_, "ZSTD_isError")) {
+  if (library != nullptr && find_function(estimate_, library, "ZSTD_estimateCCtxSize") &&
+      find_function(start_, library, "ZSTD_initStaticCCtx") &&
+      find_function(compress_, library, "ZSTD_compressCCtx") &&
+      find_function(is_error_, library, "ZSTD_isError")) {
     return true;
   }
   why_ = dlerror();

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <type_traits>
 
+#include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
 #include "preload/process/part.h"
 #include "sizeclass/base/clock.h"
@@ -129,14 +129,11 @@ void allow_unwinding() { forking.store(false, std::memory_order_seq_cst); }
 void load_unwinder() {
   void* library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return;
-  const auto find = [&](auto& function, const char* symbol) {
-    function =
-        reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
-    return function != nullptr;
-  };
   Backtrace backtrace = nullptr;
-  if (find(backtrace, "_Unwind_Backtrace") && find(ip_of, "_Unwind_GetIP") &&
-      find(cfa_of, "_Unwind_GetCFA") && find(register_of, "_Unwind_GetGR")) {
+  if (find_function(backtrace, library, "_Unwind_Backtrace") &&
+      find_function(ip_of, library, "_Unwind_GetIP") &&
+      find_function(cfa_of, library, "_Unwind_GetCFA") &&
+      find_function(register_of, library, "_Unwind_GetGR")) {
     backtrace_of.store(backtrace, std::memory_order_release);
     // Binds its calls of libc: later the stack may be a handler's of 8 KiB, and the binding takes
     // as much as the processor has registers.
