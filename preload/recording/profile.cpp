@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/recording/profile.h"
 
-#include <alloca.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,16 +50,10 @@ struct ProfileLock : Lock {
   ProfileLock() : Lock(mutex, !this_thread.forking) {}
 };
 
-StackId calls_at(Site site) {
-  if (options().profile_stacks == StackWalk::kUnwind) return capture(site);
-  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
-  const WalkedFrames walked = walk_frame_pointers(site, frames, stack_depth);
-  return intern(frames, walked.count, walked.is_cut);
-}
-
 // Of threads that are told apart, a stack is the number of the calls' stack and the thread's words.
 StackId stack_at(Site site) {
-  const StackId calls = calls_at(site);
+  const bool unwinds = options().profile_stacks == StackWalk::kUnwind;
+  const StackId calls = unwinds ? capture(site) : capture_by_frame_pointers(site);
   if (!options().profile_threads || memory::in_strict_mode) return calls;
   uintptr_t words[1 + kThreadWords] = {calls, kThreadMark | uintptr_t(syscall(SYS_gettid))};
   prctl(PR_GET_NAME, words + 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/stacks/frame_pointers.h"
 
+#include <alloca.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,16 +26,13 @@ bool readable(uintptr_t page) {
   return errno != EFAULT;
 }
 
-bool foreign(uintptr_t pc) { return !in_this_library(pc); }
-
 }  // namespace
 
-WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most) {
-  frames[0] = site.pc;
-  FoundFrame frame{site.pc, 0};
-  if (machine::kCallsPushFrames) frame.frame_pointer = machine::frame_pointer_before(site.cfa);
-  const bool ask = !machine::kCallsPushFrames || in_this_library(site.pc);
-  if (ask && find_frame(site, foreign, frame)) frames[0] = frame.pc;
+StackId capture_by_frame_pointers(Site site) {
+  FoundFrame frame{site.pc, machine::frame_pointer_before(site.cfa)};
+  if (!machine::kCallsPushFrames || in_this_library(site.pc)) find_frame_outside(site, frame);
+  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
+  frames[0] = frame.pc;
   unsigned count = 1;
   uintptr_t below = site.cfa;
   uintptr_t known_page = site.cfa / kPage;
@@ -43,17 +41,17 @@ WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most) {
     if (at < below || at - below > kLargestFrame || at % sizeof(uintptr_t) != 0) break;
     for (const uintptr_t page : {at / kPage, (words_end - 1) / kPage}) {
       if (page == known_page) continue;
-      if (!readable(page * kPage)) return {count, false};
+      if (!readable(page * kPage)) return intern(frames, count, false);
       known_page = page;
     }
     const uintptr_t* const words = reinterpret_cast<const uintptr_t*>(at);
     if (words[1] < kPage || words[1] >> machine::kAddressBits != 0) break;  // no code
-    if (count == most) return {count, true};
+    if (count == stack_depth) return intern(frames, count, true);
     frames[count] = words[1];
     below = words_end;
     at = words[0];
   }
-  return {count, false};
+  return intern(frames, count, false);
 }
 
 }  // namespace pktmalloc

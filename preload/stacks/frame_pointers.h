@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FramePointers: walks the stack by the chain of saved frame pointers, for programs compiled with
+// FramePointers: finds the stack by the chain of saved frame pointers, for programs compiled with
 // -fno-omit-frame-pointer and for code without unwind tables. A word that nobody may read ends the
 // walk, whatever the chain holds.
 //
@@ -10,11 +10,7 @@
 
 namespace pktmalloc {
 
-// From the site outwards: room for `most`. There is one at least.
-struct WalkedFrames {
-  unsigned count;
-  bool is_cut;  // there are more
-};
-WalkedFrames walk_frame_pointers(Site site, uintptr_t* frames, unsigned most);
+// As capture() (stacks.h).
+StackId capture_by_frame_pointers(Site site);
 
 }  // namespace pktmalloc

@@ -91,7 +91,7 @@ inline StackId capture(Site site) {
 // From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.
 StackId capture_interrupted(uintptr_t pc);
 
-// The number of a stack found in another way (frame_pointers.h).
+// The number of a stack found in another way (frame_pointers.h, the heap profile's of threads).
 StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut);
 
 // The innermost ones. Returns fewer than `most` if fewer are known.

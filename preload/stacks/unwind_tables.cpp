@@ -10,6 +10,7 @@
 #include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
 #include "preload/process/part.h"
+#include "preload/stacks/symbols.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
@@ -154,24 +155,21 @@ void unwind(Calls& calls) {
   for (uint32_t i = 0; i < calls.count; ++i) calls.frames[i].offset = 0;
 }
 
-bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found) {
+void find_frame_outside(Site site, FoundFrame& found) {
   struct Search {
     Site site;
-    bool (*wanted)(uintptr_t pc);
     FoundFrame& found;
-    bool inside, done;
-  } search{site, wanted, found, false, false};
+    bool is_inside;
+  } search{site, found, false};
   const _Unwind_Trace_Fn look = [](_Unwind_Context* context, void* argument) {
     Search& s = *static_cast<Search*>(argument);
     const uintptr_t pc = ip_of(context);
-    s.inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
-    if (!s.inside || !s.wanted(pc)) return _URC_NO_REASON;
+    s.is_inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
+    if (!s.is_inside || in_this_library(pc)) return _URC_NO_REASON;
     s.found = {pc, register_of(context, machine::kFramePointer)};
-    s.done = true;
     return _URC_END_OF_STACK;
   };
   ask_unwinder(look, &search);
-  return search.done;
 }
 
 constinit const Part unwinding_part{.lock = stop_unwinding, .unlock = allow_unwinding};

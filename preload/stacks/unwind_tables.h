@@ -52,11 +52,11 @@ void load_unwinder();
 // At least one frame. Keeps errno.
 void unwind(Calls& calls);
 
-// The first wanted frame from `site` outwards: where it goes on, and its value of the frame
-// pointer's register. False if it is unknown.
+// The first frame from `site` outwards that is not this library's: where it goes on, and its value
+// of the frame pointer's register. Unless it is found, `found` stays as it is.
 struct FoundFrame {
   uintptr_t pc, frame_pointer;
 };
-bool find_frame(Site site, bool (*wanted)(uintptr_t pc), FoundFrame& found);
+void find_frame_outside(Site site, FoundFrame& found);
 
 }  // namespace pktmalloc
