@@ -3,12 +3,10 @@
 // zeroed memory as it grows. Not synchronised. T needs no constructor and no destructor.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
+#include "preload/base/mapping.h"
 
 namespace pktmalloc {
 
@@ -17,14 +15,9 @@ class GrowingArray {
  public:
   // Takes less address space than asked for if the system refuses more; false if it gets none.
   bool start(size_t most_bytes) {
-    for (size_t bytes = round_up(most_bytes, kStep); bytes >= kStep;
-         bytes = bytes / 8 / kStep * kStep) {
-      elements_ = static_cast<T*>(memory::reserve(bytes));
-      if (elements_ == nullptr) continue;
-      reserved_bytes_ = bytes;
-      return true;
-    }
-    return false;
+    reserved_bytes_ = most_bytes;
+    elements_ = static_cast<T*>(reserve_up_to(reserved_bytes_, kStep));
+    return elements_ != nullptr;
   }
 
   // Another element, whose number is size() before the call; nullptr when there is no memory for

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
+
 namespace pktmalloc {
 
 // So many bytes, but at most that part of what the process may have.
@@ -21,6 +24,15 @@ inline size_t at_most(size_t bytes, __rlimit_resource resource, size_t part = 32
 inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
   void* p = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
+}
+
+// Reserves addresses: so many bytes, rounded up to steps, or fewer if the system refuses. `bytes`
+// becomes what they are. nullptr: not even a step.
+inline void* reserve_up_to(size_t& bytes, size_t step) {
+  for (bytes = round_up(bytes, step); bytes > 0; bytes = bytes / 8 / step * step) {
+    if (void* const start = memory::reserve(bytes)) return start;
+  }
+  return nullptr;
 }
 
 // A flag, true. In the child of any fork it reads as false, even before fork handlers run there or

@@ -2,7 +2,6 @@
 #include "preload/stacks/stacks.h"
 
 #include <alloca.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -31,8 +30,6 @@ constexpr unsigned kWaysBits = 12;
 constexpr uint16_t kManyWays = 250;
 constexpr uint32_t kFewFrames = 8;
 constinit std::atomic<uint16_t> ways_to[1 << kWaysBits]{};
-
-size_t share_of(size_t address_bytes) { return std::max(address_bytes / 32, kLeast); }
 
 // Threads may commit the same step at once: then the second commit changes nothing.
 bool commit_up_to(size_t end) {
@@ -102,24 +99,16 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_c
 
 void start_stacks(size_t most_bytes) {
   if (stack_store != nullptr) return;
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0) {
-    most_bytes = std::min(most_bytes, share_of(limit.rlim_cur));
-  }
-  for (size_t bytes = round_up(most_bytes, kStep); bytes >= kLeast;
-       bytes = bytes / 8 / kStep * kStep) {
-    stack_store = static_cast<char*>(memory::reserve(bytes));
-    if (stack_store == nullptr) continue;
-    store_bytes = bytes;
-    return;
-  }
+  size_t bytes = std::max(at_most(most_bytes, RLIMIT_AS), kLeast);
+  stack_store = static_cast<char*>(reserve_up_to(bytes, kLeast));
+  store_bytes = bytes;
 }
 
 void limit_stacks(size_t address_bytes) {
   static constinit std::atomic<bool> at_work = false;
   if (at_work.exchange(true)) return;  // another thread sets a limit, too
   const size_t former = store_bytes;
-  const size_t wanted = std::min(former, round_up(share_of(address_bytes), kStep));
+  const size_t wanted = std::min(former, round_up(std::max(address_bytes / 32, kLeast), kStep));
   // A thread that commits by the former bound goes at most a step beyond what it saw as committed,
   // and that was before the bound fell.
   store_bytes = wanted;
