@@ -36,7 +36,7 @@ struct Leak {
 };
 
 // False: a name is the linker's.
-bool write_place(Writer& out, const Leak& leak, const Demangler& demangler) {
+bool write_place(Writer& out, const Leak& leak, Demangler demangler) {
   out.print("  ");
   write_amount(out, leak.live);
   out.print(", allocated by\n");
@@ -80,7 +80,7 @@ void write_leaks(Writer& out, bool has_room) {
   if (const uint64_t lost = profile_lost(); lost > 0) {
     out.print("  %llu samples were lost for want of memory and are missing here\n", number(lost));
   }
-  const Demangler demangler(has_room);
+  const Demangler demangler = has_room ? find_demangler() : nullptr;
   const unsigned count = std::min(place_count, kPlaces);
   bool readable = true;
   for (unsigned i = 0; i < count; ++i) readable &= write_place(out, largest[i], demangler);

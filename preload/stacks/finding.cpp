@@ -41,7 +41,7 @@ bool unnamed_in_libc(uintptr_t pc) {
          strncmp(function.module, "libc.so", 7) == 0;
 }
 
-void write_stack(Writer& out, const Demangler& demangler, const char* title, StackId id) {
+void write_stack(Writer& out, Demangler demangler, const char* title, StackId id) {
   if (id == 0) return;
   uintptr_t frames[kStackFrames];
   unsigned first;
@@ -74,7 +74,7 @@ void write_finding(void* its, bool has_room) {
   char buffer[1000];
   const int fd = kept_stderr();
   Writer out(fd >= 0 ? fd : STDERR_FILENO, buffer, sizeof buffer);
-  const Demangler demangler(has_room && !this_thread.forking);
+  const Demangler demangler = has_room && !this_thread.forking ? find_demangler() : nullptr;
   uintptr_t frames[kStackFrames];
   unsigned first;
   char where[kNameBytes + 100] = "";

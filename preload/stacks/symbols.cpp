@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
+#include "preload/base/library_function.h"
 #include "preload/base/options.h"
 #include "preload/stacks/address_map.h"
 #include "preload/stacks/symbol_table.h"
@@ -28,7 +31,29 @@ const char* module_name(const char* path) {
   return path == nullptr || *path == '\0' ? program_name() : basename(path);
 }
 
+// A name of n bytes takes the demangler about 70 n; longer ones stay as they are.
+constexpr size_t kMostDemangled = 1000;
+
+// Cut to fit.
+void write_name(const char* name, Demangler demangler, char* out, size_t bytes) {
+  char* text = nullptr;
+  if (demangler != nullptr && strncmp(name, "_Z", 2) == 0 && strlen(name) <= kMostDemangled) {
+    text = demangler(name, nullptr, nullptr, nullptr);
+  }
+  snprintf(out, bytes, "%s", text != nullptr ? text : name);
+  free(text);
+}
+
 }  // namespace
+
+Demangler find_demangler() {
+  Demangler found = nullptr;
+  for (const char* const name : {"libstdc++.so.6", "libc++abi.so.1"}) {
+    void* const runtime = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (runtime != nullptr && find_function(found, runtime, "__cxa_demangle")) break;
+  }
+  return found;
+}
 
 bool in_this_library(uintptr_t pc) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
@@ -61,7 +86,7 @@ Function function_at(uintptr_t pc) {
   return found;
 }
 
-void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes) {
+void describe(uintptr_t pc, Detail detail, Demangler demangler, char* out, size_t bytes) {
   const Function function = function_at(pc);
   if (function.module == nullptr) {
     snprintf(out, bytes, "%#zx", size_t{pc});
@@ -69,7 +94,7 @@ void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out
   }
   const size_t in_module = pc - function.module_begin;
   char name[kNameBytes];
-  demangler.write(function.name, name, sizeof name);
+  write_name(function.name, demangler, name, sizeof name);
   if (detail == Detail::kNames) {
     if (function.begin == 0) {
       snprintf(out, bytes, "%s+%#zx", function.module, in_module);

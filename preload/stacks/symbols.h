@@ -5,15 +5,22 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "preload/stacks/demangler.h"
-
 namespace pktmalloc {
+
+// The function of the C++ runtime that the process has anyway, by which names are as in the source;
+// nullptr: there is none.
+//
+// The runtime allocates and needs 128 KiB of stack. So it is asked only where both may be had; else
+// a name is the linker's (for c++filt).
+using Demangler = char* (*)(const char* name, char*, size_t*, int*);
+Demangler find_demangler();
 
 enum class Detail : uint8_t { kNames, kOffsets };
 
 // "main of app", or "app+0x11c5" if no name is known; with offsets "main+0x2a (/bin/app+0x11c5)",
 // or "unnamed (/bin/app+0x11c5)" if the function has none: the file is stripped.
-void describe(uintptr_t pc, Detail detail, const Demangler& demangler, char* out, size_t bytes);
+// `demangler` may be nullptr.
+void describe(uintptr_t pc, Detail detail, Demangler demangler, char* out, size_t bytes);
 
 inline constexpr size_t kNameBytes = 256;
 
