@@ -30,9 +30,8 @@ const char* name_of(Family family) {
 bool allocated_by_runtime(const Object& object) {
   if (object.head.family() != Family::kMalloc) return false;
   uintptr_t frames[kStackFrames];
-  unsigned count = frames_of(object.record->allocated_at, frames), i = 0;
-  while (i < count && in_this_library(frames[i])) ++i;
-  return i < count && strncmp(function_at(frames[i]).name, "_Zn", 3) == 0;
+  return frames_outside(object.record->allocated_at, frames) > 0 &&
+         strncmp(function_at(frames[0]).name, "_Zn", 3) == 0;
 }
 
 // Does the call agree with how the object was allocated?

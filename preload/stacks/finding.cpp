@@ -27,12 +27,6 @@ constinit std::atomic<unsigned> findings = 0;
 // This thread is reporting a finding: it ignores any that its own report leads to.
 constinit thread_local bool telling = false;
 
-unsigned frames_outside(StackId id, uintptr_t* frames, unsigned& first) {
-  const unsigned count = frames_of(id, frames);
-  for (first = 0; first < count && in_this_library(frames[first]); ++first) continue;
-  return count;
-}
-
 // A function without a name in libc, such as memset's variant for this processor, tells nobody
 // anything: its caller is named instead.
 bool unnamed_in_libc(uintptr_t pc) {
@@ -44,13 +38,12 @@ bool unnamed_in_libc(uintptr_t pc) {
 void write_stack(Writer& out, Demangler demangler, const char* title, StackId id) {
   if (id == 0) return;
   uintptr_t frames[kStackFrames];
-  unsigned first;
-  const unsigned count = frames_outside(id, frames, first);
-  out.print("  %s%s\n", title, count == first ? " an unknown place" : ":");
-  for (unsigned i = first; i < count; ++i) {
+  const unsigned count = frames_outside(id, frames);
+  out.print("  %s%s\n", title, count == 0 ? " an unknown place" : ":");
+  for (unsigned i = 0; i < count; ++i) {
     char place[kNameBytes + 400];
     describe(frames[i], Detail::kOffsets, demangler, place, sizeof place);
-    out.print("    #%-2u %s\n", i - first, place);
+    out.print("    #%-2u %s\n", i, place);
   }
 }
 
@@ -76,13 +69,11 @@ void write_finding(void* its, bool has_room) {
   Writer out(fd >= 0 ? fd : STDERR_FILENO, buffer, sizeof buffer);
   const Demangler demangler = has_room && !this_thread.forking ? find_demangler() : nullptr;
   uintptr_t frames[kStackFrames];
-  unsigned first;
+  const unsigned count = frames_outside(now, frames);
+  unsigned named = 0;
+  while (named + 1 < count && unnamed_in_libc(frames[named])) ++named;
   char where[kNameBytes + 100] = "";
-  const unsigned count = frames_outside(now, frames, first);
-  while (first + 1 < count && unnamed_in_libc(frames[first])) ++first;
-  if (count > first) {
-    describe(frames[first], Detail::kNames, demangler, where, sizeof where);
-  }
+  if (count > 0) describe(frames[named], Detail::kNames, demangler, where, sizeof where);
   out.print("pktmalloc: %s%s%s\n", what, where[0] != '\0' ? ", in " : "", where);
   write_stack(out, demangler, "found in", now);
   write_stack(out, demangler, "allocated in", object.allocated_at);

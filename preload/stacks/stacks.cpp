@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "preload/base/mapping.h"
+#include "preload/stacks/symbols.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"
 
@@ -138,6 +139,12 @@ unsigned frames_of(StackId id, uintptr_t* frames, unsigned most) {
   const unsigned count = std::min<unsigned>(stack.count, most);
   for (unsigned i = 0; i < count; ++i) frames[i] = stack.frames[i].pc;
   return count;
+}
+
+unsigned frames_outside(StackId id, uintptr_t (&frames)[kStackFrames]) {
+  uintptr_t* const end = frames + frames_of(id, frames, kStackFrames);
+  uintptr_t* const first = std::find_if_not(frames, end, in_this_library);
+  return static_cast<unsigned>(std::copy(first, end, frames) - frames);
 }
 
 bool is_cut(StackId id) { return id > kUnknown && stack_of(id).is_cut; }

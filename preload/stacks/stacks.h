@@ -95,7 +95,9 @@ StackId capture_interrupted(uintptr_t pc);
 StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut);
 
 // The innermost ones. Returns fewer than `most` if fewer are known.
-unsigned frames_of(StackId id, uintptr_t* frames, unsigned most = kStackFrames);
+unsigned frames_of(StackId id, uintptr_t* frames, unsigned most);
+// The same of those outside of this library.
+unsigned frames_outside(StackId id, uintptr_t (&frames)[kStackFrames]);
 bool is_cut(StackId id);
 
 }  // namespace pktmalloc
