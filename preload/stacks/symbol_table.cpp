@@ -57,14 +57,9 @@ class ElfFile {
   size_t bytes_ = 0;
 };
 
-const Elf64_Sym* find_symbol(const Elf64_Sym* symbols, uint64_t count, uint64_t value) {
-  for (const Elf64_Sym* symbol = symbols; symbol < symbols + count; ++symbol) {
-    if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
-        value - symbol->st_value < symbol->st_size) {
-      return symbol;
-    }
-  }
-  return nullptr;
+bool is_function_at(const Elf64_Sym& symbol, uint64_t value) {
+  return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
+         value - symbol.st_value < symbol.st_size;
 }
 
 }  // namespace
@@ -82,12 +77,13 @@ uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size
     const Elf64_Shdr& strings = sections[table.sh_link];
     const char* text = file.array<char>(strings.sh_offset, strings.sh_size);
     if (symbols == nullptr || text == nullptr) return 0;
-    const Elf64_Sym* symbol = find_symbol(symbols, count, address - module.bias);
-    if (symbol == nullptr || symbol->st_name >= strings.sh_size) return 0;
-    const size_t length =
-        strnlen(text + symbol->st_name, std::min(strings.sh_size - symbol->st_name, bytes - 1));
-    memcpy(name, text + symbol->st_name, length);
-    name[length] = '\0';
+    const Elf64_Sym* const symbol =
+        std::find_if(symbols, symbols + count, [=](const Elf64_Sym& candidate) {
+          return is_function_at(candidate, address - module.bias);
+        });
+    if (symbol == symbols + count || symbol->st_name >= strings.sh_size) return 0;
+    const size_t most = std::min(strings.sh_size - symbol->st_name, bytes);
+    snprintf(name, bytes, "%.*s", static_cast<int>(most), text + symbol->st_name);
     return symbol->st_value + module.bias;
   }
   return 0;
