@@ -88,14 +88,7 @@ void write_finding(void* its, bool has_room) {
   telling = false;
 }
 
-// "an object of up to 16 bytes"
-struct Named {
-  explicit Named(const Facts& object) {
-    snprintf(text, sizeof text, "an object of %s%zu bytes", object.is_most ? "up to " : "",
-             object.bytes);
-  }
-  char text[64];
-};
+const char* up_to(const Facts& object) { return object.is_most ? "up to " : ""; }
 
 }  // namespace
 
@@ -108,21 +101,22 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
 }
 
 void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p) {
-  const Named named(object);
+  const char* const most = up_to(object);
   const ptrdiff_t at = static_cast<const char*>(p) - static_cast<const char*>(object.user);
   const ptrdiff_t end = static_cast<ptrdiff_t>(object.bytes);
   const bool frees = strncmp(call, "free", 4) == 0 || strncmp(call, "operator", 8) == 0;
   if (object.user == nullptr) {
     tell(now, object, "%s of %p, a heap address that was never handed out", call, p);
   } else if (at == 0 && frees) {
-    tell(now, object, "double free of %p, %s", p, named.text);
+    tell(now, object, "double free of %p, an object of %s%zu bytes", p, most, object.bytes);
   } else if (at == 0) {
-    tell(now, object, "%s of %p after it was freed: %s", call, p, named.text);
+    tell(now, object, "%s of %p after it was freed: an object of %s%zu bytes", call, p, most,
+         object.bytes);
   } else {
     const char* const side = at < 0 ? "before" : at < end ? "inside" : "behind";
     const ptrdiff_t distance = at < 0 ? -at : at < end ? at : at - end;
-    tell(now, object, "%s of %p, %td bytes %s %s%s", call, p, distance, side, named.text,
-         object.is_freed ? " that is freed" : "");
+    tell(now, object, "%s of %p, %td bytes %s an object of %s%zu bytes%s", call, p, distance, side,
+         most, object.bytes, object.is_freed ? " that is freed" : "");
   }
 }
 
@@ -133,8 +127,8 @@ void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t a
                             : past ? "past the end of"
                                    : "after free to";
   const bool outside_freed = object.is_freed && (before || past);
-  tell(now, object, "%s %s %p, %s%s: byte %td%s", what, where, object.user, Named(object).text,
-       outside_freed ? " that is freed" : "", at, found);
+  tell(now, object, "%s %s %p, an object of %s%zu bytes%s: byte %td%s", what, where, object.user,
+       up_to(object), object.bytes, outside_freed ? " that is freed" : "", at, found);
 }
 
 void tell_copy(Site site, const Facts& object, const void* to) {
