@@ -5,18 +5,12 @@
 
 #if PKTMALLOC_CHECKED
 #include "preload/checked/checked_entry.h"
-namespace pktmalloc {
-namespace front = ::pktmalloc::checked;
-}
+namespace front = pktmalloc::checked;
 #elif PKTMALLOC_HARDENED
 #include "preload/hardened/hardened_entry.h"
-namespace pktmalloc {
-namespace front = ::pktmalloc::hardened;
-}
+namespace front = pktmalloc::hardened;
 #else
 #include "preload/serving/batch.h"
 #include "preload/serving/fast_path.h"
-namespace pktmalloc {
-namespace front = ::pktmalloc;
-}
+namespace front = pktmalloc;
 #endif
