@@ -16,14 +16,11 @@ extern "C" {
 // Not by that name, of which compilers know that it may be memmove.
 void* libc_memmove(void* to, const void* from, size_t bytes, size_t room) asm("__memmove_chk");
 
-PKTMALLOC_EXPORT void* memcpy(void* to, const void* from, size_t bytes) {
-  front::inspect_copy(to, bytes);
-  return libc_memmove(to, from, bytes, bytes);
-}
-
 PKTMALLOC_EXPORT void* memmove(void* to, const void* from, size_t bytes) {
   front::inspect_copy(to, bytes);
   return libc_memmove(to, from, bytes, bytes);
 }
+
+PKTMALLOC_ALIAS(memmove) void* memcpy(void*, const void*, size_t);
 }  // extern "C"
 #endif
