@@ -15,6 +15,7 @@
 
 #include <atomic>
 
+#include "preload/base/library_function.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/formats/live_window.h"
@@ -31,8 +32,8 @@ constinit std::atomic<Open> next_dlopen = nullptr;
 void* open_in_base(const char* file, int mode) { return dlmopen(LM_ID_BASE, file, mode); }
 
 Open find_next_dlopen() {
-  void* found = dlsym(RTLD_NEXT, "dlopen");
-  const Open next = found != nullptr ? reinterpret_cast<Open>(found) : open_in_base;
+  Open next = open_in_base;
+  find_function(next, RTLD_NEXT, "dlopen");
   next_dlopen.store(next, std::memory_order_relaxed);
   return next;
 }

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "preload/base/export.h"
+#include "preload/base/library_function.h"
 #include "preload/base/options.h"
 #include "preload/process/process.h"
 #include "preload/recording/recording.h"
@@ -29,9 +30,7 @@ using namespace pktmalloc;
 // By libc's own function.
 int add_call(void (*call)(void*), void* with, void* library) {
   static int (*next)(void (*)(void*), void*, void*) = nullptr;
-  if (next == nullptr) {
-    next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "__cxa_atexit"));
-  }
+  if (next == nullptr) find_function(next, RTLD_NEXT, "__cxa_atexit");
   return next(call, with, library);
 }
 

@@ -22,20 +22,17 @@ using Walk = int (*)(Visit, void*);
 
 constinit std::atomic<Walk> next_walk = nullptr;
 
-Walk find_next_walk() {
-  const auto next = reinterpret_cast<Walk>(dlsym(RTLD_NEXT, "dl_iterate_phdr"));
-  next_walk.store(next, std::memory_order_relaxed);
-  return next;
-}
-
 // At load, lest dlsym's lock be asked for under locks of the program.
-__attribute__((constructor(101))) void on_load() { find_next_walk(); }
+__attribute__((constructor(101))) void find_next_walk() {
+  void* const found = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+  next_walk.store(reinterpret_cast<Walk>(found), std::memory_order_relaxed);
+}
 
 }  // namespace
 
 extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int dl_iterate_phdr(Visit visit, void* data) {
-  Walk next = next_walk.load(std::memory_order_relaxed);
-  if (next == nullptr) next = find_next_walk();
+  if (next_walk.load(std::memory_order_relaxed) == nullptr) find_next_walk();
+  const Walk next = next_walk.load(std::memory_order_relaxed);
   // An exception that leaves by here lets the flag stand: then this thread starts none of ours.
   const Raised walking(walks_loader);
   return next != nullptr ? next(visit, data) : 0;

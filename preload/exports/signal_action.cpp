@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "preload/base/export.h"
+#include "preload/base/library_function.h"
 #include "preload/process/fault_signal.h"
 
 namespace {
@@ -28,9 +29,9 @@ constexpr int kBsd = SA_RESTART;
 constexpr int kSystemV = static_cast<int>(SA_RESETHAND) | SA_NODEFER;
 
 __attribute__((constructor(102))) void find_next() {
-  if (void* found = dlsym(RTLD_NEXT, "sigaction")) next_action = reinterpret_cast<Action>(found);
-  next_signal = reinterpret_cast<Simple>(dlsym(RTLD_NEXT, "signal"));
-  next_sysv_signal = reinterpret_cast<Simple>(dlsym(RTLD_NEXT, "__sysv_signal"));
+  find_function(next_action, RTLD_NEXT, "sigaction");
+  find_function(next_signal, RTLD_NEXT, "signal");
+  find_function(next_sysv_signal, RTLD_NEXT, "__sysv_signal");
 }
 
 int set_action(int number, const struct sigaction* action, struct sigaction* former) {
