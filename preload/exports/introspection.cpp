@@ -46,15 +46,6 @@ struct mallinfo2 both_heaps() {
   return info;
 }
 
-// The whole table except resident_bytes, which would cost a walk over all pages.
-static_assert(sizeof(pktmalloc_statistics) + sizeof(uint64_t) == sizeof(ProcessStatistics));
-template <typename Public>
-void fill(Public& to, const ProcessStatistics& from) {
-#define PROCESS_STATISTIC(key, kind, help) \
-  if constexpr (requires { to.key; }) to.key = from.key;
-#include "preload/formats/statistics.def"
-}
-
 uint64_t trim() {
   if (this_thread.forking) return 0;
   Cache* const cache = cache_of_this_thread();
@@ -85,14 +76,14 @@ PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
           PKTMALLOC_VERSION);
   for (unsigned i = 0; i < s->heap.classes; ++i) {
     const ClassStatistics& c = s->heap.of[i];
-    const unsigned long long size = c.object_bytes;
-    const unsigned long long free = c.cached_threads + c.cached_depot + c.cached_slabs;
+    const auto size = number(c.object_bytes);
+    const auto free = number(c.cached_threads + c.cached_depot + c.cached_slabs);
     if (free == 0) continue;
     fprintf(stream, "<size from=\"%llu\" to=\"%llu\" total=\"%llu\" count=\"%llu\"/>\n", size, size,
             size * free, free);
   }
   fprintf(stream, "</sizes>\n</heap>\n<system type=\"current\" size=\"%llu\"/>\n</malloc>\n",
-          static_cast<unsigned long long>(s->process.committed_bytes));
+          number(s->process.committed_bytes));
   return 0;
 }
 
@@ -121,8 +112,10 @@ PKTMALLOC_EXPORT size_t pktmalloc_class_bytes(const void* p) {
 }
 
 PKTMALLOC_EXPORT size_t pktmalloc_get_statistics(pktmalloc_statistics* out, size_t bytes) {
+  // The whole table except resident_bytes, which would cost a walk over all pages.
+  static_assert(sizeof(pktmalloc_statistics) + sizeof(uint64_t) == sizeof(ProcessStatistics));
   pktmalloc_statistics all{};
-  fill(all, totals());
+  add_alike(all, totals());
   memcpy(out, &all, std::min(bytes, sizeof all));
   return sizeof all;
 }

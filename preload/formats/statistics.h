@@ -45,7 +45,7 @@ inline constexpr unsigned pass_tally(unsigned reason, unsigned band) {
 template <typename Process, typename Part>
 void add_alike(Process& process, const Part& part) {
 #define PROCESS_STATISTIC(key, kind, help) \
-  if constexpr (requires { part.key; }) process.key += part.key;
+  if constexpr (requires { process.key += part.key; }) process.key += part.key;
 #include "preload/formats/statistics.def"
 }
 
