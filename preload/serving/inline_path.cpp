@@ -39,15 +39,11 @@ bool owns(const void* p) { return Heap::is_class(heap.owner(p)); }
 constinit contract::Path path{
     0, 0, nullptr, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};
 
-// The library's thread-local variables have the same distance from every thread's pointer, because
-// they are in the static block (initial-exec).
-uint64_t distance_from_thread_pointer(const void* p) {
-  return reinterpret_cast<uint64_t>(p) - machine::thread_pointer();
-}
-
 void start() {
   if (PKTMALLOC_CHECKED || PKTMALLOC_HARDENED || !heap.started()) return;
-  path.thread = distance_from_thread_pointer(&this_thread.allocates_from);
+  // The library's thread-local variables have the same distance from every thread's pointer,
+  // because they are in the static block (initial-exec).
+  path.thread = reinterpret_cast<uint64_t>(&this_thread.allocates_from) - machine::thread_pointer();
   path.base = heap.base();
   path.bytes = heap.bytes().address();
   path.pooled_bytes = heap.classes()[ClassId{1}].object_bytes;
