@@ -62,9 +62,9 @@ inline void* reallocate(void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
   if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
   if (resizes_in_place(owner, bytes)) return p;
-  if (is_observed()) [[unlikely]]
-    return reallocate_pooled(p, bytes);
   const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  if (is_observed()) [[unlikely]]
+    return move_or_stay(p, old_bytes, bytes);
   void* moved = allocate<allocate_slow>(bytes);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));

@@ -275,25 +275,18 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
   return sampled(site, moved, bytes);
 }
 
-// An object that shrinks stays where it is if there is no memory for a smaller one.
+}  // namespace
+
 void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   void* const moved = reallocate_into_pool(p, old_bytes, bytes);
   return moved == nullptr && bytes <= old_bytes ? p : moved;
 }
 
-void* reallocate_guarded(void* p, size_t bytes, Site site) {
-  const size_t old_bytes = guarded_size(p, site);
-  return old_bytes == kNotLive ? nullptr : move_or_stay(p, old_bytes, bytes);
-}
-
-}  // namespace
-
 void* reallocate_foreign(void* p, size_t bytes) {
-  if (is_guarded(p)) [[unlikely]]
-    return reallocate_guarded(p, bytes, this_site());
-  const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner))
-    return resizes_in_place(owner, bytes) ? p : reallocate_pooled(p, bytes);
+  if (is_guarded(p)) [[unlikely]] {
+    const size_t old_bytes = guarded_size(p, this_site());
+    return old_bytes == kNotLive ? nullptr : move_or_stay(p, old_bytes, bytes);
+  }
   if (heap.is_nobodys(p)) heap.refuse(p);
   const bool draws = sampling && !this_thread.forking;
   Sample sample{};
@@ -311,8 +304,6 @@ void* reallocate_foreign(void* p, size_t bytes) {
   }
   return moved;
 }
-
-void* reallocate_pooled(void* p, size_t bytes) { return move_or_stay(p, usable_size(p), bytes); }
 
 namespace {
 

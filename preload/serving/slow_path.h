@@ -21,10 +21,11 @@ void* allocate_slow(size_t bytes);
 void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes);
 // `alignment` is a power of two.
 void* allocate_aligned(size_t alignment, size_t bytes);
-// p is not null and no quick_owner() knows it, bytes not 0. On failure p is untouched.
+// p is not null and in no class, bytes not 0. On failure p is untouched.
 void* reallocate_foreign(void* p, size_t bytes);
-// p is ours and cannot stay in place, or there are observers.
-void* reallocate_pooled(void* p, size_t bytes);
+// Moves the object into a class. One that shrinks stays where it is if there is no memory for a
+// smaller one.
+void* move_or_stay(void* p, size_t old_bytes, size_t bytes);
 
 // Keeps errno. p may be null or foreign.
 void release_slow(void* p);
