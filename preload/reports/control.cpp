@@ -23,10 +23,9 @@ namespace {
 constexpr unsigned kMostClients = 8;
 constexpr int kPauseMs = 10;  // after what others might repeat without end
 
-// Those that are connected, the oldest first.
-int listener = -1;
-int clients[kMostClients];
-unsigned client_count = 0;
+// The listener, and behind it the clients that are connected, the oldest first.
+pollfd sockets[1 + kMostClients];
+unsigned count = 0;
 
 control::Address address_of(int pid) {
   // A child of fork may have no /proc any more, and then has its parent's.
@@ -38,10 +37,12 @@ control::Address address_of(int pid) {
 
 int new_socket() { return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 
+void keep(int socket) { sockets[count++] = {socket, POLLIN, 0}; }
+
 void drop(unsigned number) {
-  close(clients[number]);
-  --client_count;
-  std::copy(clients + number + 1, clients + client_count + 1, clients + number);
+  close(sockets[number].fd);
+  std::copy(sockets + number + 1, sockets + count, sockets + number);
+  --count;
 }
 
 // A socket that is connected, or not if nobody is there; -1: there is none.
@@ -85,9 +86,9 @@ void serve(int client) {
 }
 
 void admit() {
-  const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  const int client = accept4(sockets[0].fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (client < 0) {
-    if (client_count > 0) drop(0);  // perhaps it had the last descriptor
+    if (count > 1) drop(1);  // perhaps it had the last descriptor
     return pause_briefly();
   }
   if (const char* const why = objection(client)) {
@@ -96,16 +97,16 @@ void admit() {
     close(client);
     return pause_briefly();
   }
-  if (client_count == kMostClients) drop(0);
-  clients[client_count++] = client;
+  if (count > kMostClients) drop(1);
+  keep(client);
 }
 
 }  // namespace
 
 bool open_control() {
-  client_count = 0;
+  count = 0;
   const control::Address address = address_of(getpid());
-  listener = new_socket();
+  const int listener = new_socket();
   if (listener >= 0 &&
       bind(listener, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0 &&
       listen(listener, kMostClients) == 0) {
@@ -113,6 +114,7 @@ bool open_control() {
     for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
       if (fcntl(fd, F_GETFD) < 0) dup2(listener, fd);
     }
+    keep(listener);
     return true;
   }
   message("pktmalloc tell cannot reach this process: %s", error_text(errno));
@@ -121,16 +123,13 @@ bool open_control() {
 }
 
 void serve_control(int ms) {
-  pollfd all[1 + kMostClients];
-  all[0] = {listener, POLLIN, 0};
-  for (unsigned i = 0; i < client_count; ++i) all[1 + i] = {clients[i], POLLIN, 0};
-  if (poll(all, 1 + client_count, ms) <= 0) return;
-  for (unsigned i = client_count; i-- > 0;) {
-    if (all[1 + i].revents == 0) continue;
-    serve(clients[i]);
+  if (poll(sockets, count, ms) <= 0) return;
+  for (unsigned i = count; --i > 0;) {
+    if (sockets[i].revents == 0) continue;
+    serve(sockets[i].fd);
     drop(i);
   }
-  if (all[0].revents != 0) admit();
+  if (sockets[0].revents != 0) admit();
 }
 
 void knock_at_control() { close(visit(getpid())); }
