@@ -46,11 +46,14 @@ struct Room {
     }
   }
 
-  void write_text_to(int fd) {
+  // False: there is no such descriptor.
+  bool write_text_to(int fd) {
+    if (fd < 0) return false;
     *file.path = '\0';
     Writer out(fd, file.buffer, sizeof file.buffer);
     write_statistics(out);
     out.finish();
+    return true;
   }
 };
 
@@ -90,8 +93,7 @@ void report_content(recording::Content which, bool at_exit) {
   const char* const pattern = content.pattern();
   if (pattern == nullptr || !content.is_recorded()) return;
   if (*pattern == '\0') {
-    if (kept_stderr() < 0) return;
-    room.write_text_to(kept_stderr());
+    if (!room.write_text_to(kept_stderr())) return;
   } else if (const char* const why = write_file(content, pattern)) {
     message("cannot write %s to %s: %s", content.what, room.file.path, why);
   } else if (at_exit) {
@@ -175,12 +177,9 @@ bool report_on_demand(recording::Content which, const char* named, Writer& out) 
               why == nullptr ? content.told : content.what);
     out.put(room.file.path, strlen(room.file.path));
     if (why != nullptr) out.print(": %s", why);
-  } else if (kept_stderr() < 0) {
-    why = "its stderr is closed; name a file";
-    out.print("%s", why);
   } else {
-    room.write_text_to(kept_stderr());
-    out.print("statistics are on its stderr");
+    if (!room.write_text_to(kept_stderr())) why = "its stderr is closed; name a file";
+    out.print("%s", why != nullptr ? why : "statistics are on its stderr");
   }
   if (named == nullptr) record_report(which, pattern, reports + 1);
   return why == nullptr;
