@@ -44,20 +44,14 @@ template <Family kFamily, typename... Nothrow>
   return runtime_new<void* (*)(size_t, const Nothrow&...)>(name)(bytes, Nothrow{}...);
 }
 
-template <Family kFamily>
-void* aligned(size_t bytes, std::align_val_t alignment) {
-  const size_t a = static_cast<size_t>(alignment);
-  return is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
-}
-
-// libstdc++ rounds the size up to the alignment and ignores overflow, so it would accept a tiny
-// object; its plain forms refuse all sizes that malloc refuses.
-bool overflows_when_rounded(size_t bytes) { return bytes > PTRDIFF_MAX; }
-
 template <Family kFamily, typename... Nothrow>
 void* new_aligned(size_t bytes, std::align_val_t alignment) {
-  if (overflows_when_rounded(bytes)) return new_slow<kFamily, Nothrow...>(bytes);
-  if (void* p = aligned<kFamily>(bytes, alignment)) return p;
+  // libstdc++ rounds the size up to the alignment and ignores overflow, so it would accept a tiny
+  // object; its plain forms refuse all sizes that malloc refuses.
+  if (bytes > PTRDIFF_MAX) return new_slow<kFamily, Nothrow...>(bytes);
+  const size_t a = static_cast<size_t>(alignment);
+  void* const p = is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
+  if (p != nullptr) return p;
   const char* const name = kNames[kFamily == kArray][1][sizeof...(Nothrow)];
   using Function = void* (*)(size_t, std::align_val_t, const Nothrow&...);
   return runtime_new<Function>(name)(bytes, alignment, Nothrow{}...);
