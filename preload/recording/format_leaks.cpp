@@ -45,7 +45,9 @@ bool write_place(Writer& out, const Leak& leak, Demangler demangler) {
   bool readable = true;
   for (unsigned i = 0; i < count && !is_thread(frames[i]); ++i) {
     char name[300];
-    describe(frames[i], Detail::kNames, demangler, name, sizeof name);
+    Writer text(name, sizeof name);
+    describe(text, frames[i], Detail::kNames, demangler);
+    text.finish();
     out.print("    %s\n", name);
     readable &= strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0;
   }

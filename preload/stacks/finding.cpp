@@ -41,9 +41,9 @@ void write_stack(Writer& out, Demangler demangler, const char* title, StackId id
   const unsigned count = frames_outside(id, frames);
   out.print("  %s%s\n", title, count == 0 ? " an unknown place" : ":");
   for (unsigned i = 0; i < count; ++i) {
-    char place[kNameBytes + 400];
-    describe(frames[i], Detail::kOffsets, demangler, place, sizeof place);
-    out.print("    #%-2u %s\n", i, place);
+    out.print("    #%-2u ", i);
+    describe(out, frames[i], Detail::kOffsets, demangler);
+    out.print("\n");
   }
 }
 
@@ -72,9 +72,9 @@ void write_finding(void* its, bool has_room) {
   const unsigned count = frames_outside(now, frames);
   unsigned named = 0;
   while (named + 1 < count && unnamed_in_libc(frames[named])) ++named;
-  char where[kNameBytes + 100] = "";
-  if (count > 0) describe(frames[named], Detail::kNames, demangler, where, sizeof where);
-  out.print("pktmalloc: %s%s%s\n", what, where[0] != '\0' ? ", in " : "", where);
+  out.print("pktmalloc: %s%s", what, count > 0 ? ", in " : "");
+  if (count > 0) describe(out, frames[named], Detail::kNames, demangler);
+  out.print("\n");
   write_stack(out, demangler, "found in", now);
   write_stack(out, demangler, "allocated in", object.allocated_at);
   write_stack(out, demangler, "first freed in", object.freed_at);

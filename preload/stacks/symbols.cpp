@@ -26,21 +26,15 @@ extern const char _end __attribute__((visibility("hidden")));
 namespace pktmalloc {
 namespace {
 
-// The loader's name for the program is empty.
-const char* module_name(const char* path) {
-  return path == nullptr || *path == '\0' ? program_name() : basename(path);
-}
-
 // A name of n bytes takes the demangler about 70 n; longer ones stay as they are.
 constexpr size_t kMostDemangled = 1000;
 
-// Cut to fit.
-void write_name(const char* name, Demangler demangler, char* out, size_t bytes) {
+void write_name(Writer& out, const char* name, Demangler demangler) {
   char* text = nullptr;
   if (demangler != nullptr && strncmp(name, "_Z", 2) == 0 && strlen(name) <= kMostDemangled) {
     text = demangler(name, nullptr, nullptr, nullptr);
   }
-  snprintf(out, bytes, "%s", text != nullptr ? text : name);
+  out.print("%s", text != nullptr ? text : name);
   free(text);
 }
 
@@ -72,47 +66,42 @@ Function function_at(uintptr_t pc) {
               RTLD_DL_LINKMAP) == 0) {
     return found;
   }
-  found.module = module_name(map->l_name);
+  const bool is_program = *map->l_name == '\0';  // the loader's name for it
+  found.module = is_program ? program_name() : basename(map->l_name);
   found.path = map->l_name;
   found.module_begin = reinterpret_cast<uintptr_t>(info.dli_fbase);
   if (info.dli_sname != nullptr) {
     snprintf(found.name, sizeof found.name, "%s", info.dli_sname);
     found.begin = reinterpret_cast<uintptr_t>(info.dli_saddr);
   } else {
-    const char* path = *map->l_name == '\0' ? "/proc/self/exe" : map->l_name;
+    const char* const path = is_program ? "/proc/self/exe" : map->l_name;
     found.begin =
         find_in_file({path, info.dli_fbase, map->l_addr}, pc - 1, found.name, sizeof found.name);
   }
   return found;
 }
 
-void describe(uintptr_t pc, Detail detail, Demangler demangler, char* out, size_t bytes) {
+void describe(Writer& out, uintptr_t pc, Detail detail, Demangler demangler) {
   const Function function = function_at(pc);
-  if (function.module == nullptr) {
-    snprintf(out, bytes, "%#zx", size_t{pc});
-    return;
-  }
+  if (function.module == nullptr) return out.print("%#zx", size_t{pc});
+  const bool has_name = function.begin != 0;
   const size_t in_module = pc - function.module_begin;
-  char name[kNameBytes];
-  write_name(function.name, demangler, name, sizeof name);
   if (detail == Detail::kNames) {
-    if (function.begin == 0) {
-      snprintf(out, bytes, "%s+%#zx", function.module, in_module);
-    } else {
-      snprintf(out, bytes, "%s of %s", name, function.module);
-    }
-    return;
+    if (!has_name) return out.print("%s+%#zx", function.module, in_module);
+    write_name(out, function.name, demangler);
+    return out.print(" of %s", function.module);
   }
+  write_name(out, has_name ? function.name : "unnamed", demangler);
+  if (has_name) out.print("+%#zx", pc - function.begin);
   char program[256] = "";
   const char* path = function.path;
   if (*path == '\0') {
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     path = length > 0 ? program : function.module;
   }
-  char offset[24] = "";
-  if (function.begin != 0) snprintf(offset, sizeof offset, "+%#zx", pc - function.begin);
-  snprintf(out, bytes, "%s%s (%s+%#zx)", function.begin != 0 ? name : "unnamed", offset, path,
-           in_module);
+  out.print(" (");
+  out.put(path, strlen(path));
+  out.print("+%#zx)", in_module);
 }
 
 const char* why_no_heap(const void* p, char* buffer, size_t bytes) {

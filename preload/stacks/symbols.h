@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/formats/writer.h"
+
 namespace pktmalloc {
 
 // The function of the C++ runtime that the process has anyway, by which names are as in the source;
@@ -20,9 +22,7 @@ enum class Detail : uint8_t { kNames, kOffsets };
 // "main of app", or "app+0x11c5" if no name is known; with offsets "main+0x2a (/bin/app+0x11c5)",
 // or "unnamed (/bin/app+0x11c5)" if the function has none: the file is stripped.
 // `demangler` may be nullptr.
-void describe(uintptr_t pc, Detail detail, Demangler demangler, char* out, size_t bytes);
-
-inline constexpr size_t kNameBytes = 256;
+void describe(Writer& out, uintptr_t pc, Detail detail, Demangler demangler);
 
 struct Function {
   char name[1024] = "";          // as the linker knows it
