@@ -20,7 +20,6 @@
 #include "preload/recording/recording.h"
 #include "preload/recording/sample_table.h"
 #include "preload/recording/sampler.h"
-#include "preload/stacks/frame_pointers.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
@@ -55,8 +54,10 @@ StackId stack_at(Site site) {
   const bool unwinds = options().profile_stacks == StackWalk::kUnwind;
   const StackId calls = unwinds ? capture(site) : capture_by_frame_pointers(site);
   if (!options().profile_threads || memory::in_strict_mode) return calls;
-  uintptr_t words[1 + kThreadWords] = {calls, kThreadMark | uintptr_t(syscall(SYS_gettid))};
-  prctl(PR_GET_NAME, words + 2);
+  uintptr_t name[2] = {};
+  prctl(PR_GET_NAME, name);
+  const uintptr_t thread = kThreadMark | static_cast<uintptr_t>(syscall(SYS_gettid));
+  const Frame words[1 + kThreadWords] = {{calls, 0}, {thread, 0}, {name[0], 0}, {name[1], 0}};
   return intern(words, 1 + kThreadWords, is_cut(calls));
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "preload/stacks/frame_pointers.h"
-
+// FramePointers: finds the stack by the chain of saved frame pointers, for programs compiled with
+// -fno-omit-frame-pointer and for code without unwind tables. A word that nobody may read ends the
+// walk, whatever the chain holds.
+//
+// Frames of this library have none: if the site lies in it, its tables unwind them.
 #include <alloca.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -8,6 +11,7 @@
 #include <cerrno>
 #include <initializer_list>
 
+#include "preload/stacks/stacks.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
@@ -31,8 +35,8 @@ bool readable(uintptr_t page) {
 StackId capture_by_frame_pointers(Site site) {
   FoundFrame frame{site.pc, machine::frame_pointer_before(site.cfa)};
   if (!machine::kCallsPushFrames || in_this_library(site.pc)) find_frame_outside(site, frame);
-  uintptr_t* const frames = static_cast<uintptr_t*>(alloca(stack_depth * sizeof(uintptr_t)));
-  frames[0] = frame.pc;
+  Frame* const frames = static_cast<Frame*>(alloca(stack_depth * sizeof(Frame)));
+  frames[0] = {frame.pc, 0};
   unsigned count = 1;
   uintptr_t below = site.cfa;
   uintptr_t known_page = site.cfa / kPage;
@@ -47,7 +51,7 @@ StackId capture_by_frame_pointers(Site site) {
     const uintptr_t* const words = reinterpret_cast<const uintptr_t*>(at);
     if (words[1] < kPage || words[1] >> machine::kAddressBits != 0) break;  // no code
     if (count == stack_depth) return intern(frames, count, true);
-    frames[count] = words[1];
+    frames[count] = {words[1], 0};
     below = words_end;
     at = words[0];
   }

@@ -44,8 +44,9 @@ bool commit_up_to(size_t end) {
   return true;
 }
 
-// `compared`: of the frames, see Stack.
-StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_cut) {
+}  // namespace
+
+StackId intern(const Frame* frames, uint32_t count, bool is_cut) {
   if (stack_store == nullptr) return kUnknown;
   const size_t frames_bytes = count * sizeof *frames;
   uint64_t hash = uint64_t{is_cut} << 32 | count;
@@ -55,8 +56,7 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_c
   std::atomic<StackId>& bucket = buckets[hash >> (64 - kBucketBits)];
   StackId first = bucket.load(std::memory_order_acquire);  // pairs with the exchange below
   for (StackId id = first; id != 0; id = stack_of(id).next) {
-    const Stack& stack = stack_of(id);
-    if (stack.hash == hash) return id;  // 64 bits: nobody will see two stacks with one hash
+    if (stack_of(id).hash == hash) return id;  // 64 bits: nobody will see two stacks with one hash
   }
   const size_t bytes = offsetof(Stack, frames) + frames_bytes;
   size_t offset = used.load(std::memory_order_relaxed);
@@ -66,7 +66,9 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_c
   const StackId id = static_cast<StackId>(offset / kStackUnit);
   Stack& stack = *reinterpret_cast<Stack*>(stack_store + offset);
   stack.count = static_cast<uint16_t>(count);
-  stack.compared = static_cast<uint16_t>(compared & 0x7fff);
+  // The two outermost of a long stack are those of libc; of a short one, a fiber's, perhaps not.
+  const bool ends_in_libc = !is_cut && count >= kLongStack;
+  stack.compared = static_cast<uint16_t>((ends_in_libc ? count - 2 : count) & 0x7fff);
   stack.is_cut = is_cut;
   stack.hash = hash;
   memcpy(stack.frames, frames, frames_bytes);
@@ -76,8 +78,6 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_c
   return id;
 }
 
-}  // namespace
-
 [[gnu::cold, gnu::noinline]] StackId capture_slow(Site site, uint64_t hash) {
   std::atomic<uint16_t>& ways = ways_to[hash_of({site.pc, 0}) >> (64 - kWaysBits)];
   const bool many = PKTMALLOC_CHECKED && ways.load(std::memory_order_relaxed) >= kManyWays;
@@ -85,10 +85,7 @@ StackId intern(const Frame* frames, uint32_t count, uint32_t compared, bool is_c
   Calls calls(site, static_cast<Frame*>(alloca(most * sizeof(Frame))), most);
   unwind(calls);
   const size_t before = used.load(std::memory_order_relaxed);
-  // The two outermost of a long stack are those of libc; of a short one, a fiber's, perhaps not.
-  const bool ends_in_libc = !calls.is_cut && calls.count >= kLongStack;
-  const StackId id =
-      intern(calls.frames, calls.count, ends_in_libc ? calls.count - 2 : calls.count, calls.is_cut);
+  const StackId id = intern(calls.frames, calls.count, calls.is_cut);
   if (!many && used.load(std::memory_order_relaxed) != before) {
     ways.fetch_add(1, std::memory_order_relaxed);
   }
@@ -124,13 +121,7 @@ StackId capture_interrupted(uintptr_t pc) {
   Calls calls(Site{pc, 0}, room, kStackFrames);
   unwind(calls);
   ++calls.frames[0].pc;  // all others are return addresses, just after the instruction that counts
-  return intern(calls.frames, calls.count, calls.count, calls.is_cut);
-}
-
-StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut) {
-  Frame* const all = static_cast<Frame*>(alloca(count * sizeof(Frame)));
-  for (uint32_t i = 0; i < count; ++i) all[i] = {frames[i], 0};
-  return intern(all, count, count, is_cut);
+  return intern(calls.frames, calls.count, calls.is_cut);
 }
 
 unsigned frames_of(StackId id, uintptr_t* frames, unsigned most) {

@@ -88,11 +88,14 @@ inline StackId capture(Site site) {
   }
 }
 
+// The same, found by frame pointers (frame_pointers.cpp).
+StackId capture_by_frame_pointers(Site site);
+
 // From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.
 StackId capture_interrupted(uintptr_t pc);
 
-// The number of a stack found in another way (frame_pointers.h, the heap profile's of threads).
-StackId intern(const uintptr_t* frames, uint32_t count, bool is_cut);
+// The number of a stack found in another way.
+StackId intern(const Frame* frames, uint32_t count, bool is_cut);
 
 // The innermost ones. Returns fewer than `most` if fewer are known.
 unsigned frames_of(StackId id, uintptr_t* frames, unsigned most);
