@@ -51,6 +51,13 @@ void* sampled(Site site, void* p, size_t bytes) {
   return p;
 }
 
+PassReason why_passed(ClassId id, size_t bytes, size_t alignment) {
+  if (id != kNoClass) return PassReason::kExhausted;
+  if (!heap.started()) return PassReason::kNotReserved;
+  if (bytes > heap.classes().largest()) return PassReason::kTooLarge;
+  return alignment > ClassTable::kSmallStep ? PassReason::kTooAligned : PassReason::kClassOff;
+}
+
 // An object of the class `id`; or nullptr, after counting why there is none, the first time.
 void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool* zero) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
@@ -64,17 +71,10 @@ void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool*
       if (p != nullptr || id != kNoClass) return p;
     }
   }
-  if (id == kNoClass) {
-    if (again) return nullptr;
-    count_pass(!heap.started()                      ? PassReason::kNotReserved
-               : bytes > heap.classes().largest()   ? PassReason::kTooLarge
-               : alignment > ClassTable::kSmallStep ? PassReason::kTooAligned
-                                                    : PassReason::kClassOff,
-               bytes);
-    return nullptr;
+  void* const p = id != kNoClass ? allocate_pooled(id, zero) : nullptr;
+  if (p == nullptr && !again && !heap.is_at_limit(id)) {
+    count_pass(why_passed(id, bytes, alignment), bytes);
   }
-  void* p = allocate_pooled(id, zero);
-  if (p == nullptr && !again && !heap.is_at_limit(id)) count_pass(PassReason::kExhausted, bytes);
   return p;
 }
 
