@@ -8,6 +8,7 @@
 #include "preload/reports/take_snapshot.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {
@@ -17,8 +18,7 @@ constexpr uint64_t kIntervalMs = 100;
 constexpr uint64_t kQuicklyCounted = uint64_t{1} << 30;
 
 constinit std::atomic<bool> noting = false;
-constinit std::atomic<uint64_t> trips = 0;       // about; threads may lose some
-constinit std::atomic<uint64_t> next_trips = 1;  // at which the next moment is due
+constinit std::atomic<uint64_t> trips = 0;  // about; threads may lose some
 constinit std::atomic<uint64_t> next_ms = 0;
 
 bool wanted(const recording::Header& header) {
@@ -53,11 +53,7 @@ void note_moment_if_due() {
   const uint64_t made = trips.load(std::memory_order_relaxed) + 1;
   trips.store(made, std::memory_order_relaxed);
   const uint64_t now = clock_ms();
-  if (made < next_trips.load(std::memory_order_relaxed) &&
-      now < next_ms.load(std::memory_order_relaxed)) {
-    return;
-  }
-  next_trips.store(made * 2, std::memory_order_relaxed);
+  if (!is_power_of_two(made) && now < next_ms.load(std::memory_order_relaxed)) return;
   next_ms.store(now + kIntervalMs, std::memory_order_relaxed);
   note_moment();
 }
