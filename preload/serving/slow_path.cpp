@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "preload/guard/sample_guard.h"
 #include "preload/process/background.h"
@@ -178,33 +179,31 @@ void* allocate_aligned(size_t alignment, size_t bytes) {
 
 namespace {
 
+void take_back(void* p, ClassId id) {
+  if (this_thread.forking) {
+    *static_cast<void**>(p) = std::exchange(this_thread.set_aside, p);
+    return;
+  }
+  Cache* const cache = cache_to_release_into();
+  Cache* const second = this_thread.release_cache;
+  heap.release(second != nullptr ? second : cache, id, p);
+  // Watching concerns allocations.
+  if (second != nullptr && std::exchange(second->visits.watched, false))
+    cache->visits.watched = true;
+  publish(cache);
+}
+
 // May change errno. `owner`: its own; `site`: where the program frees it.
 void release_told(void* p, uintptr_t owner, Site site) {
   if (is_guarded(p)) [[unlikely]]
     return release_guarded(p, site);
-  if (Heap::is_class(owner)) {
-    if (this_thread.forking) {
-      *static_cast<void**>(p) = this_thread.set_aside;
-      this_thread.set_aside = p;
-    } else {
-      Cache* cache = cache_to_release_into();
-      Cache* const releasing = this_thread.release_cache;
-      heap.release(releasing != nullptr ? releasing : cache, static_cast<ClassId>(owner), p);
-      if (releasing != nullptr && releasing->visits.watched) {
-        releasing->visits.watched = false;
-        cache->visits.watched = true;  // watching concerns allocations
-      }
-      publish(cache);
-    }
-  } else if (heap.is_nobodys(p)) {
-    heap.refuse(p);
-  } else {
-    Sample ended;
-    if (sampling) [[unlikely]]
-      profile_released(p, ended);
-    next_allocator().release(p);
-    if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
-  }
+  if (Heap::is_class(owner)) return take_back(p, static_cast<ClassId>(owner));
+  if (heap.is_nobodys(p)) heap.refuse(p);
+  Sample ended;
+  if (sampling) [[unlikely]]
+    profile_released(p, ended);
+  next_allocator().release(p);
+  if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
 }
 
 [[PUSHES_FRAME_POINTER]] void release_long(void* p, uintptr_t owner) {
@@ -268,10 +267,8 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
   void* const moved =
       retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
   if (may_be_sample && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
-  if (is_observed()) {
-    const bool refused = moved == nullptr;
-    tell_resized(p, refused ? p : moved, refused ? old_bytes : bytes, true);
-  }
+  const bool refused = moved == nullptr;
+  if (is_observed()) tell_resized(p, refused ? p : moved, refused ? old_bytes : bytes, true);
   return sampled(site, moved, bytes);
 }
 
