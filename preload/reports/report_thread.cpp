@@ -103,6 +103,19 @@ void load() {
   consider_report_thread();
 }
 
+void wake() {
+  if (controls()) knock_at_control();
+}
+
+void last_thread() { thread.end(wake); }
+
+void forked() {
+  thread.forget();
+  called.store(false, std::memory_order_relaxed);
+  // Its next allocation starts the thread, rather than its next trip.
+  if (controls()) this_thread.allocates_from = const_cast<Cache*>(&kNullCache);
+}
+
 }  // namespace
 
 void consider_report_thread() {
@@ -113,21 +126,6 @@ void consider_report_thread() {
 }
 
 constinit const Part report_thread_part{
-    .load = load,
-    .last_thread =
-        [] {
-          thread.end([] {
-            if (controls()) knock_at_control();
-          });
-        },
-    .mutexes = {&thread.mutex},
-    .forked =
-        [] {
-          thread.forget();
-          called.store(false, std::memory_order_relaxed);
-          // Its next allocation starts the thread, rather than its next trip.
-          if (controls()) this_thread.allocates_from = const_cast<Cache*>(&kNullCache);
-        },
-};
+    .load = load, .last_thread = last_thread, .mutexes = {&thread.mutex}, .forked = forked};
 
 }  // namespace pktmalloc
