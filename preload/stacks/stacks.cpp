@@ -38,9 +38,8 @@ bool commit_up_to(size_t end) {
   if (end <= begin) return true;
   const size_t next = std::min(round_up(end, kStep), store_bytes.load());
   if (end > next || !memory::commit(stack_store + begin, next - begin)) return false;
-  do {
-    if (committed.compare_exchange_weak(begin, next, std::memory_order_relaxed)) break;
-  } while (begin < next);
+  while (begin < next && !committed.compare_exchange_weak(begin, next, std::memory_order_relaxed)) {
+  }
   return true;
 }
 

@@ -64,9 +64,11 @@ bool is_function_at(const Elf64_Sym& symbol, uint64_t value) {
 
 }  // namespace
 
-uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size_t bytes) {
-  const ElfFile file(module.path);
-  if (!file.begins_as(module.header)) return 0;
+uintptr_t find_in_file(const link_map& module, const void* header_in_memory, uintptr_t address,
+                       char* name, size_t bytes) {
+  const bool is_program = *module.l_name == '\0';
+  const ElfFile file(is_program ? "/proc/self/exe" : module.l_name);
+  if (!file.begins_as(header_in_memory)) return 0;
   const Elf64_Ehdr& header = file.header();
   const auto* sections = file.array<Elf64_Shdr>(header.e_shoff, header.e_shnum);
   for (unsigned i = 0; sections != nullptr && i < header.e_shnum; ++i) {
@@ -78,13 +80,13 @@ uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size
     const char* text = file.array<char>(strings.sh_offset, strings.sh_size);
     if (symbols == nullptr || text == nullptr) return 0;
     const Elf64_Sym* const symbol =
-        std::find_if(symbols, symbols + count, [=](const Elf64_Sym& candidate) {
-          return is_function_at(candidate, address - module.bias);
+        std::find_if(symbols, symbols + count, [&](const Elf64_Sym& candidate) {
+          return is_function_at(candidate, address - module.l_addr);
         });
     if (symbol == symbols + count || symbol->st_name >= strings.sh_size) return 0;
     const size_t most = std::min(strings.sh_size - symbol->st_name, bytes);
     snprintf(name, bytes, "%.*s", static_cast<int>(most), text + symbol->st_name);
-    return symbol->st_value + module.bias;
+    return symbol->st_value + module.l_addr;
   }
   return 0;
 }

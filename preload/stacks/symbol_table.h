@@ -4,19 +4,16 @@
 // unreadable) is not trusted.
 #pragma once
 
+#include <link.h>
+
 #include <cstddef>
 #include <cstdint>
 
 namespace pktmalloc {
 
-struct Module {
-  const char* path;
-  const void* header;  // its ELF header in memory
-  uintptr_t bias;      // added by the loader to the addresses in the file
-};
-
-// The function at the address: its name, cut to fit, and where it begins; 0: unknown. Maps the file
-// while it searches; allocates nothing.
-uintptr_t find_in_file(const Module& module, uintptr_t address, char* name, size_t bytes);
+// The function at the address in a module, whose ELF header in memory is known: its name, cut to
+// fit, and where it begins; 0: unknown. Maps the file while it searches; allocates nothing.
+uintptr_t find_in_file(const link_map& module, const void* header, uintptr_t address, char* name,
+                       size_t bytes);
 
 }  // namespace pktmalloc

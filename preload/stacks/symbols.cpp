@@ -74,9 +74,7 @@ Function function_at(uintptr_t pc) {
     snprintf(found.name, sizeof found.name, "%s", info.dli_sname);
     found.begin = reinterpret_cast<uintptr_t>(info.dli_saddr);
   } else {
-    const char* const path = is_program ? "/proc/self/exe" : map->l_name;
-    found.begin =
-        find_in_file({path, info.dli_fbase, map->l_addr}, pc - 1, found.name, sizeof found.name);
+    found.begin = find_in_file(*map, info.dli_fbase, pc - 1, found.name, sizeof found.name);
   }
   return found;
 }
