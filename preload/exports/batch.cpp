@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The exports of pktmalloc.h that take and return many objects at once: runs of copies, and single
 // calls where a run ends.
-#include <cerrno>
-#include <cstdint>
-
 #include "preload/base/export.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/exports/front.h"

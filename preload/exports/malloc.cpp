@@ -3,12 +3,10 @@
 // alignment, zero sizes), and nothing else. All of glibc's names and aliases are here.
 #include <malloc.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 
 #include "preload/base/export.h"
 #include "preload/base/no_memory.h"

@@ -15,7 +15,6 @@
 #include "preload/process/thread.h"
 #include "preload/serving/slow_path.h"
 #include "sizeclass/base/machine.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include <algorithm>
 #include <atomic>
 
 #include "preload/base/library_function.h"

@@ -9,7 +9,6 @@
 // innermost frame; so it is for what the unwinder itself allocates.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace pktmalloc {
