@@ -31,7 +31,7 @@ void tell_damage(const Object& object, StackId now) {
          facts.bytes);
     return;
   }
-  tell_byte(object, object.bytes() + first_other(object.back(), kFiller, object.back_bytes()), now);
+  tell_byte(object, object.bytes() + first_other(object.back(), object.back_bytes()), now);
 }
 
 // Other threads may be at work: damage counts only if the object was the same before and after.
@@ -49,19 +49,19 @@ void inspect_live(const Object& object) {
 
 void mend_edges(const Object& object, StackId now) {
   tell_damage(object, now);
-  fill(object.user - kFront, kFiller, kFront);
-  fill(object.back(), kFiller, object.back_bytes());
+  fill(object.user - kFront, kFront);
+  fill(object.back(), object.back_bytes());
 }
 
 bool inspect_freed(const Object& object) {
-  if (object.bytes() >= kLeastLarge && !expose(object)) return false;
-  inspect_damaged(object, first_written);
+  if (!expose(object)) return false;
+  inspect_poison(object, long_ends(object));
   return true;
 }
 
-void inspect_damaged(const Object& object, size_t (*first)(const Object&)) {
+void inspect_poison(const Object& object, Ends ends) {
   if (!edges_intact(object)) mend_edges(object, 0);
-  const size_t at = first(object);
+  const size_t at = first_written(object, ends);
   if (at < object.bytes()) tell_byte(object, at, 0);
 }
 

@@ -25,11 +25,12 @@
 
 namespace pktmalloc::checked {
 
-// In canaries, and in the user's bytes while they wait after free.
-inline constexpr uint8_t kFiller = 0xDF;
+// Each byte of canaries, and of the user's bytes while they wait after free.
+inline constexpr char kFiller = '\xDF';
 inline constexpr size_t kFront = 16;
 inline constexpr size_t kLeastBack = 8;
 inline constexpr size_t kMostBack = 0xFFFF;
+inline constexpr size_t kFewBytes = 128;  // cheap to fill and to look at
 inline constexpr size_t kMostBytes = (size_t{1} << 40) - 1;
 
 // Bytes from raw to user.
@@ -91,7 +92,7 @@ struct Object {
   char* back() const { return user + bytes(); }
   size_t back_bytes() const { return std::min(static_cast<size_t>(end - back()), kMostBack); }
   // What of the back canary is looked at often: a long one would cost more than the rest.
-  size_t near_back_bytes() const;
+  size_t near_back_bytes() const { return std::min(back_bytes(), kFewBytes); }
 
   Record* record = nullptr;
   char* user = nullptr;
@@ -99,43 +100,37 @@ struct Object {
   Head head{};
 };
 
-// Canaries and poison repeat one byte. Up to 128 of them are words that may overlap, which costs
-// less than a call.
-inline constexpr uint64_t kEachByte = 0x0101010101010101;
-inline constexpr size_t kFewBytes = 128;
-using Block = unsigned char __attribute__((vector_size(16), aligned(1), may_alias));
+// Up to 128 bytes are words that may overlap, which costs less than a call.
+inline constexpr uint64_t kFillerWord = 0xDFDFDFDFDFDFDFDF;
+using Block = char __attribute__((vector_size(16), aligned(1), may_alias));
 static_assert(sizeof(Block) == 2 * sizeof(uint64_t));
 
-inline void fill(void* memory, uint8_t value, size_t bytes) {
-  char* const begin = static_cast<char*>(memory);
+inline void fill(char* begin, size_t bytes) {
   if (bytes - sizeof(Block) <= kFewBytes - sizeof(Block)) {
-    const Block block = Block{} + value;
+    const Block block = Block{} + kFiller;
     for (size_t i = 0; i < bytes - sizeof block; i += sizeof block) {
       *reinterpret_cast<Block*>(begin + i) = block;
     }
     *reinterpret_cast<Block*>(begin + bytes - sizeof block) = block;
   } else if (bytes - sizeof(uint64_t) < sizeof(uint64_t)) {
-    const uint64_t word = value * kEachByte;
-    memcpy(begin, &word, sizeof word);
-    memcpy(begin + bytes - sizeof word, &word, sizeof word);
+    memcpy(begin, &kFillerWord, sizeof kFillerWord);
+    memcpy(begin + bytes - sizeof kFillerWord, &kFillerWord, sizeof kFillerWord);
   } else {
-    memset(memory, value, bytes);
+    memset(begin, kFiller, bytes);
   }
 }
 
-// Position of the first byte that is not `value`; `bytes` if there is none.
-inline size_t first_other(const void* memory, uint8_t value, size_t bytes) {
-  const uint8_t* p = static_cast<const uint8_t*>(memory);
-  if (bytes == 0 || (*p == value && memcmp(p, p + 1, bytes - 1) == 0)) return bytes;
+// Position of the first byte that is no filler; `bytes` if there is none.
+inline size_t first_other(const char* begin, size_t bytes) {
+  if (bytes == 0 || (*begin == kFiller && memcmp(begin, begin + 1, bytes - 1) == 0)) return bytes;
   size_t i = 0;
-  while (p[i] == value) ++i;
+  while (begin[i] == kFiller) ++i;
   return i;
 }
 
-inline bool filled(const void* memory, uint8_t value, size_t bytes) {
-  const char* const begin = static_cast<const char*>(memory);
+inline bool filled(const char* begin, size_t bytes) {
   if (bytes >= sizeof(Block)) [[likely]] {
-    const Block block = Block{} + value;
+    const Block block = Block{} + kFiller;
     Block other = *reinterpret_cast<const Block*>(begin + bytes - sizeof block) ^ block;
 #pragma GCC unroll 4
     for (size_t i = 0; i < bytes - sizeof block; i += sizeof block) {
@@ -145,14 +140,12 @@ inline bool filled(const void* memory, uint8_t value, size_t bytes) {
     memcpy(words, &other, sizeof words);
     return (words[0] | words[1]) == 0;
   }
-  if (bytes < sizeof(uint64_t)) return first_other(memory, value, bytes) == bytes;
+  if (bytes < sizeof(uint64_t)) return first_other(begin, bytes) == bytes;
   uint64_t first, last;
-  memcpy(&first, memory, sizeof first);
+  memcpy(&first, begin, sizeof first);
   memcpy(&last, begin + bytes - sizeof last, sizeof last);
-  return first == value * kEachByte && last == value * kEachByte;
+  return first == kFillerWord && last == kFillerWord;
 }
-
-inline size_t Object::near_back_bytes() const { return std::min(back_bytes(), kFewBytes); }
 
 // Makes an object of it and leaves its user bytes as they are. A sweep may be looking: nothing says
 // that there is an object until all of it is there.
@@ -163,9 +156,9 @@ inline size_t Object::near_back_bytes() const { return std::min(back_bytes(), kF
   record.head.store(Head{}, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
   record.allocated_at = allocated_at;
-  fill(user - kFront, kFiller, kFront);
+  fill(user - kFront, kFront);
   char* const back = user + bytes;
-  fill(back, kFiller, std::min(static_cast<size_t>(place.end - back), kMostBack));
+  fill(back, std::min(static_cast<size_t>(place.end - back), kMostBack));
   record.head.store(Head::of(reinterpret_cast<uintptr_t>(place.raw), bytes, family, alignment),
                     std::memory_order_release);
   return user;
@@ -178,14 +171,12 @@ inline Object object_in(const Place& place) {
   return {place.record, place.raw + head.front(), place.end, head};
 }
 
-inline bool front_intact(const Object& object) {
-  return filled(object.user - kFront, kFiller, kFront);
-}
+inline bool front_intact(const Object& object) { return filled(object.user - kFront, kFront); }
 inline bool edges_intact(const Object& object) {
-  return front_intact(object) && filled(object.back(), kFiller, object.back_bytes());
+  return front_intact(object) && filled(object.back(), object.back_bytes());
 }
 inline bool near_edges_intact(const Object& object) {
-  return front_intact(object) && filled(object.back(), kFiller, object.near_back_bytes());
+  return front_intact(object) && filled(object.back(), object.near_back_bytes());
 }
 
 }  // namespace pktmalloc::checked

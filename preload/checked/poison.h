@@ -8,42 +8,42 @@
 
 namespace pktmalloc::checked {
 
-inline constexpr size_t kLeastLarge = 16 << 10;  // below, giving pages back costs more
+// What of the user's bytes is filled: those before `head`, and from `tail` on.
+struct Ends {
+  size_t head = 0, tail = 0;
+};
 
-void poison_large(const Object& object);
-inline void poison(const Object& object) {
-  if (object.bytes() >= kLeastLarge) [[unlikely]]
-    return poison_large(object);
-  fill(object.user, kFiller, object.bytes());
-}
+// Of an object that waits long. Between the two are the pages that went back, or nothing.
+Ends long_ends(const Object& object);
+void poison_long(const Object& object);
 
-// The same for an object that waits shortly: of a larger one only the two ends.
-inline constexpr size_t kPoisonedHead = 96, kPoisonedTail = 32;
+// Of one that waits shortly; if it is large, between the two are bytes as they were.
 inline constexpr size_t kPoisonedWhole = 2048;
-
-inline void poison_ends(const Object& object) {
-  if (object.bytes() <= kPoisonedWhole) return fill(object.user, kFiller, object.bytes());
-  fill(object.user, kFiller, kPoisonedHead);
-  fill(object.back() - kPoisonedTail, kFiller, kPoisonedTail);
+inline constexpr size_t kPoisonedHead = 96, kPoisonedTail = 32;
+inline Ends recent_ends(const Object& object) {
+  if (object.bytes() <= kPoisonedWhole) return {};
+  return {kPoisonedHead, object.bytes() - kPoisonedTail};
 }
+inline void poison_recent(const Object& object) {
+  if (object.bytes() <= kPoisonedWhole) return fill(object.user, object.bytes());
+  fill(object.user, kPoisonedHead);
+  fill(object.back() - kPoisonedTail, kPoisonedTail);
+}
+// Looks at the canaries, too: they lie beside what is filled, and are filled alike.
+inline bool recent_intact(const Object& object) {
+  const char* const front = object.user - kFront;
+  const size_t back = object.near_back_bytes();
+  if (object.bytes() <= kPoisonedWhole) return filled(front, kFront + object.bytes() + back);
+  return filled(front, kFront + kPoisonedHead) &&
+         filled(object.back() - kPoisonedTail, kPoisonedTail + back);
+}
+
+// Position of the first byte written since; bytes(): none was. It does not look between the ends:
+// a look would fetch pages again.
+size_t first_written(const Object& object, Ends ends);
 
 // Makes all of a large object accessible again; false: the system refuses. Also in a fault's
 // handler.
 bool expose(const Object& object);
-
-// Position of the first byte written since; bytes(): none was. It does not look at pages that
-// nobody could write to: a look would fetch them again.
-size_t first_written(const Object& object);
-size_t first_written_at_ends(const Object& object);
-// Of one that waited shortly, with the canaries beside what is poisoned: they are filled alike.
-inline bool recent_intact(const Object& object) {
-  const char* const front = object.user - kFront;
-  const size_t back = object.near_back_bytes();
-  if (object.bytes() <= kPoisonedWhole) {
-    return filled(front, kFiller, kFront + object.bytes() + back);
-  }
-  return filled(front, kFiller, kFront + kPoisonedHead) &&
-         filled(object.back() - kPoisonedTail, kFiller, kPoisonedTail + back);
-}
 
 }  // namespace pktmalloc::checked

@@ -39,19 +39,11 @@ size_t raw_bytes(const Object& object) {
 void give_back(const Object& object) {
   void* const raw = object.raw();
   const uintptr_t owner = heap.owner(raw);
-  if (Heap::is_class(owner)) [[likely]] {
-    if (this_thread.releases_to->release(static_cast<ClassId>(owner), raw)) [[likely]]
-      return;
-  } else if (is_guarded(raw)) {
-    return release_guarded(object);
-  } else {
-    remove_large(object);
-  }
-  release(raw);
-}
-
-void leave(const Object& object) {
-  if (inspect_freed(object)) give_back(object);
+  if (Heap::is_class(owner)) [[likely]]
+    return release_pooled(static_cast<ClassId>(owner), raw);
+  if (is_guarded(raw)) return release_guarded(object);
+  remove_large(object);
+  release_slow(raw);
 }
 
 // A thread's latest chosen frees: it takes the lock once for many.
@@ -59,17 +51,14 @@ constexpr unsigned kBatch = 32;
 constexpr size_t kAlone = 8 << 10;  // an object of this size goes to the ring at once
 struct Batch {
   unsigned count;
-  Object objects[kBatch];
+  Entry entries[kBatch];
 };
 constinit thread_local Batch batch{};
 
-void push(const Object& object) {
-  size_t next = first + count;
-  if (next >= ring_entries) next -= ring_entries;
-  const size_t bytes = raw_bytes(object);
-  ring[next] = {object.user, bytes};
-  ++count;
-  bytes_held += bytes;
+void push(const Entry& entry) {
+  const size_t next = first + count++;
+  ring[next < ring_entries ? next : next - ring_entries] = entry;
+  bytes_held += entry.bytes;
 }
 
 // Up to twice as many entries. If the system refuses, the oldest leave sooner.
@@ -77,10 +66,8 @@ void grow() {
   const size_t larger = std::min(std::max(2 * ring_entries, kRingStep), most_entries);
   const size_t more = larger - ring_entries;
   if (more == 0 || !memory::commit(ring + ring_entries, more * sizeof(Entry))) return;
-  if (first + count > ring_entries) {
-    memmove(ring + first + more, ring + first, (ring_entries - first) * sizeof(Entry));
-    first += more;
-  }
+  std::rotate(ring, ring + first, ring + ring_entries);
+  first = 0;
   ring_entries = larger;
 }
 
@@ -97,8 +84,9 @@ char* pop(size_t most_bytes) {
   return oldest.user;
 }
 
-// Gives this thread's batch to the ring and lets go of objects beyond the bound.
-void exchange(size_t most_bytes, void (*let_go)(const Object&)) {
+// Gives this thread's batch to the ring; inspects objects beyond the bound and gives them back, if
+// that is wanted.
+void exchange(size_t most_bytes, bool gives_back = true) {
   const Raised at_work(recent.at_work);
   unsigned leaving;
   do {
@@ -106,13 +94,14 @@ void exchange(size_t most_bytes, void (*let_go)(const Object&)) {
     leaving = 0;
     {
       const Lock lock(quarantine_mutex);
-      for (unsigned i = 0; i < batch.count; ++i) push(batch.objects[i]);
+      for (unsigned i = 0; i < batch.count; ++i) push(batch.entries[i]);
       batch.count = 0;
       if (count + kBatch > ring_entries) grow();
       while (leaving < kBatch && (users[leaving] = pop(most_bytes)) != nullptr) ++leaving;
     }
     for (unsigned i = 0; i < leaving; ++i) {
-      if (const Object object = find_object(users[i])) let_go(object);
+      const Object object = find_object(users[i]);
+      if (object && inspect_freed(object) && gives_back) give_back(object);
     }
   } while (leaving == kBatch);
 }
@@ -124,20 +113,22 @@ void wait_long(const Object& object) {
   if (bytes > limit_bytes || this_thread.forking || recent.at_work || memory::in_strict_mode) {
     return give_back(object);
   }
-  poison(object);
+  poison_long(object);
   const Raised at_work(recent.at_work);
-  batch.objects[batch.count++] = object;
+  batch.entries[batch.count++] = {object.user, bytes};
   if (batch.count == kBatch || bytes > kAlone || cache_to_release_into() == nullptr) {
-    exchange(limit_bytes, leave);
+    exchange(limit_bytes);
   }
 }
 
-// Of one that has waited shortly. Inspects it.
-Object object_at(uint64_t place) {
+// Of any place: looks its object up.
+void leave_recent_slow(uint64_t place, bool gives_back = true) {
+  if (place == 0) return;
   const auto* const at = reinterpret_cast<const char*>(place >> 16);
   const Object object = find_object((place & Recent::kOther) != 0 ? at : at + kFront);
-  if (object) inspect_recent(object);
-  return object;
+  if (!object) return;
+  inspect_recent(object);
+  if (gives_back) give_back(object);
 }
 
 }  // namespace
@@ -147,21 +138,17 @@ constinit thread_local Recent recent{};
 void leave_recent(uint64_t place) {
   if (place == 0) return;
   const size_t bytes = Recent::bytes_of(place);
-  void* const raw = reinterpret_cast<void*>(place >> 16);
+  char* const raw = reinterpret_cast<char*>(place >> 16);
   const uintptr_t owner = heap.owner(raw);
-  if ((place & Recent::kOther) == 0 && filled(raw, kFiller, bytes) && Heap::is_class(owner))
-      [[likely]] {
-    if (this_thread.releases_to->release(static_cast<ClassId>(owner), raw)) [[likely]]
-      return;
-    return release(raw);
-  }
-  if (const Object object = object_at(place)) give_back(object);
+  if ((place & Recent::kOther) == 0 && filled(raw, bytes) && Heap::is_class(owner)) [[likely]]
+    return release_pooled(static_cast<ClassId>(owner), raw);
+  leave_recent_slow(place);
 }
 
 void quarantine_slow(Object object, bool waits_long) {
   const size_t bytes = object.bytes();
   if (waits_long || !can_wait_shortly(bytes)) return wait_long(object);
-  poison_ends(object);
+  poison_recent(object);
   const Raised at_work(recent.at_work);
   leave_recent(
       recent.swap(reinterpret_cast<uintptr_t>(object.user) << 16 | Recent::kOther | bytes / 64));
@@ -186,16 +173,9 @@ void start_quarantine(size_t bytes, int rate) {
 void leave_quarantine(size_t most_bytes, bool gives_back) {
   // At work: exit() out of a signal handler that interrupted us.
   if (most_entries == 0 || recent.at_work) return;
-  exchange(
-      most_bytes,
-      gives_back ? leave : [](const Object& object) { static_cast<void>(inspect_freed(object)); });
+  exchange(most_bytes, gives_back);
   const Raised at_work(recent.at_work);
-  for (unsigned n = 0; n < Recent::kMost; ++n) {
-    const uint64_t place = recent.swap(0);
-    if (place == 0) continue;
-    const Object object = object_at(place);
-    if (object && gives_back) give_back(object);
-  }
+  for (unsigned n = 0; n < Recent::kMost; ++n) leave_recent_slow(recent.swap(0), gives_back);
 }
 
 }  // namespace pktmalloc::checked

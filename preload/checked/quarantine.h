@@ -79,7 +79,7 @@ void quarantine_slow(Object object, bool waits_long);
       !can_wait_shortly(bytes)) [[unlikely]] {
     return quarantine_slow(object, waits_long);
   }
-  fill(object.user, kFiller, bytes);
+  fill(object.user, bytes);
   const Raised at_work(recent.at_work);
   const auto begin = reinterpret_cast<uintptr_t>(object.user - kFront);
   leave_recent(recent.swap(begin << 16 | (kFront + bytes + object.near_back_bytes())));

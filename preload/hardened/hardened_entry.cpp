@@ -155,7 +155,7 @@ void tell_written(Site site, void* p) {
 void release_waited_at(Site site, ClassId id, void* p) {
   if (!is_head_blank(p)) tell_written(site, p);
   memset(p, 0, cleared_bytes[index(id)]);
-  if (!this_thread.releases_to->release(id, p)) release_slow(p);
+  release_pooled(id, p);
 }
 
 }  // namespace pktmalloc::hardened

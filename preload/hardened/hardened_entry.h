@@ -46,8 +46,7 @@ void tell_written(Site site, void* p);
   if (bytes > kInspected || !is_head_blank(waited)) [[unlikely]]
     return release_waited_at(site, id, waited);
   blank_line(waited, bytes);
-  if (!this_thread.releases_to->release(id, waited)) [[unlikely]]
-    return release_slow(waited);
+  return release_pooled(id, waited);
 }
 
 // Does the caller say the size of its object? Only delete says it for sure: what malloc gave may

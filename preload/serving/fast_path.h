@@ -47,13 +47,17 @@ inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
   return allocate_aligned(alignment, bytes);
 }
 
+// Of the class.
+inline void release_pooled(ClassId id, void* p) {
+  if (this_thread.releases_to->release(id, p)) [[likely]]
+    return;
+  return release_slow(p);
+}
+
 inline void release(void* p, Told = {}) {
   // The list of class 0, which has the units that nobody has, takes nothing.
-  if (heap.spans(p)) [[likely]] {
-    const ClassId id = static_cast<ClassId>(heap.owner_of_unit(p));
-    if (this_thread.releases_to->release(id, p)) [[likely]]
-      return;
-  }
+  if (heap.spans(p)) [[likely]]
+    return release_pooled(static_cast<ClassId>(heap.owner_of_unit(p)), p);
   return release_slow(p);
 }
 
