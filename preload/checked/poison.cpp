@@ -3,6 +3,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "preload/process/heap.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
@@ -24,7 +26,8 @@ Ends long_ends(const Object& object) {
   if (object.bytes() < kLeastLarge || Heap::is_class(heap.owner(object.user))) return {};
   const size_t page = memory::page_bytes();
   const uintptr_t from = reinterpret_cast<uintptr_t>(object.user);
-  const size_t head = round_up(from, page) - from;
+  // Where pages have 64 KiB it may be smaller than one.
+  const size_t head = std::min(round_up(from, page) - from, object.bytes());
   return {head, head + (object.bytes() - head) / page * page};
 }
 
