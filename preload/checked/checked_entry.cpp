@@ -177,7 +177,7 @@ using namespace checked;
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_at(Site site, size_t bytes, Family family) {
   constexpr size_t kDress = kFront + kLeastBack;
-  if (bytes - 1 < ClassTable::kSmallLimit - kDress && !guards_class) [[likely]] {
+  if (bytes - 1 < ClassTable::kSmallLimit - kDress && guarded_class == kNoClass) [[likely]] {
     const ClassId id = heap.classes().small(bytes + kDress);
     if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]]
       return dress(pooled_place(id, raw), 0, bytes, family, capture(site));

@@ -18,18 +18,12 @@ using namespace checked;
 // An access that the processor refused, where that tells of an object: in a guard page, in a large
 // object that waits after free, or beyond the end of a slab.
 
-void tell_at(const Object& object, uintptr_t address, const char* what, StackId now) {
-  const Facts facts = facts_of(object);
-  tell_access(now, facts, what,
-              static_cast<ptrdiff_t>(address - reinterpret_cast<uintptr_t>(facts.user)));
-}
-
 // Beyond a slab; `raw` is the memory of its first or last object.
 void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now) {
   const auto id = static_cast<ClassId>(heap.owner(reinterpret_cast<void*>(raw)));
   const size_t object_bytes = heap.classes()[id].object_bytes;
   if (const Object object = find_object(reinterpret_cast<void*>(raw))) {
-    tell_at(object, address, what, now);
+    tell_access(now, facts_of(object), what, address);
   } else {
     tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
          reinterpret_cast<void*>(address), object_bytes);
@@ -46,14 +40,14 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   }
   // Below, only in report mode: from now on the access is allowed.
   if (is_guarded(p)) {
-    const Object guarded = find_before_guard(p);
-    if (!guarded) return false;
-    tell_at(guarded, address, what, capture_interrupted(pc));
-    return open_guard(p);
+    const Object guarded = find_guarded(p);
+    if (!guarded || p < guarded.end) return false;
+    tell_access(capture_interrupted(pc), facts_of(guarded), what, address);
+    return open_page(address);
   }
   const Object freed = find_large(p);
   if (!freed || freed.head.is_live()) return false;
-  tell_at(freed, address, what, capture_interrupted(pc));
+  tell_access(capture_interrupted(pc), facts_of(freed), what, address);
   return expose(freed);
 }
 

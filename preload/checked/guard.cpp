@@ -15,23 +15,11 @@ constexpr uint32_t kSlots = 16384;
 constexpr uint32_t kEmptySlots = 4096;  // if there are only objects of no bytes
 constexpr size_t kAlignment = 16;
 
-ClassId guarded_class = kNoClass;
 Record* records = nullptr;  // one a slot
-
-// What is accessible once stays so.
-bool make_accessible(const Slot& slot) {
-  const uintptr_t data = data_of(slot);
-  return memory::commit(reinterpret_cast<void*>(data), end_of(slot) - data);
-}
 
 Place place_of(const Slot& slot) {
   return {records + (&slot - slot_at(0)), reinterpret_cast<char*>(slot.user) - kFront,
           reinterpret_cast<char*>(end_of(slot))};
-}
-
-Object object_of(const Slot& slot) {
-  const bool used = slot.state.load(std::memory_order_acquire) != State::kUnused;
-  return used ? object_in(place_of(slot)) : Object{};
 }
 
 }  // namespace
@@ -39,9 +27,8 @@ Object object_of(const Slot& slot) {
 void start_guard(size_t size) {
   if (!heap.started()) return;
   if (size != 0) guarded_class = heap.classes().find(size);
-  guards_class = guarded_class != kNoClass;
-  const size_t most = guards_class ? heap.classes()[guarded_class].object_bytes : 0;
-  const uint32_t slots = guards_class ? kSlots : kEmptySlots;
+  const uint32_t slots = guarded_class != kNoClass ? kSlots : kEmptySlots;
+  const size_t most = heap.classes()[guarded_class].object_bytes;  // of none: 0
   records = static_cast<Record*>(map_lazily(slots * sizeof *records));
   if (records == nullptr) return;
   start_slots(slots, round_up(kFront + kAlignment + most, memory::page_bytes()));
@@ -52,37 +39,26 @@ Place take_guarded(size_t bytes) {
   State was;
   Slot* const slot = take_slot(was);
   if (slot == nullptr) return {};
-  if (was == State::kUnused && !make_accessible(*slot)) {
+  const uintptr_t data = data_of(*slot), end = end_of(*slot);
+  // What is accessible once stays so.
+  if (was == State::kUnused && !memory::commit(reinterpret_cast<void*>(data), end - data)) {
     slot->state.store(was, std::memory_order_release);
     return {};
   }
-  slot->user = end_of(*slot) - round_up(bytes, kAlignment);
-  const Place place = place_of(*slot);
-  place.record->head.store(Head{}, std::memory_order_relaxed);
+  slot->user = end - round_up(bytes, kAlignment);
   slot->state.store(State::kLive, std::memory_order_release);
-  return place;
+  return place_of(*slot);
 }
 
 void release_guarded(const Object& object) {
   slot_of(object.user).state.store(State::kFreed, std::memory_order_release);
 }
 
-Object find_guarded(const void* p) { return object_of(slot_of(p)); }
+// Of a slot that nobody has used the record says so, too.
+Object find_guarded(const void* p) { return object_in(place_of(slot_of(p))); }
 
-Object find_before_guard(const void* p) {
-  const bool in_guard = reinterpret_cast<uintptr_t>(p) >= end_of(slot_of(p));
-  return in_guard ? find_guarded(p) : Object{};
-}
-
-bool open_guard(const void* p) {
-  return memory::commit(reinterpret_cast<void*>(end_of(slot_of(p))), memory::page_bytes());
-}
-
-Object next_guarded(size_t& n) {
-  while (const Slot* const slot = slot_at(n++)) {
-    if (const Object object = object_of(*slot)) return object;
-  }
-  return {};
+void each_guarded(void (*visit)(const Object&)) {
+  for (size_t n = 0; const Slot* const slot = slot_at(n); ++n) visit(object_in(place_of(*slot)));
 }
 
 }  // namespace pktmalloc::checked

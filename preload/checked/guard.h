@@ -17,24 +17,19 @@ namespace pktmalloc::checked {
 // A size of 0: only for objects of no bytes.
 void start_guard(size_t size);
 
-inline constinit bool guards_class = false;
+inline constinit ClassId guarded_class = kNoClass;
 
 // Memory for a request; no record: it is not of the chosen class, or no slot is free.
 Place take_guarded(size_t bytes);
 inline Place allocate_guarded(size_t bytes) {
-  return bytes == 0 || guards_class ? take_guarded(bytes) : Place{};
+  return bytes == 0 || guarded_class != kNoClass ? take_guarded(bytes) : Place{};
 }
 void release_guarded(const Object& object);
 
 // The object whose slot holds p; none: nobody has used it.
 Object find_guarded(const void* p);
 
-// The object before the guard page that holds p; none: p lies in no such page.
-Object find_before_guard(const void* p);
-// Allows access to the guard page that holds p. False if the system refuses.
-bool open_guard(const void* p);
-
-// For a sweep: the first object from slot n on; moves n past it. None: no more.
-Object next_guarded(size_t& n);
+// For a sweep: with the objects of all slots that were used, or none.
+void each_guarded(void (*visit)(const Object&));
 
 }  // namespace pktmalloc::checked

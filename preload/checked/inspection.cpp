@@ -10,28 +10,23 @@
 namespace pktmalloc::checked {
 namespace {
 
-void note_in_front(const Object& object, Facts& facts) {
-  if (!Heap::is_class(heap.owner(object.user))) return;
-  const Object front = find_object(object.raw() - 1);
-  if (front) facts.in_front = {front.user, front.bytes(), front.record->allocated_at};
-}
-
-// `at`: counted from the object's start.
-void tell_byte(const Object& object, size_t at, StackId now) {
+// Of a byte that is not as it was.
+void tell_byte(const Object& object, const char* byte, StackId now) {
+  Facts facts = facts_of(object);
+  if (byte < object.user && Heap::is_class(heap.owner(object.user))) {
+    const Object front = find_object(object.raw() - 1);
+    if (front) facts.in_front = {front.user, front.bytes(), front.record->allocated_at};
+  }
   char value[16];
-  snprintf(value, sizeof value, " is %#x", static_cast<uint8_t>(object.user[at]));
-  tell_access(now, facts_of(object), "write", static_cast<ptrdiff_t>(at), value);
+  snprintf(value, sizeof value, " is %#x", static_cast<uint8_t>(*byte));
+  tell_access(now, facts, "write", reinterpret_cast<uintptr_t>(byte), value);
 }
 
 void tell_damage(const Object& object, StackId now) {
-  if (!front_intact(object)) {
-    Facts facts = facts_of(object);
-    note_in_front(object, facts);
-    tell(now, facts, "write before the start of %p, an object of %zu bytes", facts.user,
-         facts.bytes);
-    return;
-  }
-  tell_byte(object, object.bytes() + first_other(object.back(), object.back_bytes()), now);
+  const char* const front = object.user - kFront;
+  const char* byte = front + first_other(front, kFront);
+  if (byte == object.user) byte += object.bytes() + first_other(object.back(), object.back_bytes());
+  tell_byte(object, byte, now);
 }
 
 // Other threads may be at work: damage counts only if the object was the same before and after.
@@ -62,7 +57,7 @@ bool inspect_freed(const Object& object) {
 void inspect_poison(const Object& object, Ends ends) {
   if (!edges_intact(object)) mend_edges(object, 0);
   const size_t at = first_written(object, ends);
-  if (at < object.bytes()) tell_byte(object, at, 0);
+  if (at < object.bytes()) tell_byte(object, object.user + at, 0);
 }
 
 void inspect_all() {
@@ -72,7 +67,7 @@ void inspect_all() {
     });
   }
   for (size_t n = 0; const Object object = next_large(n, live_and_damaged);) inspect_live(object);
-  for (size_t n = 0; const Object object = next_guarded(n);) inspect_live(object);
+  each_guarded(inspect_live);
 }
 
 }  // namespace pktmalloc::checked

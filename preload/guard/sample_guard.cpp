@@ -49,8 +49,8 @@ void check_edges(const Slot& slot, const Pages& pages, StackId now) {
   while (behind < pages.end && intact(behind)) ++behind;
   const Facts facts = slot.facts();
   const char* const found = ", found when it is freed";
-  if (before > pages.begin) tell_access(now, facts, "write", slot.from_user(before - 1), found);
-  if (behind < pages.end) tell_access(now, facts, "write", slot.from_user(behind), found);
+  if (before > pages.begin) tell_access(now, facts, "write", before - 1, found);
+  if (behind < pages.end) tell_access(now, facts, "write", behind, found);
 }
 
 // To guard an object takes 5 us for two system calls and a page, 40 us in a process with several
@@ -73,13 +73,6 @@ bool may_take() {
   return true;
 }
 
-// Reports a pointer that is not the start of a live object.
-void tell_wrong(const char* call, const void* p, StackId now) {
-  const Slot& slot = slot_of(p);
-  const bool is_used = slot.state.load(std::memory_order_acquire) != State::kUnused;
-  tell_wrong_pointer(now, is_used ? slot.facts() : Facts{}, call, p);
-}
-
 bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   if (address - guarded_begin >= guarded_bytes) return false;
   const Slot* const slot = nearest_slot(address);
@@ -90,10 +83,8 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   if (live && address >= pages.begin && address < pages.end) return false;
   Facts facts = slot->facts();
   facts.ends_by_signal = true;
-  tell_access(capture_interrupted(pc), facts, writes ? "write" : "read", slot->from_user(address));
-  if (!options().check_reports) return false;
-  const size_t page = memory::page_bytes();
-  return memory::commit(reinterpret_cast<void*>(address & ~(page - 1)), page);
+  tell_access(capture_interrupted(pc), facts, writes ? "write" : "read", address);
+  return options().check_reports && open_page(address);
 }
 
 void taken(void* p, const Sample& sample, Site site) {
@@ -190,7 +181,7 @@ void release_guarded(void* p, Site site) {
   State live = State::kLive;
   if (slot.user != reinterpret_cast<uintptr_t>(p) ||
       !slot.state.compare_exchange_strong(live, State::kChanging, std::memory_order_acquire)) {
-    return tell_wrong("free", p, now);
+    return tell_wrong_pointer(now, slot.facts(), "free", p);
   }
   const Pages pages(slot);
   if (slot.id != kNoClass) heap.uncount_outside(slot.id);
@@ -207,7 +198,7 @@ size_t guarded_size(void* p, Site site) {
     return slot.bytes;
   }
   const KeepErrno keep;
-  tell_wrong("use", p, capture(site));
+  tell_wrong_pointer(capture(site), slot.facts(), "use", p);
   return kNotLive;
 }
 

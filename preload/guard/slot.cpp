@@ -17,11 +17,12 @@ constinit std::atomic<uint64_t> turn = 0;
 }  // namespace
 
 Facts Slot::facts() const {
+  const bool is_freed = state.load(std::memory_order_acquire) == State::kFreed;
   return {.user = reinterpret_cast<void*>(user),
           .bytes = bytes,
           .allocated_at = allocated_at,
           .freed_at = freed_at.load(std::memory_order_relaxed),
-          .is_freed = state.load(std::memory_order_relaxed) == State::kFreed};
+          .is_freed = is_freed};
 }
 
 bool start_slots(uint32_t count, size_t data) {

@@ -38,7 +38,6 @@ struct Slot {
   ClassId id;  // that would have served it, or kNoClass
 
   Facts facts() const;
-  ptrdiff_t from_user(uintptr_t address) const { return static_cast<ptrdiff_t>(address - user); }
 };
 
 // The pages of an object; of no bytes: none.
@@ -75,6 +74,12 @@ uintptr_t end_of(const Slot& slot);
 // The object that an access there was meant for: the nearest one, because a guard page lies between
 // two slots. nullptr: neither has one.
 const Slot* nearest_slot(uintptr_t fault);
+
+// Makes the page accessible that such an access was refused.
+inline bool open_page(uintptr_t fault) {
+  const size_t page = memory::page_bytes();
+  return memory::commit(reinterpret_cast<void*>(fault & ~(page - 1)), page);
+}
 
 // For a sweep: the n-th; nullptr: no more have been used.
 const Slot* slot_at(size_t n);

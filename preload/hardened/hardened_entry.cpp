@@ -66,7 +66,8 @@ size_t inspect_canary(Site site, const char* found, ClassId id, const void* p) {
   const auto* const behind = static_cast<const char*>(p) + object_bytes;
   if (canary.word_whole) {
     facts.is_most = false;
-    tell_access(capture(site), facts, "write", static_cast<ptrdiff_t>(canary.first), found);
+    tell_access(capture(site), facts, "write", reinterpret_cast<uintptr_t>(p) + canary.first,
+                found);
   } else {
     tell(capture(site), facts,
          "write past the end of %p, an object of up to %zu bytes, or before %p%s", p, canary.bytes,
@@ -148,7 +149,8 @@ void tell_written(Site site, void* p) {
   const char* const end = begin + std::min(bytes, kInspected);
   const char* const first = std::find_if(begin, end, [](char c) { return c != 0; });
   const bool at_exit = site.pc == 0;
-  tell_access(at_exit ? 0 : capture(site), facts_of(p, bytes), "write", first - begin,
+  tell_access(at_exit ? 0 : capture(site), facts_of(p, bytes), "write",
+              reinterpret_cast<uintptr_t>(first),
               at_exit ? ", found at exit" : ", found when its memory was to be used again");
 }
 

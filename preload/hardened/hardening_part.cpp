@@ -45,7 +45,7 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   const auto* const p = reinterpret_cast<const void*>(object);
   const size_t bytes = heap.classes()[static_cast<ClassId>(heap.owner(p))].object_bytes;
   tell_access(capture_interrupted(pc), {.user = p, .bytes = bytes, .is_most = true},
-              writes ? "write" : "read", static_cast<ptrdiff_t>(address - object));
+              writes ? "write" : "read", address);
   return false;
 }
 

@@ -120,8 +120,9 @@ void tell_wrong_pointer(StackId now, const Facts& object, const char* call, cons
   }
 }
 
-void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t at,
+void tell_access(StackId now, const Facts& object, const char* what, uintptr_t address,
                  const char* found) {
+  const auto at = static_cast<ptrdiff_t>(address - reinterpret_cast<uintptr_t>(object.user));
   const bool before = at < 0, past = at >= static_cast<ptrdiff_t>(object.bytes);
   const char* const where = before ? "before the start of"
                             : past ? "past the end of"
@@ -134,10 +135,11 @@ void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t a
 void tell_copy(Site site, const Facts& object, const void* to) {
   if (in_this_library(site.pc)) return;
   const KeepErrno keep_errno;
-  const ptrdiff_t at = static_cast<const char*>(to) - static_cast<const char*>(object.user);
-  const bool starts_outside = at < 0 || object.freed_at != 0;
+  const auto begin = reinterpret_cast<uintptr_t>(object.user);
+  const auto first = reinterpret_cast<uintptr_t>(to);
+  const bool starts_outside = first < begin || object.freed_at != 0;
   tell_access(capture(site), object, "write",
-              starts_outside ? at : std::max(at, static_cast<ptrdiff_t>(object.bytes)));
+              starts_outside ? first : std::max(first, begin + object.bytes));
 }
 
 }  // namespace pktmalloc

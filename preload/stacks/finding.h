@@ -39,9 +39,8 @@ void tell(StackId now, const Facts& object, const char* format, ...)
 // one, or lies nearest to this one; without `user` to none.
 void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p);
 
-// The same of an access, which `what` names, to the byte at that distance from the object's start.
-// `found` ends the line.
-void tell_access(StackId now, const Facts& object, const char* what, ptrdiff_t at,
+// The same of an access, which `what` names, to the byte there. `found` ends the line.
+void tell_access(StackId now, const Facts& object, const char* what, uintptr_t address,
                  const char* found = "");
 
 // The same of a call that is about to copy to `to`, outside of the object or after its free. The
