@@ -15,7 +15,6 @@
 #include "preload/stacks/finding.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/congruence.h"
-#include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"
 
@@ -89,7 +88,6 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
 
 void taken(void* p, const Sample& sample, Site site) {
   if (!is_guarded(p)) return;
-  const KeepErrno keep;
   Slot& slot = slot_of(p);
   slot.allocated_at = capture(site);
   slot.id = sample.id;
@@ -114,7 +112,6 @@ void make_inaccessible(const Pages& pages) {
 }
 
 void* allocate_guarded(size_t bytes, size_t alignment) {
-  const KeepErrno keep;
   State was;
   Slot* const slot = take_slot(was);
   if (slot == nullptr) return nullptr;
@@ -175,7 +172,6 @@ void* allocate_sampled(size_t bytes, size_t alignment) {
 void* allocate_nothing() { return allocate_guarded(0, 1); }
 
 void release_guarded(void* p, Site site) {
-  const KeepErrno keep;
   Slot& slot = slot_of(p);
   const StackId now = capture(site);
   State live = State::kLive;
@@ -197,7 +193,6 @@ size_t guarded_size(void* p, Site site) {
       slot.state.load(std::memory_order_acquire) == State::kLive) {
     return slot.bytes;
   }
-  const KeepErrno keep;
   tell_wrong_pointer(capture(site), slot.facts(), "use", p);
   return kNotLive;
 }

@@ -10,99 +10,68 @@
 #include "preload/recording/observer.h"
 #include "preload/stacks/finding.h"
 #include "preload/stacks/symbols.h"
-#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc::hardened {
 namespace {
 
-size_t class_bytes(uintptr_t owner) {
-  return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
-}
+size_t class_bytes(ClassId id) { return heap.classes()[id].object_bytes; }
 
-// Of an object of which only the class is known.
-Facts facts_of(const void* p, size_t bytes) { return {.user = p, .bytes = bytes, .is_most = true}; }
+// Of an object of which only the class is known, or what its canary says.
+Facts facts_of(const void* p, size_t bytes, bool is_most = true) {
+  return {.user = p, .bytes = bytes, .is_most = is_most};
+}
 
 // Of a pointer among our units that is not the start of a live object, and goes into `call`.
 void tell_wrong(Site site, const char* call, const void* p) {
-  const KeepErrno keep;
   // Of a unit that no class has any more, the states are still there.
   const ClassId former = heap.former_class(p);
-  const uintptr_t owner = former != kNoClass ? index(former) : heap.owner(p);
-  const ClassId id = static_cast<ClassId>(owner);
+  const ClassId id = former != kNoClass ? former : heap.class_of(p);
   const uintptr_t start =
       former != kNoClass && is_start(p) ? reinterpret_cast<uintptr_t>(p) : heap.object_at(id, p);
   const auto* const object = reinterpret_cast<const void*>(start);
   const ObjectStates::State state =
       start == 0 ? ObjectStates::kNone : heap.state_of(id, object).state();
-  Facts facts = facts_of(object, class_bytes(owner));
+  Facts facts = facts_of(object, class_bytes(id));
   facts.is_freed = state == ObjectStates::kFreed;
   tell_wrong_pointer(capture(site), state == ObjectStates::kNone ? Facts{} : facts, call, p);
 }
 
-bool has_canary(ClassId id, const void* p) {
-  return heap.state_of(id, p).is(ObjectStates::kLiveWithCanary);
-}
-
-void tell_mismatch(Site site, const void* p, const Told& told, size_t bytes) {
-  const KeepErrno keep;
-  const char* const most = has_canary(static_cast<ClassId>(heap.owner(p)), p) ? "" : "up to ";
-  tell(capture(site), facts_of(p, bytes), "%s of %p with %zu bytes: an object of %s%zu bytes",
-       name_of(told), p, told.bytes, most, bytes);
-}
-
 // Does an object in use, with a canary or without, begin at p, which lies in a slab of the class?
 bool is_in_use(ClassId id, const void* p) {
-  return is_start(p) && (heap.state_of(id, p).is(ObjectStates::kLive) || has_canary(id, p));
+  const ObjectStates::State state = heap.state_of(id, p).state();
+  return is_start(p) && (state == ObjectStates::kLive || state == ObjectStates::kLiveWithCanary);
 }
 
-// Tells if a canary is not as it was. The bytes that were asked for, as far as they are known.
+// Of an object; without a canary the class says what there is to know.
+Canary canary_of(ClassId id, const void* p) {
+  const bool guarded = heap.state_of(id, p).is(ObjectStates::kLiveWithCanary);
+  return guarded ? read_canary(p, class_bytes(id)) : Canary{class_bytes(id), true, false, 0};
+}
+
+// Tells if the object's canary is not as it was. The bytes that were asked for, as far as known.
 size_t inspect_canary(Site site, const char* found, ClassId id, const void* p) {
-  const size_t object_bytes = heap.classes()[id].object_bytes;
-  if (!has_canary(id, p)) return object_bytes;
-  const Canary canary = read_canary(p, object_bytes);
+  const Canary canary = canary_of(id, p);
   if (canary.whole) return canary.bytes;
-  const KeepErrno keep;
-  Facts facts = facts_of(p, canary.bytes);
-  const auto* const behind = static_cast<const char*>(p) + object_bytes;
+  const Facts facts = facts_of(p, canary.bytes, !canary.word_whole);
   if (canary.word_whole) {
-    facts.is_most = false;
     tell_access(capture(site), facts, "write", reinterpret_cast<uintptr_t>(p) + canary.first,
                 found);
   } else {
     tell(capture(site), facts,
          "write past the end of %p, an object of up to %zu bytes, or before %p%s", p, canary.bytes,
-         behind, found);
+         static_cast<const char*>(p) + class_bytes(id), found);
   }
   return canary.bytes;
 }
 
-void tell_handed_out_twice(Site site, void* p) {
-  const size_t bytes = class_bytes(heap.owner(p));
-  tell(capture(site), facts_of(p, bytes),
-       "double free of %p, an object of up to %zu bytes, found when it was handed out twice", p,
-       bytes);
-}
-
-// An object that no cache holds any more is in use from now on.
-void set_live(Site site, ClassId id, void* p) {
-  if (is_in_use(id, p)) tell_handed_out_twice(site, p);
-  heap.state_of(id, p).set(ObjectStates::kLive);
-}
-
-void inspect(Site site, ClassId id, void* p) {
-  if (!is_untouched(id, p)) tell_written(site, p);
-}
-
 // What the slower functions got: pooled or not.
 void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
-  const uintptr_t owner = heap.owner(p);
-  if (!Heap::is_class(owner)) return p;
-  const ClassId id = static_cast<ClassId>(owner);
-  set_live(site, id, p);
-  if (blank_before) inspect(site, id, p);
+  const ClassId id = heap.class_of(p);
+  if (id == kNoClass) return p;
+  hand_out_suspicious_at(site, id, p, blank_before);
   if (canaries) {
     heap.state_of(id, p).set(ObjectStates::kLiveWithCanary);
-    set_canary(p, class_bytes(owner), bytes);
+    set_canary(p, class_bytes(id), bytes);
   }
   return p;
 }
@@ -110,41 +79,37 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
 // `object` is not live, has a canary, or is too small.
 [[gnu::noinline]] void inspect_copy_slow(Site site, const void* to, size_t bytes, ClassId id,
                                          const void* object) {
-  const size_t object_bytes = heap.classes()[id].object_bytes;
-  const bool in_use = is_in_use(id, object), guarded = has_canary(id, object);
-  const Canary canary =
-      guarded ? read_canary(object, object_bytes) : Canary{object_bytes, false, false, 0};
+  const bool in_use = is_in_use(id, object);
+  const Canary canary = canary_of(id, object);
   const auto at =
       static_cast<size_t>(static_cast<const char*>(to) - static_cast<const char*>(object));
   if (in_use && at <= canary.bytes && bytes <= canary.bytes - at) return;
-  if (in_use || in_this_library(site.pc)) {
-    Facts facts = facts_of(object, canary.bytes);
-    facts.is_most = !canary.word_whole;
-    return tell_copy(site, facts, to);
-  }
-  tell_wrong(site, "memcpy or memmove", to);
+  if (in_use) return tell_copy(site, facts_of(object, canary.bytes, !canary.word_whole), to);
+  if (!in_this_library(site.pc)) tell_wrong(site, "memcpy or memmove", to);
 }
 
 // Of what goes into `call`: neither an object in use nor another allocator's? Tells.
 bool is_wrong(Site site, const char* call, const void* p) {
-  const uintptr_t owner = heap.owner(p);
-  const bool is_right =
-      Heap::is_class(owner) ? is_in_use(static_cast<ClassId>(owner), p) : !heap.is_nobodys(p);
+  const ClassId id = heap.class_of(p);
+  const bool is_right = id != kNoClass ? is_in_use(id, p) : !heap.is_nobodys(p);
   if (!is_right) tell_wrong(site, call, p);
   return !is_right;
 }
 
 }  // namespace
 
-void* hand_out_suspicious_at(Site site, ClassId id, void* p) {
-  set_live(site, id, p);
-  inspect(site, id, p);
+void* hand_out_suspicious_at(Site site, ClassId id, void* p, bool blank_before) {
+  if (is_in_use(id, p)) {
+    tell_wrong_pointer(capture(site), facts_of(p, class_bytes(id)), "free", p,
+                       ", found when it was handed out twice");
+  }
+  heap.state_of(id, p).set(ObjectStates::kLive);
+  if (blank_before && !is_untouched(id, p)) tell_written(site, p);
   return p;
 }
 
 void tell_written(Site site, void* p) {
-  const KeepErrno keep;
-  const size_t bytes = class_bytes(heap.owner(p));
+  const size_t bytes = class_bytes(heap.class_of(p));
   const auto* const begin = static_cast<const char*>(p);
   const char* const end = begin + std::min(bytes, kInspected);
   const char* const first = std::find_if(begin, end, [](char c) { return c != 0; });
@@ -198,15 +163,13 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family fami
 
 void* reallocate_at(Site site, void* p, size_t bytes) {
   if (is_wrong(site, "realloc", p)) return no_memory();
-  const uintptr_t owner = heap.owner(p);
-  const ClassId id = static_cast<ClassId>(owner);
-  if (!Heap::is_class(owner)) {
+  const ClassId id = heap.class_of(p);
+  if (id == kNoClass) {
     return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
   }
-  const bool guarded = has_canary(id, p);
   const size_t old_bytes = inspect_canary(site, ", found when it was resized", id, p);
-  if (resizes_in_place(owner, bytes + (guarded ? kCanaryBytes : 0))) {
-    if (guarded) set_canary(p, class_bytes(owner), bytes);
+  if (resizes_in_place(index(id), with_canary(bytes))) {
+    if (canaries) set_canary(p, class_bytes(id), bytes);
     return p;
   }
   void* const moved = allocate_at(site, bytes, Family::kMalloc);
@@ -218,11 +181,8 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
 
 size_t usable_size_at(Site site, void* p) {
   if (is_wrong(site, "malloc_usable_size", p)) return 0;
-  const uintptr_t owner = heap.owner(p);
-  if (!Heap::is_class(owner)) return pktmalloc::usable_size(p);
-  const size_t object_bytes = class_bytes(owner);
-  return has_canary(static_cast<ClassId>(owner), p) ? read_canary(p, object_bytes).bytes
-                                                    : object_bytes;
+  const ClassId id = heap.class_of(p);
+  return id == kNoClass ? pktmalloc::usable_size(p) : canary_of(id, p).bytes;
 }
 
 void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id) {
@@ -240,13 +200,14 @@ void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id) {
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
   const Told told{family, bytes, alignment};
   if (is_wrong(site, name_of(told), p)) return;
-  const uintptr_t owner = heap.owner(p);
-  if (!Heap::is_class(owner)) return release_slow(p);
-  const ClassId id = static_cast<ClassId>(owner);
-  const bool guarded = has_canary(id, p);
-  const size_t bytes_asked = inspect_canary(site, ", found when it was freed", id, p);
-  const bool right = guarded ? !is_sized(told) || told.bytes == bytes_asked : fits(owner, told);
-  if (!right) return tell_mismatch(site, p, told, bytes_asked);
+  const ClassId id = heap.class_of(p);
+  if (id == kNoClass) return release_slow(p);
+  const size_t real = inspect_canary(site, ", found when it was freed", id, p);
+  if (canaries ? is_sized(told) && bytes != real : !fits(id, told)) {
+    return tell(capture(site), facts_of(p, real, !canaries),
+                "%s of %p with %zu bytes: an object of %s%zu bytes", name_of(told), p, bytes,
+                canaries ? "" : "up to ", real);
+  }
   set_freed(site, id, p, heap.state_of(id, p));  // without a canary: addresses were given back
 }
 

@@ -24,8 +24,8 @@ using namespace twin;
 void release_waited_at(Site site, ClassId id, void* p);
 
 // Of an object on its way out that is not as it should be: reports that, and hands it out if the
-// program is to go on.
-void* hand_out_suspicious_at(Site site, ClassId id, void* p);
+// program is to go on. `blank_before`: nobody has written there since.
+void* hand_out_suspicious_at(Site site, ClassId id, void* p, bool blank_before = true);
 
 // Reports, and returns if the program is to go on. No site: at exit.
 void tell_written(Site site, void* p);
@@ -56,10 +56,10 @@ inline bool is_sized(const Told& told) {
 }
 
 // Does what the caller says agree with the class?
-inline bool fits(uintptr_t owner, const Told& told) {
+inline bool fits(ClassId id, const Told& told) {
   if (!is_sized(told)) return true;
-  return owner == index(told.alignment == kUntold ? heap.classes().find(told.bytes)
-                                                  : class_for(told.bytes, told.alignment));
+  return id == (told.alignment == kUntold ? heap.classes().find(told.bytes)
+                                          : class_for(told.bytes, told.alignment));
 }
 
 // States do not tell addresses apart in the first 16 bytes of an object.
@@ -83,11 +83,10 @@ template <void* (*kSlow)(size_t)>
 }
 
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
-  const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner)) [[likely]] {
-    const ClassId id = static_cast<ClassId>(owner);
+  const ClassId id = heap.class_of(p);
+  if (id != kNoClass) [[likely]] {
     const ObjectStates::Entry state = heap.state_of(id, p);
-    if (state.is(ObjectStates::kLive) && is_start(p) && fits(owner, told)) [[likely]]
+    if (state.is(ObjectStates::kLive) && is_start(p) && fits(id, told)) [[likely]]
       return set_freed(this_site(), id, p, state);
   }
   release_at(this_site(), p, told.family, told.bytes, told.alignment);

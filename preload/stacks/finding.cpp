@@ -100,7 +100,8 @@ void tell(StackId now, const Facts& object, const char* format, ...) {
   if (!telling && !object.ends_by_signal && !options().check_reports) abort();
 }
 
-void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p) {
+void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p,
+                        const char* found) {
   const char* const most = up_to(object);
   const ptrdiff_t at = static_cast<const char*>(p) - static_cast<const char*>(object.user);
   const ptrdiff_t end = static_cast<ptrdiff_t>(object.bytes);
@@ -108,7 +109,7 @@ void tell_wrong_pointer(StackId now, const Facts& object, const char* call, cons
   if (object.user == nullptr) {
     tell(now, object, "%s of %p, a heap address that was never handed out", call, p);
   } else if (at == 0 && frees) {
-    tell(now, object, "double free of %p, an object of %s%zu bytes", p, most, object.bytes);
+    tell(now, object, "double free of %p, an object of %s%zu bytes%s", p, most, object.bytes, found);
   } else if (at == 0) {
     tell(now, object, "%s of %p after it was freed: an object of %s%zu bytes", call, p, most,
          object.bytes);
@@ -134,7 +135,6 @@ void tell_access(StackId now, const Facts& object, const char* what, uintptr_t a
 
 void tell_copy(Site site, const Facts& object, const void* to) {
   if (in_this_library(site.pc)) return;
-  const KeepErrno keep_errno;
   const auto begin = reinterpret_cast<uintptr_t>(object.user);
   const auto first = reinterpret_cast<uintptr_t>(to);
   const bool starts_outside = first < begin || object.freed_at != 0;

@@ -4,7 +4,7 @@
 //
 // Takes no lock and allocates nothing itself; it asks the loader for names, so a caller must hold
 // no lock of ours either. Writes on the other stack, if there is one: a signal's own is too small.
-// A finding that a report itself leads to is ignored.
+// A finding that a report itself leads to is ignored. Keeps errno.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,9 @@ void tell(StackId now, const Facts& object, const char* format, ...)
     __attribute__((format(printf, 3, 4)));
 
 // The same of a pointer that goes into `call`, and is not the start of a live object but of a freed
-// one, or lies nearest to this one; without `user` to none.
-void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p);
+// one, or lies nearest to this one; without `user` to none. `found` ends the line of a double free.
+void tell_wrong_pointer(StackId now, const Facts& object, const char* call, const void* p,
+                        const char* found = "");
 
 // The same of an access, which `what` names, to the byte there. `found` ends the line.
 void tell_access(StackId now, const Facts& object, const char* what, uintptr_t address,

@@ -71,6 +71,8 @@ class Heap {
     return owner;
   }
   static constexpr bool is_class(uintptr_t owner) { return owner != 0; }
+  // The same as its number; kNoClass: it is not ours.
+  ClassId class_of(const void* p) const { return static_cast<ClassId>(owner(p)); }
 
   const ClassTable& classes() const { return classes_; }
 
