@@ -113,23 +113,23 @@ inline bool claim(const char* call, Object& object, StackId now) {
   return true;
 }
 
-// Total size of an unguarded object; 0 if it is too large.
+// Total size of an unguarded object; if it is too large, more than there is.
 size_t raw_bytes(size_t alignment, size_t bytes) {
-  if (bytes > kMostBytes || alignment > kMostBytes) return 0;
+  if (bytes > kMostBytes || alignment > kMostBytes) return PTRDIFF_MAX;
   return front_bytes(alignment) + bytes + kLeastBack;
 }
 
-// Dresses raw memory, for which `all` bytes were asked. Memory from the next allocator is ours only
+// Dresses raw memory, for which raw_bytes() were asked. Memory from the next allocator is ours only
 // if the table has room, and not in fork handlers, whose thread holds its lock: otherwise the
 // program gets it as it is, and it will come back as a foreign pointer.
-[[gnu::noinline]] void* hand_out(Site site, void* raw, size_t all, size_t alignment, size_t bytes,
+[[gnu::noinline]] void* hand_out(Site site, void* raw, size_t alignment, size_t bytes,
                                  Family family) {
-  const uintptr_t owner = heap.owner(raw);
-  const bool pooled = Heap::is_class(owner);
-  if (raw == nullptr || (!pooled && this_thread.forking)) return raw;
+  const ClassId id = heap.class_of(raw);
+  if (raw == nullptr || (id == kNoClass && this_thread.forking)) return raw;
   char* const begin = static_cast<char*>(raw);
-  const Place place = pooled ? pooled_place(static_cast<ClassId>(owner), raw)
-                             : add_large(begin, begin + front_bytes(alignment), begin + all);
+  const Place place = id != kNoClass ? pooled_place(id, raw)
+                                     : add_large(begin, begin + front_bytes(alignment),
+                                                 begin + raw_bytes(alignment, bytes));
   if (place.record == nullptr) return raw;
   return dress(place, alignment, bytes, family, capture(site));
 }
@@ -141,10 +141,8 @@ void* hand_out_guarded(Site site, size_t bytes, Family family) {
 }
 
 [[gnu::noinline]] void* allocate_any(Site site, size_t bytes, Family family) {
-  const size_t all = raw_bytes(0, bytes);
-  if (all == 0) return no_memory();
   if (void* p = hand_out_guarded(site, bytes, family)) return p;
-  return hand_out(site, pktmalloc::allocate_slow(all), all, 0, bytes, family);
+  return hand_out(site, pktmalloc::allocate_slow(raw_bytes(0, bytes)), 0, bytes, family);
 }
 
 void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
@@ -188,17 +186,15 @@ void* allocate_at(Site site, size_t bytes, Family family) {
 size_t room_for(size_t bytes) { return raw_bytes(0, bytes); }
 
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family) {
-  const size_t all = raw_bytes(alignment, bytes);
-  if (all == 0) return no_memory();
-  void* raw = pktmalloc::allocate_aligned(std::max<size_t>(alignment, 16), all);
-  return hand_out(site, raw, all, alignment, bytes, family);
+  void* raw =
+      pktmalloc::allocate_aligned(std::max<size_t>(alignment, 16), raw_bytes(alignment, bytes));
+  return hand_out(site, raw, alignment, bytes, family);
 }
 
 void* allocate_zeroed_at(Site site, size_t, size_t, size_t bytes) {
-  const size_t all = raw_bytes(0, bytes);
-  if (all == 0) return no_memory();
   if (void* p = hand_out_guarded(site, bytes, Family::kMalloc)) return memset(p, 0, bytes);
-  return hand_out(site, pktmalloc::allocate_zeroed(1, all, all), all, 0, bytes, Family::kMalloc);
+  const size_t all = raw_bytes(0, bytes);
+  return hand_out(site, pktmalloc::allocate_zeroed(1, all, all), 0, bytes, Family::kMalloc);
 }
 
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {

@@ -20,14 +20,11 @@ using namespace checked;
 
 // Beyond a slab; `raw` is the memory of its first or last object.
 void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now) {
-  const auto id = static_cast<ClassId>(heap.owner(reinterpret_cast<void*>(raw)));
-  const size_t object_bytes = heap.classes()[id].object_bytes;
-  if (const Object object = find_object(reinterpret_cast<void*>(raw))) {
-    tell_access(now, facts_of(object), what, address);
-  } else {
-    tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
-         reinterpret_cast<void*>(address), object_bytes);
-  }
+  const void* const p = reinterpret_cast<void*>(raw);
+  if (const Object object = find_object(p))
+    return tell_access(now, facts_of(object), what, address);
+  tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
+       reinterpret_cast<void*>(address), size_t{heap.classes()[heap.class_of(p)].object_bytes});
 }
 
 bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {

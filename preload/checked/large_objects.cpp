@@ -38,6 +38,16 @@ Object object_of(const Large& large) {
   return object;
 }
 
+template <typename Wanted>
+Object next(size_t& n, Wanted wanted) {
+  while (n < table.size()) {
+    const Large* const large = table[n++];
+    const Object object = large != nullptr ? object_of(*large) : Object{};
+    if (object && wanted(object)) return object;
+  }
+  return {};
+}
+
 }  // namespace
 
 Place add_large(char* raw, char* user, char* end) {
@@ -66,22 +76,13 @@ void remove_large(const Object& object) {
 Object find_large(const void* p) {
   const TableLock lock;
   if (const Large* large = table.find(reinterpret_cast<uintptr_t>(p))) return object_of(*large);
-  for (size_t i = 0; i < table.size(); ++i) {
-    if (table[i] == nullptr) continue;
-    const Object object = object_of(*table[i]);
-    if (object && p >= object.raw() && p < object.end) return object;
-  }
-  return {};
+  size_t n = 0;
+  return next(n, [p](const Object& object) { return p >= object.raw() && p < object.end; });
 }
 
 Object next_large(size_t& n, bool (*wanted)(const Object&)) {
   const TableLock lock;
-  while (n < table.size()) {
-    if (table[n++] == nullptr) continue;
-    const Object object = object_of(*table[n - 1]);
-    if (object && wanted(object)) return object;
-  }
-  return {};
+  return next(n, wanted);
 }
 
 }  // namespace pktmalloc::checked

@@ -7,9 +7,8 @@
 namespace pktmalloc::checked {
 
 Object find_object_slow(const void* p) {
-  const uintptr_t owner = heap.owner(p);
-  if (!Heap::is_class(owner)) return is_guarded(p) ? find_guarded(p) : find_large(p);
-  const ClassId id = static_cast<ClassId>(owner);
+  const ClassId id = heap.class_of(p);
+  if (id == kNoClass) return is_guarded(p) ? find_guarded(p) : find_large(p);
   const uintptr_t raw = heap.object_at(id, p);
   return raw != 0 ? object_in(pooled_place(id, reinterpret_cast<void*>(raw))) : Object{};
 }

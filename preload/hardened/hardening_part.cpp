@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Hardening part: what the hardened library does in the life of the process.
+#include <utility>
+
 #include "preload/base/options.h"
 #include "preload/hardened/blank.h"
 #include "preload/hardened/canary.h"
@@ -14,28 +16,27 @@
 namespace pktmalloc {
 namespace {
 
+using namespace hardened;
+
 constexpr size_t kStackBytes = size_t{1} << 20;  // of addresses; only reports need stacks
 
 void start() {
-  hardened::start_waiting();
-  hardened::start_blank(heap.classes(), options().clear_bytes);
-  if (options().canary) hardened::start_canaries();
+  start_waiting();
+  start_blank(heap.classes(), options().clear_bytes);
+  if (options().canary) start_canaries();
 }
 
-void let_go(ClassId id, void* p) { hardened::release_waited_at(this_site(), id, p); }
+void let_go(ClassId id, void*& place) {
+  release_waited_at(this_site(), id, std::exchange(place, nullptr));
+}
 
-void end_waiting() { hardened::end_waiting(let_go); }
+void inspect(ClassId, void*& place) {
+  if (!is_head_blank(place)) tell_written(Site{}, place);
+}
 
 bool refused(size_t) {
-  hardened::interrupt_waiting(let_go);
+  each_waiting(let_go);
   return false;  // little
-}
-
-// At exit, of this thread's.
-void inspect_waiting() {
-  hardened::each_waiting([](void* p) {
-    if (!hardened::is_head_blank(p)) hardened::tell_written(Site{}, p);
-  });
 }
 
 // An access before the first object of a slab, or behind the last.
@@ -43,14 +44,14 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   const uintptr_t object = object_beside(address);
   if (object == 0) return false;
   const auto* const p = reinterpret_cast<const void*>(object);
-  const size_t bytes = heap.classes()[static_cast<ClassId>(heap.owner(p))].object_bytes;
+  const size_t bytes = heap.classes()[heap.class_of(p)].object_bytes;
   tell_access(capture_interrupted(pc), {.user = p, .bytes = bytes, .is_most = true},
               writes ? "write" : "read", address);
   return false;
 }
 
 void load() {
-  if (is_observed()) end_waiting();
+  if (is_observed()) end_waiting(let_go);
   start_stacks(kStackBytes);
   load_unwinder();
   watch_faults(on_fault);
@@ -61,10 +62,10 @@ void load() {
 constinit const Part hardening_part{
     .start = start,
     .load = load,
-    .thread_start = hardened::begin_waiting,
-    .thread_exit = end_waiting,
+    .thread_start = begin_waiting,
+    .thread_exit = [] { end_waiting(let_go); },
     .refused = refused,
-    .exit = inspect_waiting,
+    .exit = [] { each_waiting(inspect); },
 };
 
 }  // namespace pktmalloc

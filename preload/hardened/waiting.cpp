@@ -29,31 +29,21 @@ void begin_waiting() {
   waiting.random = random_number();
 }
 
-void interrupt_waiting(void (*let_go)(ClassId id, void* p)) {
+void each_waiting(void (*visit)(ClassId id, void*& place)) {
   WaitingObjects* const objects = std::exchange(waiting.objects, nullptr);
   if (objects == nullptr) return;
   for (unsigned i = 0; i < kMaxClasses; ++i) {
     for (void*& place : objects->places[i]) {
-      void* const p = std::exchange(place, nullptr);
-      if (p != nullptr) let_go(static_cast<ClassId>(i), p);
+      if (place != nullptr) visit(static_cast<ClassId>(i), place);
     }
   }
   waiting.objects = objects;
 }
 
-void end_waiting(void (*let_go)(ClassId id, void* p)) {
-  interrupt_waiting(let_go);
+void end_waiting(void (*let_go)(ClassId id, void*& place)) {
+  each_waiting(let_go);
   WaitingObjects* const objects = std::exchange(waiting.objects, nullptr);
   if (objects != nullptr) munmap(objects, sizeof *objects);
-}
-
-void each_waiting(void (*visit)(void* p)) {
-  if (waiting.objects == nullptr) return;
-  for (auto& of_class : waiting.objects->places) {
-    for (void* p : of_class) {
-      if (p != nullptr) visit(p);
-    }
-  }
 }
 
 }  // namespace pktmalloc::hardened

@@ -46,9 +46,8 @@ void start_waiting();
 // Of the calling thread. Its objects do not wait without memory, nor while observers want to see
 // each free at its time.
 void begin_waiting();
-void end_waiting(void (*let_go)(ClassId id, void* p));
-// What waits goes, and others may wait then.
-void interrupt_waiting(void (*let_go)(ClassId id, void* p));
-void each_waiting(void (*visit)(void* p));
+void end_waiting(void (*let_go)(ClassId id, void*& place));
+// With the place of each object that waits; what is freed meanwhile does not wait.
+void each_waiting(void (*visit)(ClassId id, void*& place));
 
 }  // namespace pktmalloc::hardened
