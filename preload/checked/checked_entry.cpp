@@ -19,11 +19,7 @@
 namespace pktmalloc::checked {
 namespace {
 
-const char* name_of(Family family) {
-  return family == Family::kMalloc ? "malloc"
-         : family == Family::kNew  ? "operator new"
-                                   : "operator new[]";
-}
+constexpr const char* kAllocators[] = {"malloc", "operator new", "operator new[]"};  // by family
 
 // The C++ runtime's own operator new calls malloc when ours has failed and the new-handler found
 // memory, or when the runtime was linked statically. Then its name is in the stack.
@@ -50,7 +46,7 @@ bool fits(Head head, const Told& told) {
   const Head head = object.head;
   if (head.family() != told.family) {
     tell(now, facts, "%s of %p, which %s allocated: an object of %zu bytes", call, facts.user,
-         name_of(head.family()), facts.bytes);
+         kAllocators[static_cast<unsigned>(head.family())], facts.bytes);
   } else if (told.bytes != kUntold && told.bytes != facts.bytes) {
     tell(now, facts, "%s of %p with %zu bytes: an object of %zu bytes", call, facts.user,
          told.bytes, facts.bytes);
@@ -136,6 +132,7 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
 
 // nullptr: not a guarded request.
 void* hand_out_guarded(Site site, size_t bytes, Family family) {
+  if (bytes != 0 && guarded_class == kNoClass) return nullptr;
   const Place place = allocate_guarded(bytes);
   return place.record == nullptr ? nullptr : dress(place, 0, bytes, family, capture(site));
 }

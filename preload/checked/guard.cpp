@@ -34,7 +34,7 @@ void start_guard(size_t size) {
   start_slots(slots, round_up(kFront + kAlignment + most, memory::page_bytes()));
 }
 
-Place take_guarded(size_t bytes) {
+Place allocate_guarded(size_t bytes) {
   if (bytes != 0 && heap.classes().find(bytes) != guarded_class) return {};
   State was;
   Slot* const slot = take_slot(was);

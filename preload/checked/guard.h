@@ -19,11 +19,9 @@ void start_guard(size_t size);
 
 inline constinit ClassId guarded_class = kNoClass;
 
-// Memory for a request; no record: it is not of the chosen class, or no slot is free.
-Place take_guarded(size_t bytes);
-inline Place allocate_guarded(size_t bytes) {
-  return bytes == 0 || guarded_class != kNoClass ? take_guarded(bytes) : Place{};
-}
+// Memory for a request of no bytes, or while there is such a class; no record: it is of another
+// class, or no slot is free.
+Place allocate_guarded(size_t bytes);
 void release_guarded(const Object& object);
 
 // The object whose slot holds p; none: nobody has used it.

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "preload/base/lock_rank.h"
-#include "preload/base/mapping.h"
 #include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/large_objects.h"
@@ -29,10 +28,6 @@ size_t most_entries = 0;                      // 0: no ring
 size_t ring_entries = 0;                      // entries with memory; guarded by mutex
 size_t limit_bytes = 0;                       // 0: none waits in it
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
-
-size_t raw_bytes(const Object& object) {
-  return object.head.front() + object.bytes() + object.back_bytes();
-}
 
 // The memory goes back to where it came from. The record stays until somebody gets the memory, so
 // that late double frees are still reported.
@@ -107,7 +102,7 @@ void exchange(size_t most_bytes, bool gives_back = true) {
 }
 
 void wait_long(const Object& object) {
-  const size_t bytes = raw_bytes(object);
+  const size_t bytes = object.head.front() + object.bytes() + object.back_bytes();
   // Between our fork handlers this thread already holds the lock. In strict mode the heap could not
   // get memory in the place of what waits long.
   if (bytes > limit_bytes || this_thread.forking || recent.at_work || memory::in_strict_mode) {
