@@ -55,8 +55,6 @@ void load() {
   load_unwinder();
 }
 
-void thread_exit() { leave_quarantine(options().quarantine_bytes); }
-
 bool refused(size_t bytes) {
   if (bytes > options().quarantine_bytes) return false;
   leave_quarantine(0);
@@ -73,7 +71,7 @@ void at_exit() {
 constinit const Part checks_part{
     .start = [] { start_stacks(); },
     .load = load,
-    .thread_exit = thread_exit,
+    .thread_exit = [] { leave_quarantine(options().quarantine_bytes); },
     .refused = refused,
     .exit = at_exit,
     .mutexes = {&large_objects_mutex, &quarantine_mutex},

@@ -6,7 +6,6 @@
 
 #include "preload/base/no_memory.h"
 #include "preload/guard/sample_guard.h"
-#include "preload/process/next_allocator.h"
 #include "preload/recording/observer.h"
 #include "preload/stacks/finding.h"
 #include "preload/stacks/symbols.h"
@@ -104,23 +103,21 @@ void* hand_out_suspicious_at(Site site, ClassId id, void* p, bool blank_before) 
                        ", found when it was handed out twice");
   }
   heap.state_of(id, p).set(ObjectStates::kLive);
-  if (blank_before && !is_untouched(id, p)) tell_written(site, p);
+  if (blank_before && !is_untouched(id, p)) tell_written(capture(site), p);
   return p;
 }
 
-void tell_written(Site site, void* p) {
+void tell_written(StackId now, const void* p) {
   const size_t bytes = class_bytes(heap.class_of(p));
   const auto* const begin = static_cast<const char*>(p);
   const char* const end = begin + std::min(bytes, kInspected);
   const char* const first = std::find_if(begin, end, [](char c) { return c != 0; });
-  const bool at_exit = site.pc == 0;
-  tell_access(at_exit ? 0 : capture(site), facts_of(p, bytes), "write",
-              reinterpret_cast<uintptr_t>(first),
-              at_exit ? ", found at exit" : ", found when its memory was to be used again");
+  tell_access(now, facts_of(p, bytes), "write", reinterpret_cast<uintptr_t>(first),
+              now == 0 ? ", found at exit" : ", found when its memory was to be used again");
 }
 
 void release_waited_at(Site site, ClassId id, void* p) {
-  if (!is_head_blank(p)) tell_written(site, p);
+  if (!is_head_blank(p)) tell_written(capture(site), p);
   memset(p, 0, cleared_bytes[index(id)]);
   release_pooled(id, p);
 }

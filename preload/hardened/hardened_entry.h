@@ -27,8 +27,8 @@ void release_waited_at(Site site, ClassId id, void* p);
 // program is to go on. `blank_before`: nobody has written there since.
 void* hand_out_suspicious_at(Site site, ClassId id, void* p, bool blank_before = true);
 
-// Reports, and returns if the program is to go on. No site: at exit.
-void tell_written(Site site, void* p);
+// Reports, and returns if the program is to go on. `now`: the call that found it; 0: at exit.
+void tell_written(StackId now, const void* p);
 
 // It must begin with zeros.
 [[gnu::always_inline]] inline bool is_untouched(ClassId id, void* p) {

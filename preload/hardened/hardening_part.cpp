@@ -31,7 +31,7 @@ void let_go(ClassId id, void*& place) {
 }
 
 void inspect(ClassId, void*& place) {
-  if (!is_head_blank(place)) tell_written(Site{}, place);
+  if (!is_head_blank(place)) tell_written(0, place);
 }
 
 bool refused(size_t) {
