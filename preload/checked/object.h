@@ -171,12 +171,11 @@ inline Object object_in(const Place& place) {
   return {place.record, place.raw + head.front(), place.end, head};
 }
 
-inline bool front_intact(const Object& object) { return filled(object.user - kFront, kFront); }
 inline bool edges_intact(const Object& object) {
-  return front_intact(object) && filled(object.back(), object.back_bytes());
+  return filled(object.user - kFront, kFront) && filled(object.back(), object.back_bytes());
 }
 inline bool near_edges_intact(const Object& object) {
-  return front_intact(object) && filled(object.back(), object.near_back_bytes());
+  return filled(object.user - kFront, kFront) && filled(object.back(), object.near_back_bytes());
 }
 
 }  // namespace pktmalloc::checked

@@ -135,13 +135,9 @@ void* allocate_at(Site site, size_t bytes, Family) {
       return p;
     }
   }
-  const size_t all = with_canary(bytes);
   // With canaries everything comes here, so first what the thread has itself.
-  void* p = nullptr;
-  if (canaries && all <= ClassTable::kSmallLimit) {
-    p = this_thread.allocates_from->allocate(heap.classes().small(all));
-  }
-  return handed_out(site, p != nullptr ? p : pktmalloc::allocate_slow(all), bytes, true);
+  void* const p = pktmalloc::allocate<pktmalloc::allocate_slow>(with_canary(bytes));
+  return handed_out(site, p, bytes, true);
 }
 
 size_t room_for(size_t bytes) { return with_canary(bytes); }
