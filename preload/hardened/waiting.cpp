@@ -11,11 +11,8 @@
 
 namespace pktmalloc::hardened {
 
-namespace {
-constexpr size_t kMostBytes = size_t{64} << 10;
-}
-
 void start_waiting() {
+  constexpr size_t kMostBytes = size_t{64} << 10;
   for (const ClassId id : heap.classes().ids()) {
     const size_t bytes = heap.classes()[id].object_bytes;
     const size_t places = std::clamp<size_t>(kMostBytes / bytes, 2, size_t{1} << kPlacesShift);

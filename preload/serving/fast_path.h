@@ -47,7 +47,7 @@ inline void* allocate_aligned(size_t alignment, size_t bytes, Family) {
   return allocate_aligned(alignment, bytes);
 }
 
-// Of the class.
+// p is of the class.
 inline void release_pooled(ClassId id, void* p) {
   if (this_thread.releases_to->release(id, p)) [[likely]]
     return;
