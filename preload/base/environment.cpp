@@ -11,7 +11,6 @@ namespace {
 
 constexpr char kPreload[] = "LD_PRELOAD=";
 constexpr char kOption[] = "PKTMALLOC_";
-constexpr char kSeparators[] = " :";
 
 bool begins_with(const char* text, const char* start) {
   return strncmp(text, start, strlen(start)) == 0;
@@ -20,19 +19,13 @@ bool begins_with(const char* text, const char* start) {
 // Removes the entries with that file name from a list. True if any entry is left.
 bool drop_entry(char* list, const char* name) {
   char* to = list;
-  const size_t name_length = strlen(name);
-  for (const char* from = list + strspn(list, kSeparators); *from != '\0';) {
-    const size_t length = strcspn(from, kSeparators);
-    const bool ours = length >= name_length &&
-                      strncmp(from + length - name_length, name, name_length) == 0 &&
-                      (length == name_length || from[length - name_length - 1] == '/');
-    const size_t with_separators = length + strspn(from + length, kSeparators);
-    if (!ours) {
-      if (to != list) *to++ = ':';
-      memmove(to, from, length);
-      to += length;
-    }
-    from += with_separators;
+  char* rest = list;
+  while (char* entry = strsep(&rest, " :")) {
+    if (*entry == '\0' || strcmp(basename(entry), name) == 0) continue;
+    if (to != list) *to++ = ':';
+    const size_t length = strlen(entry);
+    memmove(to, entry, length);
+    to += length;
   }
   *to = '\0';
   return to != list;

@@ -33,12 +33,12 @@ bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
 // How the table's rows read a value. False: it is not understood.
 
 // With a unit, and within bounds; or a word that stands for 0.
-template <typename Number, size_t kCount>
-bool quantity(const char* value, const Unit (&units)[kCount], uint64_t least, uint64_t most,
+template <typename Number>
+bool quantity(const char* value, std::span<const Unit> units, uint64_t least, uint64_t most,
               Number& out, const char* zero = nullptr) {
   uint64_t n = 0;
   const bool is_zero = zero != nullptr && equal(value, zero);
-  if (!is_zero && !parse_quantity(value, units, least, most, n)) return false;
+  if (!is_zero && (!read_quantity(value, units, least, most, n) || *value != '\0')) return false;
   out = static_cast<Number>(n);
   return true;
 }

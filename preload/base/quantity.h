@@ -2,14 +2,16 @@
 // Quantity: a whole number with a unit, as options have it.
 #pragma once
 
-#include <cstddef>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <string_view>
 
 namespace pktmalloc {
 
 struct Unit {
-  const char* name;
+  std::string_view name;
   uint64_t factor;
 };
 
@@ -22,31 +24,19 @@ inline constexpr Unit kBytes[] = {{"", 1},         {"K", 1 << 10},   {"KiB", 1 <
 
 // A whole number followed by a unit, up to one of the characters of `ends` or the end of the text;
 // false when it is anything else or out of range. Moves `text` past what it read.
-template <size_t kCount>
-bool read_quantity(const char*& text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
-                   uint64_t& out, const char* ends = ",") {
+inline bool read_quantity(const char*& text, std::span<const Unit> units, uint64_t least,
+                          uint64_t most, uint64_t& out, const char* ends = ",") {
   uint64_t n = 0;
-  const char* digits = text;
-  for (; *text >= '0' && *text <= '9'; ++text) {
-    n = n * 10 + static_cast<uint64_t>(*text - '0');
-    if (n > most) return false;
-  }
-  if (text == digits) return false;
-  const size_t length = strcspn(text, ends);
+  const auto [behind, error] = std::from_chars(text, text + strlen(text), n);
+  if (error != std::errc{}) return false;
+  const std::string_view name(behind, strcspn(behind, ends));
+  text = behind + name.size();
   for (const Unit& unit : units) {
-    if (strlen(unit.name) != length || strncmp(unit.name, text, length) != 0) continue;
-    text += length;
-    if (n > most / unit.factor) return false;
+    if (unit.name != name || n > most / unit.factor) continue;
     out = n * unit.factor;
     return out >= least;
   }
   return false;
-}
-
-template <size_t kCount>
-bool parse_quantity(const char* text, const Unit (&units)[kCount], uint64_t least, uint64_t most,
-                    uint64_t& out) {
-  return read_quantity(text, units, least, most, out) && *text == '\0';
 }
 
 }  // namespace pktmalloc

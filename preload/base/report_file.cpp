@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
@@ -18,10 +19,9 @@ namespace pktmalloc {
 namespace {
 
 // The system's own symbolic links, the only ones that are followed.
-bool names_descriptor(const char* path) {
-  const auto begins = [path](const char* with) { return strncmp(path, with, strlen(with)) == 0; };
-  return begins("/proc/") || begins("/dev/fd/") || strcmp(path, "/dev/stdout") == 0 ||
-         strcmp(path, "/dev/stderr") == 0;
+bool names_descriptor(std::string_view path) {
+  return path.starts_with("/proc/") || path.starts_with("/dev/fd/") || path == "/dev/stdout" ||
+         path == "/dev/stderr";
 }
 
 // Does not wait for the reader of a pipe.
@@ -99,28 +99,25 @@ bool ReportPath::name(const char* pattern, unsigned number) {
 }
 
 bool ReportPath::ends_with(const char* ending) const {
-  const size_t length = strlen(path);
-  const size_t ending_length = strlen(ending);
-  return length >= ending_length && strcmp(path + length - ending_length, ending) == 0;
+  return std::string_view(path).ends_with(ending);
 }
 
 bool ReportFile::write(void (*print)(Writer& out)) {
   snprintf(temporary, sizeof temporary, "%s.%d.tmp", path, getpid());
   bool is_new;
   const int fd = open_place(path, temporary, is_new);
-  bool written = fd >= 0;
-  if (written) {
-    Writer out(fd, buffer, sizeof buffer);
-    print(out);
-    written = out.finish();
+  if (fd < 0) return false;
+  Writer out(fd, buffer, sizeof buffer);
+  print(out);
+  bool written = out.finish();
+  {
     const KeepErrno keep;
     close(fd);
   }
-  if (is_new) {
-    written = written && rename(temporary, path) == 0;
-    const KeepErrno keep;
-    if (!written) unlink(temporary);
-  }
+  if (!is_new) return written;
+  written = written && rename(temporary, path) == 0;
+  const KeepErrno keep;
+  if (!written) unlink(temporary);
   return written;
 }
 

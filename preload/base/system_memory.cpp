@@ -20,9 +20,10 @@ constexpr uint64_t kUnknown = ~uint64_t{0};
 struct Text {
   char text[4096];
 
-  // As much as fits; empty if there is no such file.
+  // An end of line, and as much of the file as fits behind it; no more if there is no such file.
   Text& read(const char* path) {
     size_t held = 0;
+    text[held++] = '\n';
     if (const int fd = open(path, O_RDONLY | O_CLOEXEC); fd >= 0) {
       for (ssize_t got; (got = ::read(fd, text + held, sizeof text - 1 - held)) > 0;) {
         held += static_cast<size_t>(got);
@@ -33,30 +34,30 @@ struct Text {
     return *this;
   }
 
-  // The number behind the key, which begins a line.
+  // The number behind the key, which begins with an end of line.
   uint64_t number(const char* key) const {
-    for (const char* line = text; line != nullptr; line = strchr(line, '\n')) {
-      line += *line == '\n';
-      if (strncmp(line, key, strlen(key)) != 0) continue;
-      char* end;
-      const char* const digits = line + strlen(key);
-      const uint64_t n = strtoull(digits, &end, 10);
-      return end == digits ? kUnknown : n;  // "max" is no number
-    }
-    return kUnknown;
+    const char* const line = strstr(text, key);
+    if (line == nullptr) return kUnknown;
+    const char* const digits = line + strlen(key);
+    char* end;
+    const uint64_t n = strtoull(digits, &end, 10);
+    return end == digits ? kUnknown : n;  // "max" is no number
   }
 };
 
 // The names of the files in a group's folder, and where the hierarchy lies.
 struct Version {
+  char controllers[8];  // in /proc/self/cgroup
   const char* root;
   const char* limit;
   const char* usage;
   const char* cache;  // in memory.stat
 };
-constexpr Version kVersion1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                               "memory.usage_in_bytes", "total_inactive_file "};
-constexpr Version kVersion2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
+constexpr Version kVersions[] = {
+    {"memory", "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+     "\ntotal_inactive_file "},
+    {"", "/sys/fs/cgroup", "memory.max", "memory.current", "\ninactive_file "},
+};
 
 // What is looked at. Too large for the stack of a small thread.
 struct View {
@@ -64,77 +65,69 @@ struct View {
   Text file;
   char path[PATH_MAX];
 
+  uint64_t number_in(const Version& version, const char* group, const char* name,
+                     const char* key = "\n") {
+    const int length = snprintf(path, sizeof path, "%s%s/%s", version.root, group, name);
+    if (length < 0 || static_cast<size_t>(length) >= sizeof path) return kUnknown;
+    return file.read(path).number(key);
+  }
+
   // Each asks in bytes; kUnknown: the group has no limit.
   using Ask = uint64_t (View::*)(const Version& version, const char* group);
-  uint64_t left(const Version& version, const char* group);
-  uint64_t limit(const Version& version, const char* group);
+
+  uint64_t limit(const Version& version, const char* group) {
+    return number_in(version, group, version.limit);
+  }
+
+  uint64_t left(const Version& version, const char* group) {
+    const uint64_t most = limit(version, group);
+    const uint64_t usage = number_in(version, group, version.usage);
+    if (most == kUnknown || usage == kUnknown) return kUnknown;
+    const uint64_t cache = number_in(version, group, "memory.stat", version.cache);
+    const uint64_t used = usage - std::min(usage, cache == kUnknown ? 0 : cache);
+    return most - std::min(most, used);
+  }
+
+  // In the group, which is changed, and in those above. A container may not see its own folder, but
+  // then its hierarchy begins there.
+  uint64_t least_up_from(const Version& version, char* group, Ask ask) {
+    uint64_t least = (this->*ask)(version, group);
+    while (char* slash = strrchr(group, '/')) {
+      *slash = '\0';
+      least = std::min(least, (this->*ask)(version, group));
+    }
+    return least;
+  }
 
   // Of the machine, by /proc/meminfo, and of all groups.
-  uint64_t least(const char* of_machine, Ask ask);
-  uint64_t least_up_from(const Version& version, char* group, Ask ask);
-  uint64_t number_in(const Version& version, const char* group, const char* name, const char* key);
-};
-
-uint64_t View::number_in(const Version& version, const char* group, const char* name,
-                         const char* key) {
-  const int length = snprintf(path, sizeof path, "%s%s/%s", version.root, group, name);
-  if (length < 0 || static_cast<size_t>(length) >= sizeof path) return kUnknown;
-  return file.read(path).number(key);
-}
-
-uint64_t View::limit(const Version& version, const char* group) {
-  return number_in(version, group, version.limit, "");
-}
-
-uint64_t View::left(const Version& version, const char* group) {
-  const uint64_t limit = this->limit(version, group);
-  const uint64_t usage = number_in(version, group, version.usage, "");
-  if (limit == kUnknown || usage == kUnknown) return kUnknown;
-  const uint64_t cache = number_in(version, group, "memory.stat", version.cache);
-  const uint64_t used = usage - std::min(usage, cache == kUnknown ? 0 : cache);
-  return limit - std::min(limit, used);
-}
-
-// In the group, which is changed, and in those above. A container may not see its own folder, but
-// then its hierarchy begins there.
-uint64_t View::least_up_from(const Version& version, char* group, Ask ask) {
-  uint64_t least = (this->*ask)(version, group);
-  while (char* slash = strrchr(group, '/')) {
-    *slash = '\0';
-    least = std::min(least, (this->*ask)(version, group));
-  }
-  return least;
-}
-
-uint64_t View::least(const char* of_machine, Ask ask) {
-  const uint64_t kib = file.read("/proc/meminfo").number(of_machine);
-  uint64_t least = kib == kUnknown ? kUnknown : kib << 10;
-  char* next = groups.read("/proc/self/cgroup").text;
-  while (char* line = strsep(&next, "\n")) {
-    // "number:controllers:group"; version 2 has number 0 and no controllers.
-    char* const controllers = strchr(line, ':');
-    char* const group = controllers != nullptr ? strchr(controllers + 1, ':') : nullptr;
-    if (group == nullptr) continue;
-    *group = '\0';
-    if (controllers[1] == '\0') {
-      least = std::min(least, least_up_from(kVersion2, group + 1, ask));
-    } else if (strcmp(controllers, ":memory") == 0) {
-      least = std::min(least, least_up_from(kVersion1, group + 1, ask));
+  uint64_t least(const char* of_machine, Ask ask) {
+    const uint64_t kib = file.read("/proc/meminfo").number(of_machine);
+    uint64_t least = kib == kUnknown ? kUnknown : kib << 10;
+    char* next = groups.read("/proc/self/cgroup").text;
+    while (char* group = strsep(&next, "\n")) {
+      // "number:controllers:group"; version 2 has number 0 and no controllers.
+      strsep(&group, ":");
+      const char* const controllers = strsep(&group, ":");
+      if (group == nullptr) continue;
+      for (const Version& version : kVersions) {
+        if (strcmp(controllers, version.controllers) != 0) continue;
+        least = std::min(least, least_up_from(version, group, ask));
+      }
     }
+    return least;
   }
-  return least;
-}
+};
 
 }  // namespace
 
 uint64_t available_memory() {
   const Mapped<View> view;
-  return view ? view->least("MemAvailable:", &View::left) : 0;
+  return view ? view->least("\nMemAvailable:", &View::left) : 0;
 }
 
 uint64_t total_memory() {
   const Mapped<View> view;
-  return view ? view->least("MemTotal:", &View::limit) : kUnknown;
+  return view ? view->least("\nMemTotal:", &View::limit) : kUnknown;
 }
 
 }  // namespace pktmalloc
