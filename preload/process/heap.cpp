@@ -24,8 +24,8 @@ const void* pointer(uintptr_t address) { return reinterpret_cast<const void*>(ad
 
 // 0: the address lies in no slab in use.
 uintptr_t object_at(uintptr_t address) {
-  const uintptr_t owner = heap.owner(pointer(address));
-  return Heap::is_class(owner) ? heap.object_at(static_cast<ClassId>(owner), pointer(address)) : 0;
+  const void* const p = pointer(address);
+  return heap.object_at(static_cast<ClassId>(heap.owner(p)), p);
 }
 
 }  // namespace

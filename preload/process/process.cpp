@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,18 +10,20 @@
 
 #include "preload/base/environment.h"
 #include "preload/base/lock_rank.h"
+#include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/base/random.h"
+#include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
 #include "preload/process/heap.h"
-#include "preload/process/limits.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
+#include "sizeclass/base/memory_limit.h"
 #include "sizeclass/base/misuse.h"
 
 // glibc's lock on the list of all FILEs, recursive; exported, but in no header.
@@ -128,9 +129,7 @@ void after_fork_in_child() {
       misuse == Misuse::kFreedAgain
           ? ""
           : "; an earlier call may be at fault: `pktmalloc run --checked` finds it";
-  const uintptr_t owner = heap.owner(p);
-  const uintptr_t object =
-      Heap::is_class(owner) ? heap.object_at(static_cast<ClassId>(owner), p) : 0;
+  const uintptr_t object = heap.object_at(static_cast<ClassId>(heap.owner(p)), p);
   if (misuse != Misuse::kNotAnObject) {
     message("double free of %p, an object of up to %zu bytes%s", p, object_bytes, hint);
   } else if (object != 0) {
@@ -142,9 +141,14 @@ void after_fork_in_child() {
   abort();
 }
 
-size_t address_limit() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_AS, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+// MemoryLimit::kNone if there is none, or, after one line, if it is a share of a total that is not
+// known.
+uint64_t limit_in_bytes(const char* name, const MemoryShare& share) {
+  if (share.percent == 0) return share.bytes != 0 ? share.bytes : MemoryLimit::kNone;
+  const uint64_t total = total_memory();
+  if (total != ~uint64_t{0}) return total / 100 * share.percent;
+  message("%s: the system does not tell how much memory there is; there is no limit", name);
+  return MemoryLimit::kNone;
 }
 
 void start_process() {
@@ -156,9 +160,8 @@ void start_process() {
   process = getpid();
   HeapConfig config;
   config.interval_ms = options().age_ms;
-  const auto [limit, soft_limit] = limits();
-  config.limit = limit;
-  config.soft_limit = soft_limit;
+  config.limit = limit_in_bytes("PKTMALLOC_LIMIT", options().limit);
+  config.soft_limit = limit_in_bytes("PKTMALLOC_SOFT_LIMIT", options().soft_limit);
   config.huge_pages = options().huge_pages;
   config.state_bytes = names_of(kThisLibrary).state_bytes;
   if (PKTMALLOC_HARDENED) config.shuffle_seed = random_number() | 1;
@@ -170,7 +173,8 @@ void start_process() {
   if (PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary)) {
     config.beside = memory::page_bytes();
   }
-  if (address_limit() >= Heap::kFewAddresses) heap.start(config);
+  const bool has_addresses = at_most(Heap::kFewAddresses, RLIMIT_AS, 1) == Heap::kFewAddresses;
+  if (has_addresses) heap.start(config);
   allow_resize_in_place(true);
   each_part(&Part::start);
   // From here on our slabs serve what libc allocates. The handlers come before we say that we have
