@@ -39,9 +39,12 @@ class OwnThread {
   // or is in strict mode.
   bool start();
 
-  // For run(): rest() sleeps this long, or until ending() is true.
+  // For run(): rest() sleeps so many milliseconds, or until ending() is true.
   bool ending() const { return ending_.load(std::memory_order_seq_cst) != 0; }
-  void rest(const timespec& time) { futex_wait(ending_, 0, &time); }
+  void rest(uint64_t ms) {
+    const timespec time{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000) * 1000000};
+    futex_wait(ending_, 0, &time);
+  }
 
   // rest() returns early, unless it is about to begin.
   void nudge() { futex_wake_one(ending_); }

@@ -44,22 +44,13 @@ void run() {
       }
       parked.store(0, std::memory_order_relaxed);
     }
-    const uint64_t ms = heap.ageing().tick_ms();
-    const timespec tick{static_cast<time_t>(ms / 1000), static_cast<long>(ms % 1000) * 1000000};
-    thread.rest(tick);
+    thread.rest(heap.ageing().tick_ms());
   }
 }
 
 bool wanted() {
-  switch (options().background) {
-    case Switch::kOff:
-      return false;
-    case Switch::kOn:
-      return true;
-    case Switch::kAuto:
-      return heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread;
-  }
-  return false;
+  if (options().background != Switch::kAuto) return options().background == Switch::kOn;
+  return heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread;
 }
 
 }  // namespace

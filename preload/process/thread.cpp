@@ -10,15 +10,7 @@
 
 namespace pktmalloc {
 
-constinit thread_local Thread this_thread{const_cast<Cache*>(&kNullCache),
-                                          const_cast<Cache*>(&kNullCache),
-                                          nullptr,
-                                          nullptr,
-                                          nullptr,
-                                          false,
-                                          false,
-                                          false,
-                                          nullptr};
+constinit thread_local Thread this_thread;
 constinit std::atomic<bool> observing = false;
 constinit Mutex threads_mutex{lock_rank(OuterRank::kThreads)};
 
@@ -28,10 +20,9 @@ unsigned observers = 0;
 
 void divert(void* p) {
   Thread& thread = *static_cast<Thread*>(p);
-  Cache* const none = const_cast<Cache*>(&kNullCache);
   // Each is one word, which its thread reads once a call.
-  std::atomic_ref(thread.allocates_from).store(none, std::memory_order_relaxed);
-  std::atomic_ref(thread.releases_to).store(none, std::memory_order_relaxed);
+  std::atomic_ref(thread.allocates_from).store(kNoCache, std::memory_order_relaxed);
+  std::atomic_ref(thread.releases_to).store(kNoCache, std::memory_order_relaxed);
 }
 
 }  // namespace

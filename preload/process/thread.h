@@ -21,16 +21,19 @@ namespace pktmalloc {
 
 struct Sampler;
 
+// Nobody writes to it: its lists take and give nothing.
+inline constexpr Cache* kNoCache = const_cast<Cache*>(&kNullCache);
+
 struct Thread {
-  Cache* allocates_from;
-  Cache* releases_to;
-  Cache* cache;
-  Cache* release_cache;  // while sampling, the one it releases into
-  Sampler* sampler;      // while sampling
-  bool sampled;          // the allocation under way is a sample
-  bool direct;           // starting, ended, or no heap: works on the slabs directly
-  bool forking;          // between our fork handlers: holds every lock, must not enter the heap
-  void* set_aside;       // objects freed meanwhile, chained through their first word
+  Cache* allocates_from = kNoCache;
+  Cache* releases_to = kNoCache;
+  Cache* cache = nullptr;
+  Cache* release_cache = nullptr;  // while sampling, the one it releases into
+  Sampler* sampler = nullptr;      // while sampling
+  bool sampled = false;            // the allocation under way is a sample
+  bool direct = false;             // starting, ended, or no heap: works on the slabs directly
+  bool forking = false;  // between our fork handlers: holds every lock, must not enter the heap
+  void* set_aside = nullptr;  // objects freed meanwhile, chained through their first word
 };
 
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
@@ -67,11 +70,10 @@ inline Cache* cache_to_release_into() {
 }
 
 inline void publish(Cache* cache) {
-  Cache* const none = const_cast<Cache*>(&kNullCache);
   if (is_observed()) cache = nullptr;
   Cache* const releasing = this_thread.release_cache;
-  this_thread.releases_to = cache == nullptr ? none : releasing != nullptr ? releasing : cache;
-  this_thread.allocates_from = cache != nullptr && !cache->visits.watched ? cache : none;
+  this_thread.releases_to = cache == nullptr ? kNoCache : releasing != nullptr ? releasing : cache;
+  this_thread.allocates_from = cache != nullptr && !cache->visits.watched ? cache : kNoCache;
 }
 
 // The next allocation and the next release of each thread take the slow path, which sets the

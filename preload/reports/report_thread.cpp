@@ -62,7 +62,7 @@ void rest(uint64_t due, bool controlled) {
   const uint64_t now = clock_ms();
   const uint64_t left = interval() == 0 ? kLongestMs : due > now ? due - now : 0;
   if (controlled) return serve_control(static_cast<int>(std::min(left, kLongestMs)));
-  thread.rest({static_cast<time_t>(left / 1000), static_cast<long>(left % 1000) * 1000000});
+  thread.rest(left);
 }
 
 void run() {
@@ -113,7 +113,7 @@ void forked() {
   thread.forget();
   called.store(false, std::memory_order_relaxed);
   // Its next allocation starts the thread, rather than its next trip.
-  if (controls()) this_thread.allocates_from = const_cast<Cache*>(&kNullCache);
+  if (controls()) this_thread.allocates_from = kNoCache;
 }
 
 }  // namespace
