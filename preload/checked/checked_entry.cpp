@@ -188,10 +188,9 @@ void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family fami
   return hand_out(site, raw, alignment, bytes, family);
 }
 
-void* allocate_zeroed_at(Site site, size_t, size_t, size_t bytes) {
+void* allocate_zeroed_at(Site site, size_t bytes) {
   if (void* p = hand_out_guarded(site, bytes, Family::kMalloc)) return memset(p, 0, bytes);
-  const size_t all = raw_bytes(0, bytes);
-  return hand_out(site, pktmalloc::allocate_zeroed(1, all, all), 0, bytes, Family::kMalloc);
+  return hand_out(site, pktmalloc::allocate_zeroed(raw_bytes(0, bytes)), 0, bytes, Family::kMalloc);
 }
 
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {

@@ -50,7 +50,7 @@ PKTMALLOC_EXPORT void* calloc(size_t count, size_t bytes_each) {
   size_t bytes;
   if (__builtin_mul_overflow(count, bytes_each, &bytes)) [[unlikely]]
     return no_memory();
-  return front::allocate_zeroed(count, bytes_each, bytes);
+  return front::allocate_zeroed(bytes);
 }
 
 // Like glibc: (null, n) allocates, (p, 0) frees and returns null.

@@ -142,11 +142,9 @@ void* allocate_at(Site site, size_t bytes, Family) {
 
 size_t room_for(size_t bytes) { return with_canary(bytes); }
 
-void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t bytes) {
+void* allocate_zeroed_at(Site site, size_t bytes) {
   if (bytes == 0) return allocate_at(site, 0, Family::kMalloc);
-  if (canaries) count = 1, bytes_each = with_canary(bytes);
-  return handed_out(site, pktmalloc::allocate_zeroed(count, bytes_each, with_canary(bytes)), bytes,
-                    false);
+  return handed_out(site, pktmalloc::allocate_zeroed(with_canary(bytes)), bytes, false);
 }
 
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family) {

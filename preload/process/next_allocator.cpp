@@ -154,10 +154,8 @@ void* NextAllocator::allocate(size_t bytes) const {
   return within_limit(bytes, nullptr, [&] { return chosen_.malloc(bytes); });
 }
 
-void* NextAllocator::allocate_zeroed(size_t count, size_t bytes) const {
-  size_t all = 0;
-  if (__builtin_mul_overflow(count, bytes, &all)) return no_memory();
-  return within_limit(all, nullptr, [&] { return chosen_.calloc(count, bytes); });
+void* NextAllocator::allocate_zeroed(size_t bytes) const {
+  return within_limit(bytes, nullptr, [&] { return chosen_.calloc(1, bytes); });
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {

@@ -26,7 +26,7 @@ class NextAllocator {
   // Each like the C function of that name; allocate_aligned: a power of two and a multiple of the
   // pointer size. ENOMEM while the functions are still unknown.
   void* allocate(size_t bytes) const;
-  void* allocate_zeroed(size_t count, size_t bytes) const;
+  void* allocate_zeroed(size_t bytes) const;
   void* allocate_aligned(size_t alignment, size_t bytes) const;
   void* reallocate(void* p, size_t bytes) const;
   void release(void* p) const;

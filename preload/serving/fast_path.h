@@ -31,14 +31,13 @@ inline void* allocate(size_t bytes) {
   return kSlow(bytes);
 }
 
-// `bytes` is the product and did not overflow.
-inline void* allocate_zeroed(size_t count, size_t bytes_each, size_t bytes) {
+inline void* allocate_zeroed(size_t bytes) {
   if (bytes <= ClassTable::kSmallLimit) [[likely]] {
     if (void* p = this_thread.allocates_from->allocate(heap.classes().small(bytes))) [[likely]] {
       return memset(p, 0, bytes);
     }
   }
-  return allocate_zeroed_slow(count, bytes_each, bytes);
+  return allocate_zeroed_slow(bytes);
 }
 
 inline void* allocate_slow(size_t bytes, Family) { return allocate_slow(bytes); }

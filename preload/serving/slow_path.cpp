@@ -151,12 +151,12 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment) {
   return allocate_long(bytes);
 }
 
-void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes) {
+void* allocate_zeroed_slow(size_t bytes) {
   bool zero = false;
   void* p = serve(
       bytes, 1,
       [=, &zero] {
-        void* const zeroed = next_allocator().allocate_zeroed(count, bytes_each);
+        void* const zeroed = next_allocator().allocate_zeroed(bytes);
         zero = zeroed != nullptr;
         return zeroed;
       },

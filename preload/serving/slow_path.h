@@ -18,7 +18,7 @@ ClassId class_for(size_t bytes, size_t alignment);
 
 // All return nullptr with errno = ENOMEM when there is no memory.
 void* allocate_slow(size_t bytes);
-void* allocate_zeroed_slow(size_t count, size_t bytes_each, size_t bytes);
+void* allocate_zeroed_slow(size_t bytes);
 // `alignment` is a power of two.
 void* allocate_aligned(size_t alignment, size_t bytes);
 // p is not null and in no class, bytes not 0. On failure p is untouched.

@@ -13,7 +13,7 @@
 namespace pktmalloc::twin {
 
 void* allocate_at(Site site, size_t bytes, Family family);
-void* allocate_zeroed_at(Site site, size_t count, size_t bytes_each, size_t bytes);
+void* allocate_zeroed_at(Site site, size_t bytes);
 void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family);
 void* reallocate_at(Site site, void* p, size_t bytes);
 // Takes the parts of Told, so that all arguments are in registers.
@@ -30,8 +30,8 @@ size_t room_for(size_t bytes);
 [[gnu::always_inline]] inline void* allocate_slow(size_t bytes) {
   return allocate_at(this_site(), bytes, Family::kMalloc);
 }
-[[gnu::always_inline]] inline void* allocate_zeroed(size_t count, size_t bytes_each, size_t bytes) {
-  return allocate_zeroed_at(this_site(), count, bytes_each, bytes);
+[[gnu::always_inline]] inline void* allocate_zeroed(size_t bytes) {
+  return allocate_zeroed_at(this_site(), bytes);
 }
 [[gnu::always_inline]] inline void* allocate_aligned(size_t alignment, size_t bytes,
                                                      Family family) {
