@@ -30,6 +30,7 @@ constexpr unsigned kPlaces = 8;
 struct sigaction wanted[kPlaces];
 constinit std::atomic<unsigned> changes = 0;
 constinit std::atomic<unsigned> current = 0;
+constexpr struct sigaction kDefault {};
 
 // Like the kernel: whatever the flags say.
 bool has_handler(const struct sigaction& action) {
@@ -47,15 +48,13 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const struct sigaction action = wanted[current.load(std::memory_order_acquire)];
   if (has_handler(action)) {
     if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
-      struct sigaction none {};
-      set_shared_action(&none, nullptr);
+      set_shared_action(&kDefault, nullptr);
     }
     if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction(signal, info, context);
     return action.sa_handler(signal);
   }
   // The instruction faults again, and now the default action ends the program there.
-  struct sigaction none {};
-  __sigaction(signal, &none, nullptr);
+  __sigaction(signal, &kDefault, nullptr);
   if (!by_access) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
 }
 
@@ -73,13 +72,11 @@ int set_ours(const struct sigaction& action) {
 }  // namespace
 
 void watch_faults(LooksAt* look) {
-  const bool first = looker_count == 0;
-  if (first) {
-    make_other_stack();
-    __sigaction(SIGSEGV, nullptr, &wanted[0]);
-  }
   lookers[looker_count++] = look;
-  if (first && set_ours(wanted[0]) != 0) looker_count = 0;
+  if (looker_count > 1) return;
+  make_other_stack();
+  __sigaction(SIGSEGV, nullptr, &wanted[0]);
+  if (set_ours(wanted[0]) != 0) looker_count = 0;
 }
 
 bool shares_signal(int signal) { return signal == SIGSEGV && looker_count > 0; }

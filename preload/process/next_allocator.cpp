@@ -120,14 +120,12 @@ void NextAllocator::find() {
 // the process's allocator, handed out before or behind our back, still go there.
 bool NextAllocator::load_mimalloc(const char* path) {
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return false;
   Functions mi;
-  bool (*in_heap)(const void*) = nullptr;
-  if (!mi.look_up(library, "mi_") || !find_function(in_heap, library, "mi_is_in_heap_region")) {
+  if (library == nullptr || !mi.look_up(library, "mi_") ||
+      !find_function(in_chosen_, library, "mi_is_in_heap_region")) {
     return false;
   }
   chosen_ = mi;
-  in_chosen_ = in_heap;
   return true;
 }
 
