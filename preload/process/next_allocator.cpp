@@ -15,7 +15,6 @@
 #include "preload/process/heap.h"
 #include "preload/process/mapped_blocks.h"
 #include "preload/process/part.h"
-#include "preload/process/passed_memory.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/low_water.h"
 
@@ -28,6 +27,15 @@ constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us
 
 constinit std::atomic<bool> called = false;  // a request or a release since the latest tick
+
+// While there is a limit, what the next allocator holds is counted against it, in usable bytes of
+// objects. What the program has freed stays there until a trim, so it stays counted until then;
+// later requests are taken to reuse it.
+constinit std::atomic<uint64_t> free_bytes = 0;
+
+// A trim walks over all free blocks: at most one for each 64th of what is in use.
+constexpr uint64_t kTrimLeast = uint64_t{1} << 20;
+constexpr uint64_t kTrimPart = 64;
 
 // The largest thresholds that glibc would choose by itself on a 64-bit machine, as it does when the
 // program frees a 32 MiB block.
@@ -47,6 +55,31 @@ bool user_tuned_glibc() {
 // fight for it.
 void note_call() {
   if (!called.load(std::memory_order_relaxed)) called.store(true, std::memory_order_relaxed);
+}
+
+void count_free(uint64_t bytes) { free_bytes.fetch_add(bytes, std::memory_order_relaxed); }
+
+// Before a request. False: the limit would be exceeded.
+bool take(size_t bytes) {
+  const uint64_t reused = subtract_at_most(free_bytes, bytes);
+  if (heap.limit().take(bytes - reused)) return true;
+  count_free(reused);
+  return false;
+}
+
+// After it: of `taken` bytes, which are counted, the object has `got`, perhaps more; 0 if it was
+// refused.
+void settle(size_t taken, size_t got) {
+  if (got <= taken) return count_free(taken - got);
+  const size_t more = got - taken;
+  heap.limit().add(more - subtract_at_most(free_bytes, more));
+}
+
+// Is the soft limit exceeded, and so much free that trimming pays?
+bool should_trim() {
+  const MemoryLimit& limit = heap.limit();
+  return limit.is_tight() && free_bytes.load(std::memory_order_relaxed) >
+                                 std::max(kTrimLeast, limit.used() / kTrimPart);
 }
 
 // Ends a tick of ageing: trims if something was released and an interval has passed without a call.
@@ -142,9 +175,9 @@ void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) con
     return call();
   const size_t old_bytes = old != nullptr ? usable_size(old) : 0;
   const size_t most = std::max(bytes, old_bytes);
-  if (!take_passed(most - old_bytes)) return no_memory();
+  if (!take(most - old_bytes)) return no_memory();
   void* const p = call();
-  settle_passed(most, p != nullptr ? usable_size(p) : old_bytes);
+  settle(most, p != nullptr ? usable_size(p) : old_bytes);
   return p;
 }
 
@@ -174,14 +207,14 @@ void NextAllocator::release(void* p) const {
     return owner.free(p);
   const size_t bytes = usable_size(p);
   owner.free(p);
-  release_passed(bytes);
-  if (should_trim_passed()) trim(0);
+  count_free(bytes);
+  if (should_trim()) trim(0);
 }
 
 size_t NextAllocator::usable_size(void* p) const { return owner_of(p).malloc_usable_size(p); }
 
 bool NextAllocator::trim(size_t pad) const {
-  give_passed();
+  heap.limit().give(free_bytes.exchange(0, std::memory_order_relaxed));
   return process_.malloc_trim(pad) != 0;
 }
 

@@ -13,6 +13,15 @@
 
 namespace pktmalloc {
 
+// Subtracts so much, or all there is. Returns how much.
+inline uint64_t subtract_at_most(std::atomic<uint64_t>& from, uint64_t n) {
+  uint64_t before = from.load(std::memory_order_relaxed);
+  while (!from.compare_exchange_weak(before, before - std::min(before, n),
+                                     std::memory_order_relaxed)) {
+  }
+  return std::min(before, n);
+}
+
 class MemoryLimit {
  public:
   static constexpr uint64_t kNone = ~uint64_t{0};
@@ -53,11 +62,7 @@ class MemoryLimit {
   }
   // Never falls below zero.
   void give(uint64_t bytes) {
-    if (!is_limited()) return;
-    uint64_t before = used();
-    while (!counts_.used.compare_exchange_weak(before, before - std::min(before, bytes),
-                                               std::memory_order_relaxed)) {
-    }
+    if (is_limited()) subtract_at_most(counts_.used, bytes);
   }
 
   uint64_t used() const { return counts_.used.load(std::memory_order_relaxed); }
