@@ -5,16 +5,13 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string_view>
 
 namespace pktmalloc {
 namespace {
 
-constexpr char kPreload[] = "LD_PRELOAD=";
-constexpr char kOption[] = "PKTMALLOC_";
-
-bool begins_with(const char* text, const char* start) {
-  return strncmp(text, start, strlen(start)) == 0;
-}
+constexpr std::string_view kPreload = "LD_PRELOAD=";
+constexpr std::string_view kOption = "PKTMALLOC_";
 
 // Removes the entries with that file name from a list. True if any entry is left.
 bool drop_entry(char* list, const char* name) {
@@ -40,8 +37,9 @@ void leave_environment() {
   const char* const name = basename(here.dli_fname);
   char** to = environ;
   for (char** from = environ; *from != nullptr; ++from) {
-    const bool stays = begins_with(*from, kPreload) ? drop_entry(*from + strlen(kPreload), name)
-                                                    : !begins_with(*from, kOption);
+    const std::string_view variable = *from;
+    const bool stays = variable.starts_with(kPreload) ? drop_entry(*from + kPreload.size(), name)
+                                                      : !variable.starts_with(kOption);
     if (stays) *to++ = *from;
   }
   *to = nullptr;

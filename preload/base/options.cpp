@@ -11,7 +11,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
+#include <string_view>
 
 #include "preload/base/message.h"
 #include "preload/base/quantity.h"
@@ -98,13 +98,10 @@ template <typename T, size_t kMost, typename Read>
 bool list(const char*& text, const char* none, T (&items)[kMost], unsigned& count, Read read) {
   count = 0;
   if (equal(text, none)) return true;
-  unsigned got = 0;
   for (;; ++text) {
-    if (got == kMost || !read(items[got++])) return false;
-    if (*text == '\0') break;
+    if (count == kMost || !read(items[count++])) return false;
+    if (*text == '\0') return true;
   }
-  count = got;
-  return true;
 }
 
 bool classes(const char* value, Options& o) {
@@ -141,8 +138,7 @@ struct Option {
   const char* given;   // in the environment
 };
 
-constexpr char kPrefix[] = "PKTMALLOC_";
-constexpr size_t kPrefixLength = sizeof kPrefix - 1;
+constexpr std::string_view kPrefix = "PKTMALLOC_";
 
 constinit Option table[] = {
 #define OPTION(NAME, library, run, reads, default_value, accepted, help)       \
@@ -167,17 +163,15 @@ void read_variable(const char* variable) {
     if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
     option.given = equals + 1;
     const Excerpt value(option.given, strlen(option.given));
-    if (option.read(option.given, parsed)) {
-      if ((option.libraries & bit(kThisLibrary)) == 0) {
-        message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, value.text,
-                kLibraries[std::countr_zero(option.libraries)].file);
-      }
-      return;
+    if (!option.read(option.given, parsed)) {
+      message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, value.text,
+              option.accepted, option.default_value);
+      option.given = nullptr;
+      option.read(option.default_value, parsed);
+    } else if ((option.libraries & bit(kThisLibrary)) == 0) {
+      message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, value.text,
+              kLibraries[std::countr_zero(option.libraries)].file);
     }
-    message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, value.text,
-            option.accepted, option.default_value);
-    option.given = nullptr;
-    option.read(option.default_value, parsed);
     return;
   }
   message("unknown option PKTMALLOC_%s is ignored; the options are%s",
@@ -209,7 +203,7 @@ void read_options() {
   done = true;
   if (getauxval(AT_SECURE) != 0) return;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (strncmp(*variable, kPrefix, kPrefixLength) == 0) read_variable(*variable + kPrefixLength);
+    if (std::string_view(*variable).starts_with(kPrefix)) read_variable(*variable + kPrefix.size());
   }
   if (parsed.verbose) print_options();
 }
