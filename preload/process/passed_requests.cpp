@@ -6,11 +6,8 @@
 #include "preload/process/thread.h"
 
 namespace pktmalloc {
-namespace {
 
-constinit PassCounts passes{};
-
-}  // namespace
+constinit PassCounts passed_counts{};
 
 void count_pass(PassReason reason, size_t bytes) {
   const auto row = static_cast<unsigned>(reason);
@@ -19,10 +16,8 @@ void count_pass(PassReason reason, size_t bytes) {
   if (this_thread.cache != nullptr) {
     this_thread.cache->tally(pass_tally(row, band));
   } else {
-    passes[row][band].fetch_add(1, std::memory_order_relaxed);
+    passed_counts[row][band].fetch_add(1, std::memory_order_relaxed);
   }
 }
-
-const PassCounts& passed_counts() { return passes; }
 
 }  // namespace pktmalloc

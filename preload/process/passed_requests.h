@@ -16,6 +16,6 @@ void count_pass(PassReason reason, size_t bytes);
 // Since start, from threads without a cache, by PassReason and size band; the other threads' are in
 // their caches' tallies.
 using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
-const PassCounts& passed_counts();
+extern PassCounts passed_counts;
 
 }  // namespace pktmalloc

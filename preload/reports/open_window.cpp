@@ -32,7 +32,7 @@ void load() {
   strncpy(w.program, program_name(), sizeof w.program - 1);
   w.library = kThisLibrary;
   w.pid = static_cast<uint32_t>(getpid());
-  w.passed = reinterpret_cast<uint64_t>(passed_counts());
+  w.passed = reinterpret_cast<uint64_t>(passed_counts);
   w.forks = reinterpret_cast<uint64_t>(&fork_count());
   w.profile = profile_window();
   if (heap.started()) w.heap = heap.window();
