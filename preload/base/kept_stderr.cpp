@@ -8,7 +8,6 @@
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
-#include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
@@ -27,7 +26,6 @@ bool is_ours(int fd) {
 }  // namespace
 
 void keep_stderr() {
-  const KeepErrno keep;
   if (status_of(STDERR_FILENO, &identity) != 0) return;
   copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
 }

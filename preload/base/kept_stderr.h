@@ -6,7 +6,7 @@
 
 namespace pktmalloc {
 
-// At load: takes a copy if anything is to be written there at exit. Keeps errno.
+// At load: takes a copy if anything is to be written there at exit.
 void keep_stderr();
 
 // The descriptor that was stderr at load, if it still is; -1: it is gone, or was not kept.

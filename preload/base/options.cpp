@@ -9,7 +9,6 @@
 #include <bit>
 #include <cerrno>
 #include <climits>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 

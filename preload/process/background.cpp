@@ -9,7 +9,6 @@
 #include "preload/base/own_thread.h"
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
-#include "preload/process/process.h"
 #include "sizeclass/base/machine.h"
 
 namespace pktmalloc {

@@ -15,7 +15,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 
 #include "preload/base/no_memory.h"
 
