@@ -5,6 +5,8 @@
 // calls malloc, which is ours and fails again, and then does what the standard demands: it calls
 // the new-handler and retries, throws std::bad_alloc, or, for the nothrow forms, catches that and
 // returns null. So the library needs no C++ runtime, and any runtime's exceptions fit.
+#include <dlfcn.h>
+
 #include <new>
 
 #include <cstdint>
@@ -13,12 +15,23 @@
 #include "preload/base/export.h"
 #include "preload/base/message.h"
 #include "preload/exports/front.h"
-#include "preload/process/next_allocator.h"
 #include "sizeclass/base/rounding.h"
 
 namespace {
 
 using namespace pktmalloc;
+
+// In the C++ runtime itself first: another allocator after us may have an operator new that was
+// built without exceptions and aborts instead of throwing (mimalloc), and the runtime of a plugin
+// in a C program is not in the global scope.
+void* find_next_function(const char* name) {
+  void* function = nullptr;
+  if (void* const runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)) {
+    function = dlsym(runtime, name);
+    dlclose(runtime);  // only undoes the count that dlopen took
+  }
+  return function != nullptr ? function : dlsym(RTLD_NEXT, name);
+}
 
 template <typename Function>
 Function runtime_new(const char* name) {

@@ -218,19 +218,6 @@ bool NextAllocator::trim(size_t pad) const {
   return process_.malloc_trim(pad) != 0;
 }
 
-void* find_next_function(const char* name) {
-  // The C++ runtime itself first: another allocator after us may have an operator new that was
-  // built without exceptions and aborts instead of throwing (mimalloc), and the runtime of a plugin
-  // in a C program is not in the global scope.
-  void* runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (runtime != nullptr) {
-    void* function = dlsym(runtime, name);
-    dlclose(runtime);  // only undoes the count that dlopen took
-    if (function != nullptr) return function;
-  }
-  return dlsym(RTLD_NEXT, name);
-}
-
 constinit const Part next_allocator_part{
     .start = [] { heap.ageing().on_tick(tick); },
     .load = load,

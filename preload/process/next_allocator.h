@@ -67,8 +67,4 @@ class NextAllocator {
 // Any thread. Looks the functions up at the first call.
 const NextAllocator& next_allocator();
 
-// The function of that name in the libraries after us, also in a privately loaded C++ runtime;
-// nullptr when there is none.
-void* find_next_function(const char* name);
-
 }  // namespace pktmalloc
