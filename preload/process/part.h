@@ -13,9 +13,7 @@
 namespace pktmalloc {
 
 struct Part {
-  // At the very first request, before anything that may allocate, such as another library's getpid.
-  void (*begin)() = nullptr;
-  // With the heap, at that request; the thread that makes it holds the start's lock.
+  // With the heap, at the very first request; the thread that makes it holds the start's lock.
   void (*start)() = nullptr;
   // Once options are known and libraries may be loaded: before the program's own constructors if
   // the loader lets us choose.

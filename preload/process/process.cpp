@@ -154,7 +154,6 @@ uint64_t limit_in_bytes(const char* name, const MemoryShare& share) {
 void start_process() {
   const Lock lock(start_mutex);
   if (started.load(std::memory_order_relaxed)) return;
-  each_part(&Part::begin);
   read_options();
   misuse_handler = on_misuse;
   process = getpid();
