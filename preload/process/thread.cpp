@@ -11,12 +11,10 @@
 namespace pktmalloc {
 
 constinit thread_local Thread this_thread;
-constinit std::atomic<bool> observing = false;
+constinit std::atomic<unsigned> observers = 0;
 constinit Mutex threads_mutex{lock_rank(OuterRank::kThreads)};
 
 namespace {
-
-unsigned observers = 0;
 
 void divert(void* p) {
   Thread& thread = *static_cast<Thread*>(p);
@@ -28,16 +26,13 @@ void divert(void* p) {
 }  // namespace
 
 void begin_observation() {
-  ++observers;
   allow_resize_in_place(false);
-  observing.store(true, std::memory_order_release);
+  observers.fetch_add(1, std::memory_order_release);
   publish(this_thread.cache);
 }
 
 void end_observation() {
-  if (--observers > 0) return;
-  observing.store(false, std::memory_order_relaxed);
-  allow_resize_in_place(true);
+  if (observers.fetch_sub(1, std::memory_order_relaxed) == 1) allow_resize_in_place(true);
 }
 
 // Twice, because a slow call that was under way the first time sets its thread's pointers again.

@@ -39,8 +39,8 @@ struct Thread {
 extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
 
 // Every call of the program must be seen (recording/observer.h): no thread may serve one by itself.
-extern std::atomic<bool> observing __attribute__((visibility("hidden")));
-inline bool is_observed() { return observing.load(std::memory_order_relaxed); }
+extern std::atomic<unsigned> observers __attribute__((visibility("hidden")));
+inline bool is_observed() { return observers.load(std::memory_order_relaxed) != 0; }
 // One observer more needs to see all calls: at load, before the program has a second thread, or
 // while the program runs, if divert_next_calls() follows. Or one less, which may be told some all
 // the same. One thread at a time.
