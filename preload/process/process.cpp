@@ -164,10 +164,8 @@ void start_process() {
   config.huge_pages = options().huge_pages;
   config.state_bytes = names_of(kThisLibrary).state_bytes;
   if (PKTMALLOC_HARDENED) config.shuffle_seed = random_number() | 1;
-  if (options().class_count > 0) {
-    config.sizes = options().class_sizes;
-    config.sizes_count = options().class_count;
-  }
+  config.sizes = options().class_sizes;
+  config.sizes_count = options().class_count;
   config.zeroes = PKTMALLOC_HARDENED;
   if (PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary)) {
     config.beside = memory::page_bytes();

@@ -14,7 +14,7 @@
 namespace pktmalloc {
 
 bool Heap::start(const HeapConfig& config) {
-  if (config.sizes != nullptr) {
+  if (config.sizes_count > 0) {
     classes_.use_list(config.sizes, config.sizes_count);
   } else {
     classes_.use_default(config.beside);

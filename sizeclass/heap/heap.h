@@ -41,8 +41,8 @@ struct HeapConfig {
   uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit
   uint64_t soft_limit = MemoryLimit::kNone;
   HugePages huge_pages = HugePages::kAuto;
-  const size_t* sizes = nullptr;  // the user's classes, ascending; nullptr: the default table
-  unsigned sizes_count = 0;
+  const size_t* sizes = nullptr;  // the user's classes, ascending
+  unsigned sizes_count = 0;       // 0: the default table
 };
 
 class Heap {
