@@ -150,7 +150,7 @@ bool start_sampling() {
   return guards_samples;
 }
 
-void load() {
+EVERY_PROCESS void load() {
   if (PKTMALLOC_CHECKED) return;
   if (options().sample_guard == 0 && options().check_reports &&
       kThisLibrary == LibraryKind::kNormal) {

@@ -10,6 +10,10 @@
 
 #include "sizeclass/base/mutex.h"
 
+// Of files that few processes need, the functions that each one runs: the linker puts them to the
+// code that is always needed (segments.ld).
+#define EVERY_PROCESS [[gnu::section(".text.startup")]]
+
 namespace pktmalloc {
 
 struct Part {

@@ -169,7 +169,7 @@ bool start_tables() {
          sums.add() != nullptr;
 }
 
-void load() {
+EVERY_PROCESS void load() {
   if (options().profile_path == nullptr && !options().profile_leaks) return;
   if (const char* const why = prepare_profile()) return message("PKTMALLOC_PROFILE %s", why);
   if (recording::Header* const header = recording_here()) {
@@ -182,7 +182,7 @@ void load() {
 
 }  // namespace
 
-bool profiling() { return active.load(std::memory_order_acquire); }
+EVERY_PROCESS bool profiling() { return active.load(std::memory_order_acquire); }
 
 bool profile_released(void* p, Sample& sample) {
   if (!live.may_hold(p)) return false;
@@ -203,7 +203,7 @@ void profile_kept(void* p, const Sample& before, size_t bytes) {
   add_live(p, sample, false);
 }
 
-ProfileWindow profile_window() {
+EVERY_PROCESS ProfileWindow profile_window() {
   const auto address = [](const void* p) { return reinterpret_cast<uint64_t>(p); };
   return {address(&live), address(&sums), address(&stack_store)};
 }

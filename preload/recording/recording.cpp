@@ -73,7 +73,7 @@ bool wanted() {
           options().profile_path != nullptr || options().trace_path != nullptr);
 }
 
-void load() {
+EVERY_PROCESS void load() {
   if (!wanted()) return;
   const KeepErrno keep;
   bool* const alive = map_until_fork();
@@ -101,7 +101,7 @@ void load() {
 
 // Behind all parts that report: all is written. `pktmalloc run` removes the file itself, so that it
 // sees that there was one.
-void at_exit() {
+EVERY_PROCESS void at_exit() {
   if (recording_here() == nullptr || tells_files()) return;
   const KeepErrno keep;
   unlink(file.path);

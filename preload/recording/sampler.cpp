@@ -91,7 +91,7 @@ void begin_stage(Sampler& sampler) {
   }
 }
 
-void attach() {
+EVERY_PROCESS void attach() {
   if (!sampling) return;
   stage_here = stage.load(std::memory_order_relaxed);
   Sampler* const sampler = new_sampler();

@@ -135,7 +135,7 @@ unsigned list_classes(uint64_t (&bytes)[kMaxClasses]) {
   return count;
 }
 
-void load() {
+EVERY_PROCESS void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const KeepErrno keep_errno;
   started_us = since_epoch_us();
@@ -160,7 +160,7 @@ SizeCounts counts_of(uint32_t row) {
 constinit const Part size_recording_part{
     .load = load, .thread_exit = thread_exit, .mutexes = {&mutex}, .forked = forked};
 
-bool recording_sizes() { return active.load(std::memory_order_acquire); }
+EVERY_PROCESS bool recording_sizes() { return active.load(std::memory_order_acquire); }
 
 void size_allocated(void* p, size_t bytes, size_t alignment) {
   if (!recording_sizes()) return;

@@ -210,13 +210,13 @@ bool finish_trace() {
   return true;
 }
 
-void on_process_exit() {
+EVERY_PROCESS void on_process_exit() {
   look_for_fork();
   if (same_process == nullptr) return;  // no trace was wanted
   if (finish_trace()) tell_file("calls", file.path(), "replay");
 }
 
-void load() {
+EVERY_PROCESS void load() {
   if (options().trace_path == nullptr) return;
   if (PKTMALLOC_CHECKED) {
     return message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");

@@ -24,7 +24,7 @@ alignas(64) PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
 namespace pktmalloc {
 namespace {
 
-void load() {
+EVERY_PROCESS void load() {
   Window& w = pktmalloc_window;
   w.schema = kWindowSchema;
   w.bytes = sizeof w;

@@ -127,7 +127,7 @@ void report(bool at_exit) {
   if (at_exit && profiling() && options().profile_leaks) report_leaks();
 }
 
-void load() {
+EVERY_PROCESS void load() {
   const char* path = options().stats_path;
   if (path != nullptr) record_report(recording::Content::kStatistics, path, 1);
   if (recording_here() != nullptr) at_quick_exit(note_moment);
@@ -137,7 +137,7 @@ void load() {
   if (options().profile_leaks) make_other_stack();
 }
 
-void at_exit() {
+EVERY_PROCESS void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
   const KeepErrno keep;
   report(true);

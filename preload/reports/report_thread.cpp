@@ -38,7 +38,7 @@ bool has_something() {
          options().sizes_path != nullptr;
 }
 
-uint64_t interval() { return has_something() ? options().stats_interval_ms : 0; }
+EVERY_PROCESS uint64_t interval() { return has_something() ? options().stats_interval_ms : 0; }
 
 constinit std::atomic<bool> called = false;  // control was asked for from outside
 
@@ -94,7 +94,7 @@ void run() {
   if (controlled) close_descriptors(0, ~0U, 0);
 }
 
-void load() {
+EVERY_PROCESS void load() {
   if (options().stats_interval_ms > 0 && !has_something()) {
     message(
         "PKTMALLOC_STATS_INTERVAL does nothing without PKTMALLOC_STATS, PKTMALLOC_PROFILE or "
@@ -107,7 +107,7 @@ void wake() {
   if (controls()) knock_at_control();
 }
 
-void last_thread() { thread.end(wake); }
+EVERY_PROCESS void last_thread() { thread.end(wake); }
 
 void forked() {
   thread.forget();
@@ -118,7 +118,7 @@ void forked() {
 
 }  // namespace
 
-void consider_report_thread() {
+EVERY_PROCESS void consider_report_thread() {
   if (heap.due().is_called()) [[unlikely]]
     answer_call();
   if (thread.settled() || !wanted()) return;

@@ -127,8 +127,8 @@ def instructions(build):
 
 
 def start(build):
-    """What a process pays that allocates nothing: relocations of the library, pages of its file that are written, and
-    system calls beyond those of a library without contents."""
+    """What a small process pays: relocations of the library, pages of its file that are written, stretches of 64 KiB of
+    its code that are entered, and system calls beyond those of a library without contents."""
     library = f"{build}/libpktmalloc.so"
     relocations = output("readelf", "-rW", library)
     loaded = re.search(r"LOAD .* RW ", output("readelf", "-lW", library))[0].split()
@@ -140,10 +140,31 @@ def start(build):
             output("strace", "-o", str(trace), "-E", f"LD_PRELOAD={pathlib.Path(of).resolve()}", "/bin/true")
             return collections.Counter(re.findall(r"^(\w+)\(", trace.read_text(), re.M))
         more = calls(library) - calls(empty)
+        base, low, high, _ = traced(build, trace, "/bin/cat", "/proc/self/maps")
+        entered = {(address - base) >> 16 for kind, address in references(trace) if kind == "I" and low <= address < high}
     return [f"relocations relative to the library {relocations.count('R_X86_64_RELATIVE')}",
             f"relocations by a symbol's name {len(re.findall('R_X86_64_(?:JUMP_SLOT|GLOB_DAT|64) ', relocations))}",
             f"pages of the file that may be written {((begin + in_file - 1) >> 12) - (begin >> 12) + 1}",
+            f"stretches of code {len(entered)}",
             *(f"call of {name} {count}" for name, count in sorted(more.items()))]
+
+
+def traced(build, trace, *command, **variables):
+    """Writes all references of the program to a file, by valgrind's lackey. It prints its /proc/self/maps: returns where
+    the library begins, where its code does and ends, and what it prints."""
+    told = output("valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={trace}", *command,
+                  env={"LD_PRELOAD": str(pathlib.Path(build).resolve() / "libpktmalloc.so"), "PATH": "/usr/bin:/bin",
+                       **variables})
+    code = re.search(r"^(\w+)-(\w+) r-xp (\w+) .*libpktmalloc\.so$", told, re.M).groups()
+    low, high, offset = (int(number, 16) for number in code)
+    return low - offset, low, high, told
+
+
+def references(trace):
+    """("I" for an instruction, else " ", address) of what traced() wrote, in order."""
+    for line in trace.open():
+        if line[0] in "I ":
+            yield line[0], int(line[3:].split(",")[0], 16)
 
 
 def trips(build):
@@ -152,17 +173,11 @@ def trips(build):
     with tempfile.TemporaryDirectory() as folder:
         program, trace = pathlib.Path(folder) / "trips", pathlib.Path(folder) / "trace"
         output("g++", "-O1", "-fno-builtin", "-o", str(program), str(HERE / "trips.cpp"))
-        library = str(pathlib.Path(build).resolve() / "libpktmalloc.so")
-        told = output("valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={trace}", str(program),
-                      env={"LD_PRELOAD": library, "PATH": "/usr/bin:/bin", "PKTMALLOC_AGE": "1h"}).split()
-        low, high = (int(end, 16) for end in told[0].split("-"))
-        begins = {int(told[-2], 16): "malloc", int(told[-1], 16): "free"}
+        _, low, high, told = traced(build, trace, str(program), PKTMALLOC_AGE="1h")
+        begins = dict(zip((int(address, 16) for address in told.split()[-2:]), ("malloc", "free")))
         calls, code, data = {"malloc": [], "free": []}, None, None
-        for line in trace.open():
-            if line[0] not in "I ":
-                continue
-            address = int(line[3:].split(",")[0], 16)
-            if line[0] == " ":
+        for kind, address in references(trace):
+            if kind == " ":
                 if code is not None:
                     data.append(address)
             elif address in begins:

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Takes and frees 64-byte objects by the thousand, so that magazines come from the mail and go
 // there: common trips (golden.py), most of them after the thread has looked at 16,384 objects for
-// wrong frees. Before, it tells where the library's code lies.
+// wrong frees. Before, it prints where its libraries lie.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 int main() {
   static void* objects[1000];
   char line[500];
   FILE* const maps = fopen("/proc/self/maps", "r");
-  while (fgets(line, sizeof line, maps) != nullptr) {
-    if (strstr(line, "libpktmalloc.so") != nullptr && strstr(line, "r-xp") != nullptr) {
-      fputs(line, stdout);
-    }
-  }
+  while (fgets(line, sizeof line, maps) != nullptr) fputs(line, stdout);
   printf("%p %p\n", reinterpret_cast<void*>(malloc), reinterpret_cast<void*>(free));
   fflush(stdout);
   for (int round = 0; round < 50; ++round) {

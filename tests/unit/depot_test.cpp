@@ -3,6 +3,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <sys/mman.h>
+
+#include <algorithm>
+
 #include "tests/unit/magazine_rack.h"
 #include "tests/unit/waiting_magazines.h"
 
@@ -69,4 +73,17 @@ TEST_CASE("a thawed depot holds what it held when it froze") {
   depot.thaw();
   CHECK(take_any(depot, ClassId{0}) == rack[0]);
   CHECK(take_any(depot, ClassId{9}) == rack[1]);
+}
+
+TEST_CASE("who counts touches no memory of classes in which nothing waits") {
+  // All zero, as the heap's own.
+  void* const memory =
+      mmap(nullptr, sizeof(Depot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  const Depot& depot = *static_cast<Depot*>(memory);
+  for (unsigned i = 0; i < kMaxClasses; ++i) CHECK(depot.objects(ClassId(i)) == 0);
+  unsigned char resident[sizeof(Depot) / 4096 + 1] = {};
+  REQUIRE(mincore(memory, sizeof(Depot), resident) == 0);
+  CHECK(std::count(std::begin(resident), std::end(resident), 1) == 1);
+  munmap(memory, sizeof(Depot));
 }
