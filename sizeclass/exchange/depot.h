@@ -140,10 +140,11 @@ class Depot {
   }
   // Is there any, full or not, that a common trip could swap?
   bool has_mail(ClassId id) const {
-    for (unsigned n = 0; n < ShardedStack::kShards; ++n) {
-      if (mail(id, n).holds()) return true;
+    Mail::Word all = 0;
+    for (unsigned home = 0; home < ShardedStack::kShards; ++home) {
+      for (unsigned n = 0; n < Mail::kWords; ++n) all |= mail(id, home).word(n);
     }
-    return false;
+    return all != 0;
   }
   // After a magazine came where there may have been none.
   void note(ClassId id) {

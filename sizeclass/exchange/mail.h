@@ -73,15 +73,8 @@ class alignas(64) Mail {
     return there != kFrozen && swap(place, there, word) ? there : word;
   }
 
-  // For a reader outside the process.
+  // What lies in a place, frozen or not; 0: nothing.
   Word word(unsigned n) const { return words_[n].load(std::memory_order_relaxed); }
-
-  // Any magazine, or is it frozen?
-  bool holds() const {
-    uint64_t all = 0;
-    for (const auto& place : words_) all |= place.load(std::memory_order_relaxed);
-    return all != 0;
-  }
 
   // Objects in full magazines.
   uint32_t objects() const {

@@ -74,8 +74,8 @@ uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
   return (objects - stay) * supply.classes[id].object_bytes + supply.pool.waiting_bytes();
 }
 
-uint64_t Ageing::waiting_in_all(const Supply& supply) {
-  uint64_t waiting = supply.pool.waiting_bytes() + supply.store.pool().waiting_bytes();
+uint64_t Ageing::waiting_in_depots(const Supply& supply) {
+  uint64_t waiting = 0;
   for (const ClassId id : supply.classes.ids()) {
     if (!supply.areas[index(id)].may_shrink()) continue;
     waiting += supply.depot.objects(id) * supply.classes[id].object_bytes;
@@ -84,6 +84,10 @@ uint64_t Ageing::waiting_in_all(const Supply& supply) {
     waiting += supply.store.empties(size).depth() * bytes_of_size(size);
   }
   return waiting;
+}
+
+uint64_t Ageing::waiting_in_pools(const Supply& supply) {
+  return supply.pool.waiting_bytes() + supply.store.pool().waiting_bytes();
 }
 
 // Marks what nobody needed lately to go.
@@ -110,7 +114,9 @@ void Ageing::collect(const Supply& supply, Tick why) {
     to_do_[line] = pool(supply, line).tick();
   }
   const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
-  waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
+  const uint64_t stacked = waiting_in_depots(supply);
+  stacked_.store(stacked, std::memory_order_relaxed);
+  waiting_.store(stacked + waiting_in_pools(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
   due_->end_tick();
 }
@@ -124,7 +130,7 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
 // A reserved class pays for nobody's growth.
 bool Ageing::growth_due(const Supply& supply, ClassId id) const {
   return !supply.areas[index(id)].is_reserved() &&
-         growth_.due(supply.pool.counts().taken, waiting_bytes());
+         growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
 }
 
 // Returns how long the work may take.
@@ -143,12 +149,11 @@ void Ageing::end_ticks(const Supply& supply, uint64_t now) {
   for (uint64_t n = 0; n <= missed; ++n) end_tick(supply, now);
 }
 
-bool Ageing::drain_one(const Supply& supply, unsigned line) {
-  if (line >= kFirstSize) return supply.store.drain_one(line - kFirstSize);
-  Magazine* magazine = supply.depot.take_idle(static_cast<ClassId>(line));
+bool Ageing::drain_one(const Supply& supply, ClassId id) {
+  Magazine* const magazine = supply.depot.take_idle(id);
   if (magazine == nullptr) return false;
-  aged_[line] += magazine->rounds;
-  supply.store.retire(supply.drain(static_cast<ClassId>(line), magazine));
+  aged_[index(id)] += magazine->rounds;
+  supply.store.retire(supply.drain(id, magazine));
   return true;
 }
 
@@ -156,7 +161,8 @@ bool Ageing::drain_one(const Supply& supply, unsigned line) {
 bool Ageing::step(const Supply& supply, unsigned line, bool splits) {
   uint32_t& left = to_do_[line];
   if (left == 0) return false;
-  const uint32_t done = line < kFirstArea   ? drain_one(supply, line)
+  const uint32_t done = line < kFirstSize   ? drain_one(supply, static_cast<ClassId>(line))
+                        : line < kFirstArea ? supply.store.drain_one(line - kFirstSize)
                         : line < kFirstPool ? supply.areas[line - kFirstArea].thin_one()
                                             : pool(supply, line).purge_some(left, splits);
   left = done == 0 ? 0 : left - std::min(left, done);
@@ -175,12 +181,9 @@ void Ageing::work(const Supply& supply, uint64_t until_us, bool splits) {
   pending_.store(false, std::memory_order_relaxed);
 }
 
-// Has the thread any reason to come by? Else all that it did was to exchange a magazine.
-bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why, uint64_t now) const {
-  // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
-  if (why == Visit::kPassing) return now != cache.visits.last_ms;
+bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const {
   // The coarse clock, too: the processor's may stand or go back when a process moves.
-  if (!due_->is_seen(cache.seen()) || due(now)) return true;
+  if (!due_->is_seen(cache.seen()) || due(clock_ms())) return true;
   if (why == Visit::kWatched) {
     cache.visits.watched = should_watch(cache, why);
     return false;
@@ -191,20 +194,20 @@ bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why, u
 
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
-  cache.tripped = false;
   if (memory::in_strict_mode) {
     visits.watched = false;
     return;
   }
   const uint64_t now = clock_ms();
-  if (!is_due(supply, cache, id, why, now)) return;
+  // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
+  if (why == Visit::kPassing && now == visits.last_ms) return;
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
   visits.tokens.earn(kTokens, elapsed);
   visits.work.earn(kWork, elapsed);
   if (why == Visit::kGive && !much_waits()) {
     const uint64_t waiting = waiting_at(supply, id, cache.home);
-    waiting_.store(std::max(waiting, waiting_bytes()), std::memory_order_relaxed);
+    if (waiting > waiting_bytes()) waiting_.store(waiting, std::memory_order_relaxed);
   }
   if (why != Visit::kPassing && limit_->is_tight() && much_waits() && mutex_.try_lock()) {
     give_all_back(supply);

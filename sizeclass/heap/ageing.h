@@ -50,6 +50,10 @@ class Ageing {
     kPassing,  // business elsewhere
   };
 
+  // Has a thread any reason to come by after a trip for the class? Else all that it did was to
+  // exchange a magazine.
+  bool is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const;
+
   // Called at the end of a slow path by the cache's own thread, on behalf of class `id`.
   void visit(const Supply& supply, Cache& cache, ClassId id, Visit why);
 
@@ -65,7 +69,9 @@ class Ageing {
   }
 
   // Bytes in depots, but for what would stay in its slabs, and in empty units.
-  static uint64_t waiting_in_all(const Supply& supply);
+  static uint64_t waiting_in_all(const Supply& supply) {
+    return waiting_in_depots(supply) + waiting_in_pools(supply);
+  }
 
   // While set, threads do only the work that growth demands; they call `wake` once a tick, and at
   // each trip while more than kWatchedBytes wait. It must be cheap and must not allocate or lock.
@@ -79,8 +85,6 @@ class Ageing {
   // the heap. Set once, before the first visit.
   void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
-  // Ticks ended since start.
-  uint32_t tick() const { return due_->tick(); }
   uint64_t tick_ms() const { return tick_ms_; }
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
   const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
@@ -112,10 +116,11 @@ class Ageing {
   void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
   void work(const Supply& supply, uint64_t until_us, bool splits = false) UNDER(mutex_);
   bool step(const Supply& supply, unsigned line, bool splits) UNDER(mutex_);
-  bool drain_one(const Supply& supply, unsigned line) UNDER(mutex_);
+  bool drain_one(const Supply& supply, ClassId id) UNDER(mutex_);
   static SlabPool& pool(const Supply& supply, unsigned line);
+  static uint64_t waiting_in_depots(const Supply& supply);
+  static uint64_t waiting_in_pools(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
-  bool is_due(const Supply& supply, Cache& cache, ClassId id, Visit why, uint64_t now) const;
   bool should_watch(Cache& cache, Visit why) const;
 
   Mutex mutex_;
@@ -126,6 +131,7 @@ class Ageing {
   std::atomic<uint64_t> due_ms_ = 0;
   std::atomic<bool> pending_ = false;  // some line has something to do
   std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
+  std::atomic<uint64_t> stacked_ = 0;  // the depots' part of it, not raised
   std::atomic<void (*)()> wake_ = nullptr;
   void (*tick_hook_)() = nullptr;
   Growth growth_;

@@ -17,7 +17,7 @@ namespace pktmalloc {
 
 class Growth {
  public:
-  // Is a tick over when classes have taken so many bytes since start, and so many wait?
+  // Is a tick over when classes have taken so many bytes since start, and so many wait in depots?
   // Any thread.
   bool due(uint64_t taken, uint64_t waiting) const {
     const uint64_t least = waiting < kLittle ? kLittle : kTickLeast;

@@ -135,7 +135,7 @@ Cache* Heap::attach(void* thread, bool counts) {
   cache->visits = Cache::Visits{};
   cache->visits.last_ms = clock_ms();
   if (shuffle_seed_ != 0) cache->shuffle(shuffle_seed_ += 2 * sizeof(Cache));
-  cache->visits.tick = ageing_.tick();  // else its first trip would look idle since the start
+  cache->visits.tick = due_.tick();  // else its first trip would look idle since the start
   cache->counts = counts;
   threads_seen_ += counts ? 1 : 0;
   threads_alive_.fetch_add(counts ? 1 : 0, std::memory_order_relaxed);
@@ -159,8 +159,7 @@ void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
     void* object = cache->allocate(id);
     if (object == nullptr) object = cache->allocate_slow(*supply_, id, zero == nullptr);
     if (cache->tripped || cache->visits.watched) {
-      const auto why = cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched;
-      ageing_.visit(*supply_, *cache, id, why);
+      come_by(*cache, id, cache->tripped ? Ageing::Visit::kTake : Ageing::Visit::kWatched);
     }
     if (object != nullptr) return object;
   }
@@ -178,7 +177,12 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
   }
   if (cache->release(id, object)) return;
   cache->release_slow(*supply_, id, object);
-  if (cache->tripped) ageing_.visit(*supply_, *cache, id, Ageing::Visit::kGive);
+  if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
+}
+
+void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
+  cache.tripped = false;
+  if (ageing_.is_due(*supply_, cache, id, why)) ageing_.visit(*supply_, cache, id, why);
 }
 
 bool Heap::is_nobodys(const void* p) const {

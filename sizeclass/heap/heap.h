@@ -228,6 +228,7 @@ class Heap {
  private:
   bool populate_magazines(ClassId id, uint64_t before);
   bool find_room(const HeapConfig& config, size_t bytes);
+  void come_by(Cache& cache, ClassId id, Ageing::Visit why);
   void uncount(Cache& cache) UNDER(caches_.mutex());
   bool inherit(Cache& cache) UNDER(caches_.mutex());
   static constexpr unsigned kLocks = 5 + kMaxClasses + kMagazineSizes;
