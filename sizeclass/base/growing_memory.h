@@ -7,7 +7,6 @@
 // grow no more. Whoever has it orders the calls.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

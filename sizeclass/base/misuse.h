@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 namespace pktmalloc {
 
@@ -19,6 +20,9 @@ using MisuseHandler = void (*)(Misuse, uintptr_t pointer, size_t object_bytes);
 // Set once at start, before the first drain. Without one the engine aborts silently.
 inline constinit MisuseHandler misuse_handler = nullptr;
 
-[[noreturn]] void report_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes);
+[[noreturn]] inline void report_misuse(Misuse misuse, uintptr_t pointer, size_t object_bytes) {
+  if (misuse_handler != nullptr) misuse_handler(misuse, pointer, object_bytes);
+  abort();
+}
 
 }  // namespace pktmalloc

@@ -64,35 +64,29 @@ SizeClass ClassTable::describe(size_t object_bytes, unsigned unit_shift) {
   return described(object_bytes, unit_shift);
 }
 
-constexpr void ClassTable::fill_lookup() {
-  size_t least = 1;  // of what the class serves
-  for (const ClassId id : ids()) {
-    const size_t most = classes_[index(id)].object_bytes;
-    if (half_full_only_) least = std::max(least, most / 2);
-    const auto fill = [=](ClassId* lookup, size_t step, size_t limit) {
-      const size_t first = (least + step - 1) / step, end = std::min(most, limit) / step + 1;
-      if (first < end) std::fill(lookup + first, lookup + end, id);
-    };
-    fill(small_, kSmallStep, kSmallLimit);
-    fill(medium_, kMediumStep, kMediumLimit);
-    least = most + 1;
-  }
-  small_[0] = small_[1];
-}
-
 constexpr void ClassTable::use(const size_t* sizes, unsigned count, unsigned unit_shift,
                                bool half_full_only, size_t beside) {
   std::fill(std::begin(small_), std::end(small_), kNoClass);
   std::fill(std::begin(medium_), std::end(medium_), kNoClass);
   count_ = 0;
   half_full_only_ = half_full_only;
+  size_t least = 1;  // of what the class serves
   for (unsigned i = 0; i < count && count_ + 1 < kMaxClasses; ++i) {
     const size_t wanted = std::max(sizes[i] + (i + 1 == count ? beside : 0), kSmallStep);
     const size_t bytes = round_up(wanted, wanted <= kSmallLimit ? kSmallStep : kMediumStep);
-    if (count_ > 0 && classes_[count_].object_bytes >= bytes) continue;  // equal after rounding
-    classes_[++count_] = described(bytes, unit_shift);
+    if (bytes < least) continue;  // equal to the class before after rounding
+    const auto id = static_cast<ClassId>(++count_);
+    classes_[count_] = described(bytes, unit_shift);
+    if (half_full_only) least = std::max(least, bytes / 2);
+    const auto fill = [=](ClassId* lookup, size_t step, size_t limit) {
+      const size_t first = (least + step - 1) / step, end = std::min(bytes, limit) / step + 1;
+      if (first < end) std::fill(lookup + first, lookup + end, id);
+    };
+    fill(small_, kSmallStep, kSmallLimit);
+    fill(medium_, kMediumStep, kMediumLimit);
+    least = bytes + 1;
   }
-  fill_lookup();
+  small_[0] = small_[1];
 }
 
 // Made by the compiler, because every process begins with it.

@@ -96,7 +96,6 @@ class ClassTable {
  private:
   constexpr void use(const size_t* sizes, unsigned count, unsigned unit_shift, bool half_full_only,
                      size_t beside);
-  constexpr void fill_lookup();
 
   ClassId small_[kSmallLimit / kSmallStep + 1]{};
   ClassId medium_[kMediumLimit / kMediumStep + 1]{};

@@ -38,11 +38,11 @@ bool SlabArea::populate_slab() {
 // take back parts of such pages.
 void SlabArea::let_go(uint32_t slabs) {
   const Lock lock(mutex_);
-  const uint32_t fresh = pool_->fresh();
-  for (uint32_t unit = fresh; unit > pool_->first_unit() && counts_.populated_slabs > slabs;) {
-    const SlabPool::Entry entry = pool_->entry(--unit);
-    if (entry.owner != index(id_) || entry.back != 0) continue;
-    if (record(unit).stays == kPopulated) let_go_of(unit);
+  for (uint32_t unit = pool_->fresh();
+       unit > pool_->first_unit() && counts_.populated_slabs > slabs;) {
+    --unit;
+    const bool is_slab = pool_->slab_of(id_, pool_->start_of(unit)) == unit;
+    if (is_slab && record(unit).stays == kPopulated) let_go_of(unit);
   }
 }
 

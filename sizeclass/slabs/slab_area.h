@@ -78,9 +78,8 @@ class alignas(64) SlabArea {
   void each_object(Visit visit) const {
     const uint32_t fresh = pool_->fresh();
     for (uint32_t unit = pool_->first_unit(); unit < fresh; ++unit) {
-      const SlabPool::Entry entry = pool_->entry(unit);
-      if (entry.owner != index(id_) || entry.back != 0) continue;
       const uintptr_t start = pool_->start_of(unit);
+      if (pool_->slab_of(id_, start) != unit) continue;
       for (uint32_t i = 0; i < class_.objects_per_slab; ++i) {
         visit(start + uintptr_t{i} * class_.object_bytes);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/slabs/slab_pool.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -58,8 +59,8 @@ void SlabPool::set_fresh(uint32_t fresh) {
 }
 
 void SlabPool::set_entry(uint32_t unit, unsigned owner, unsigned back) {
-  Entry entry{static_cast<uint8_t>(owner), static_cast<uint8_t>(back)};
-  __atomic_store(&map()[unit], &entry, __ATOMIC_RELEASE);
+  const Entry entry{static_cast<uint8_t>(owner), static_cast<uint8_t>(back)};
+  std::atomic_ref(map()[unit]).store(entry, std::memory_order_release);
 }
 
 // False when the system refuses memory for states.
@@ -167,9 +168,9 @@ bool SlabPool::grow(ClassId id, uint32_t end) {
   if (end > last) return false;
   const size_t step = std::clamp(units_.bytes() / 4, kStepLeast, kStepMost);
   const bool huge = config_.huge_pages == HugePages::kMadvise && step >= memory::huge_page_bytes();
-  const size_t whole = huge ? memory::huge_page_bytes() : unit_bytes();
-  const uint32_t generous =
-      std::clamp(units_in(round_up(bytes_in(before) + step, whole)), end, last);
+  const uint32_t whole = huge ? units_in(memory::huge_page_bytes()) : 1;
+  const auto generous = static_cast<uint32_t>(
+      std::clamp<size_t>(round_up(before + units_in(step), whole), end, last));
   // Under a tight limit the system may refuse a step but grant a single slab.
   if (!grow_to(generous) && !grow_to(end)) return false;
   ++shares_[index(id)].commits;

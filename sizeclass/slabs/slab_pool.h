@@ -29,7 +29,6 @@
 // under mutex(), which comes after the classes' locks.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -85,9 +84,7 @@ class SlabPool {
   bool has_states() const { return config_.states != nullptr; }
   uintptr_t start_of(uint32_t unit) const { return base() + bytes_in(unit); }
   Entry entry(uint32_t unit) const {
-    Entry found;
-    __atomic_load(&map()[unit], &found, __ATOMIC_RELAXED);
-    return found;
+    return std::atomic_ref(map()[unit]).load(std::memory_order_relaxed);
   }
 
   // The first unit of the slab that holds the address, if it is the class's; else kNone.
