@@ -109,7 +109,8 @@ void tell_wrong_pointer(StackId now, const Facts& object, const char* call, cons
   if (object.user == nullptr) {
     tell(now, object, "%s of %p, a heap address that was never handed out", call, p);
   } else if (at == 0 && frees) {
-    tell(now, object, "double free of %p, an object of %s%zu bytes%s", p, most, object.bytes, found);
+    tell(now, object, "double free of %p, an object of %s%zu bytes%s", p, most, object.bytes,
+         found);
   } else if (at == 0) {
     tell(now, object, "%s of %p after it was freed: an object of %s%zu bytes", call, p, most,
          object.bytes);
