@@ -50,7 +50,8 @@ Look Subject::look_at_core(RemoteHeap& heap) const {
   return look;
 }
 
-Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const {
+// What fails because the process ends meanwhile may fail for a thread or a copy of it.
+Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const try {
   if (core_) {
     const Look look = look_at_core(heap);
     whole.copy = std::make_unique<HeapCopy>(heap, *core_);
@@ -85,6 +86,9 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const {
         find_roots(heap, whole.sampled, memory, mappings, registers, copied.file("pagemap"));
     whole.roots.insert(whole.roots.end(), more.begin(), more.end());
   });
+} catch (const Failure&) {
+  check_alive();
+  throw;
 }
 
 void Subject::check_alive() const {
