@@ -20,12 +20,12 @@ constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
 constexpr Budget::Income kTokens{.per_ms = 150, .most = 120'000};
 constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class this long
 
-// Microseconds of work: a fortieth of a thread's time, of which it saves up what four calls may do.
+// Microseconds of work: a fortieth of a thread's time, of which it saves up what six calls may do.
 constexpr Budget::Income kWork{.per_ms = 25, .most = 300};
-// In one call: little, unless the thread makes few. 0.1 ms after a pause of 100 ms, 4 ms after 0.6
-// s.
-constexpr uint64_t work_us(uint64_t elapsed_ms) {
-  return std::clamp<uint64_t>(std::min<uint64_t>(elapsed_ms, 1000) * elapsed_ms / 100, 75, 4000);
+// In one call: little, and a step's length more, unless the thread makes few. 4 ms after a pause of
+// 0.6 s.
+constexpr uint64_t work_us(uint64_t pause_ms) {
+  return std::clamp<uint64_t>(pause_ms * pause_ms * pause_ms / 54'000, 50, 4000);
 }
 // After a tick by growth, and one with 2 MiB of new memory; page faults took about as long.
 constexpr uint64_t kGrowthWorkUs = 200, kNewMemoryWorkUs = 500;
@@ -227,7 +227,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     uint64_t us = grown ? kGrowthWorkUs : 0;
     if (grown && growth_due(supply, id)) us = end_growth_tick(supply);
     end_ticks(supply, now);
-    if (works()) us = std::max(us, work_us(elapsed));
+    if (works()) us = std::max(us, work_us(std::min<uint64_t>(elapsed, 1000)));
     if (us > 0 && pending_.load(std::memory_order_relaxed)) {
       const uint64_t start = clock_us();
       work(supply, start + us);
