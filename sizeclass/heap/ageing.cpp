@@ -297,13 +297,14 @@ uint64_t Ageing::give_all_back(const Supply& supply) {
     to_do_[kFirstSize + size] = supply.store.empties(size).make_idle();
   }
   work(supply, kNoEnd);
-  // With what the depots held.
-  for (const ClassId id : supply.classes.ids()) {
-    to_do_[kFirstArea + index(id)] = supply.areas[index(id)].make_idle();
-  }
+  // With what the depots held; before parts of slabs, of which the system may refuse one.
   for (unsigned line = kFirstPool; line < kLines; ++line) {
     pool(supply, line).forget_refusal();
     to_do_[line] = pool(supply, line).empty_units();
+  }
+  work(supply, kNoEnd, true);
+  for (const ClassId id : supply.classes.ids()) {
+    to_do_[kFirstArea + index(id)] = supply.areas[index(id)].make_idle();
   }
   work(supply, kNoEnd, true);
   waiting_.store(0, std::memory_order_relaxed);

@@ -5,7 +5,6 @@
 // first. One thread at a time.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace pktmalloc {
@@ -20,7 +19,9 @@ class Budget {
   };
 
   void earn(const Income& income, uint64_t ms) {
-    left_ = std::min(income.most, left_ + static_cast<int64_t>(ms) * income.per_ms);
+    const auto missing = static_cast<uint64_t>(income.most - left_);
+    const bool full = ms > missing / static_cast<uint64_t>(income.per_ms);  // no product overflows
+    left_ = full ? income.most : left_ + static_cast<int64_t>(ms) * income.per_ms;
   }
 
   void spend(int64_t amount) { left_ -= amount; }

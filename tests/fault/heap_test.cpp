@@ -423,6 +423,26 @@ TEST_CASE(
   CHECK(heap->resident_bytes() == 0);
 }
 
+TEST_CASE("a trim gives empty units back, whatever part of a slab the system refuses") {
+  uint64_t calls = 0;
+  for (const bool refused : {false, true}) {
+    refusals = {kPurge, refused ? calls : 0, calls, 0, 0};
+    StartedHeap heap(small());
+    std::vector<void*> objects(1000);
+    for (void*& object : objects) {
+      object = heap->allocate(nullptr, ClassId(2));
+      memset(object, 1, 592);
+    }
+    for (size_t i = 1; i < objects.size(); ++i) heap->release(nullptr, ClassId(2), objects[i]);
+    heap->trim(nullptr);
+    CHECK(refusals.refused == refused);
+    CHECK(heap->resident_bytes() <= heap.of(ClassId(2)).active_bytes);
+    calls = refusals.calls;
+    heap->release(nullptr, ClassId(2), objects[0]);
+  }
+  refusals = {};
+}
+
 TEST_CASE("a refused withdrawal loses nothing") { refuse("withdraw", kWithdraw); }
 
 TEST_CASE("refusals of all kinds together lose nothing") { refuse("any", kAnyVerb); }
