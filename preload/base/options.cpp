@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <string_view>

@@ -6,7 +6,6 @@
 
 #include <bit>
 #include <cerrno>
-#include <cstdint>
 
 #include "preload/base/export.h"
 #include "preload/base/no_memory.h"

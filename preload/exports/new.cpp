@@ -9,7 +9,6 @@
 
 #include <new>
 
-#include <cstdint>
 #include <cstdlib>
 
 #include "preload/base/export.h"

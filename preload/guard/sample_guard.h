@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "preload/guard/slot.h"
 #include "preload/stacks/stacks.h"

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "sizeclass/slabs/class_table.h"
 

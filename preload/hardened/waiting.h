@@ -6,7 +6,6 @@
 // can be handed out again, and nobody knows which is next.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "preload/process/thread.h"

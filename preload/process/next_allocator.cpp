@@ -190,6 +190,8 @@ void* NextAllocator::allocate_zeroed(size_t bytes) const {
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
+  // Some versions of glibc let their sum wrap (CVE-2026-0861).
+  if (alignment > PTRDIFF_MAX || bytes > PTRDIFF_MAX - alignment) return no_memory();
   return within_limit(bytes, nullptr, [&] {
     void* p = nullptr;
     return chosen_.posix_memalign(&p, alignment, bytes) == 0 ? p : no_memory();

@@ -5,8 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "preload/base/growing_array.h"
@@ -183,6 +181,8 @@ EVERY_PROCESS void load() {
 }  // namespace
 
 EVERY_PROCESS bool profiling() { return active.load(std::memory_order_acquire); }
+
+bool profile_can_lock() { return mutex.can_lock(); }
 
 bool profile_released(void* p, Sample& sample) {
   if (!live.may_hold(p)) return false;

@@ -50,6 +50,7 @@ bool profile_released(void* p, Sample& sample);
 void profile_kept(void* p, const Sample& sample, size_t bytes);
 
 ProfileWindow profile_window();
+bool profile_can_lock();  // see Mutex
 
 // Samples that could not be kept.
 uint64_t profile_lost();

@@ -162,6 +162,8 @@ constinit const Part size_recording_part{
 
 EVERY_PROCESS bool recording_sizes() { return active.load(std::memory_order_acquire); }
 
+bool sizes_can_lock() { return mutex.can_lock(); }
+
 void size_allocated(void* p, size_t bytes, size_t alignment) {
   if (!recording_sizes()) return;
   const KeepErrno keep_errno;

@@ -15,6 +15,7 @@ namespace pktmalloc {
 
 // Is there a record to write?
 bool recording_sizes();
+bool sizes_can_lock();  // see Mutex
 // What calls do (observer.h), if there is.
 void size_allocated(void* p, size_t bytes, size_t alignment);
 void size_released(void* p);

@@ -117,7 +117,8 @@ void begin_anew() {
   static char name_of_parent[PATH_MAX];  // static, because small threads fork too
   strcpy(name_of_parent, file.path());
   // A handler that forked in the middle of a record returns into it.
-  if (mine.busy || !file.name(pattern) || strcmp(name_of_parent, file.path()) == 0) {
+  if (mine.busy || pattern == nullptr || !file.name(pattern) ||
+      strcmp(name_of_parent, file.path()) == 0) {
     active.store(false, std::memory_order_relaxed);
   }
 }

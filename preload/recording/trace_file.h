@@ -12,8 +12,6 @@
 
 #include <sys/stat.h>
 
-#include <climits>
-
 #include "preload/base/report_file.h"
 #include "preload/formats/trace_format.h"
 #include "preload/recording/compressor.h"

@@ -16,6 +16,7 @@
 #include "preload/base/other_stack.h"
 #include "preload/base/report_file.h"
 #include "preload/formats/format.h"
+#include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/recording.h"
@@ -140,6 +141,10 @@ EVERY_PROCESS void load() {
 EVERY_PROCESS void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
   const KeepErrno keep;
+  // In a signal handler, perhaps.
+  if (!heap.can_lock() || !profile_can_lock() || !sizes_can_lock()) {
+    return message("no report: exit() was called amid malloc or free");
+  }
   report(true);
 }
 

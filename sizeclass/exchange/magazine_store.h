@@ -7,7 +7,6 @@
 // Any thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "sizeclass/exchange/magazine.h"

@@ -19,8 +19,6 @@
 // never unmapped: it passes to the next thread with its counters.
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
