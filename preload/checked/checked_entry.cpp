@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "preload/base/newer_libc.h"
 #include "preload/base/no_memory.h"
@@ -39,8 +40,7 @@ bool fits(Head head, const Told& told) {
   return head.alignment() == (told.alignment == kUntold ? 0 : told.alignment);
 }
 
-[[gnu::cold]] void tell_mismatch(const char* call, const Object& object, const Told& told,
-                                 StackId now) {
+[[gnu::cold]] void tell_mismatch(const char* call, Object object, Told told, StackId now) {
   if (allocated_by_runtime(object)) return;
   const Facts facts = facts_of(object);
   const Head head = object.head;
@@ -76,8 +76,7 @@ bool tell_unknown(const char* call, void* p, StackId now) {
 }
 
 // The freed pointer is not the beginning of a live object.
-[[gnu::cold, gnu::noinline]] void release_other(const Object& around, void* p, Told told,
-                                                StackId now) {
+[[gnu::cold, gnu::noinline]] void release_other(Object around, void* p, Told told, StackId now) {
   const char* const call = name_of(told);
   if (around) {
     tell_wrong_pointer(now, facts_of(around), call, p);
@@ -96,15 +95,15 @@ bool is_live(const char* call, const Object& object, void* p, StackId now) {
 
 // Marks a live object as freed; tells if somebody else has come first.
 inline bool claim(const char* call, Object& object, StackId now) {
-  const Head freed = object.head.freed();
+  Head head = std::exchange(object.head, object.head.freed());
   if (has_one_thread()) {
-    object.record->head.store(freed, std::memory_order_relaxed);
-  } else if (!object.record->head.compare_exchange_strong(object.head, freed,
+    object.record->head.store(object.head, std::memory_order_relaxed);
+  } else if (!object.record->head.compare_exchange_strong(head, object.head,
                                                           std::memory_order_acq_rel)) [[unlikely]] {
+    object.head = head;
     tell_wrong_pointer(now, facts_of(object), call, object.user);
     return false;
   }
-  object.head = freed;
   object.record->freed_at = now;
   return true;
 }

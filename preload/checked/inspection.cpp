@@ -42,7 +42,7 @@ void inspect_live(const Object& object) {
 
 }  // namespace
 
-void mend_edges(const Object& object, StackId now) {
+void mend_edges(Object object, StackId now) {
   tell_damage(object, now);
   fill(object.user - kFront, kFront);
   fill(object.back(), object.back_bytes());
