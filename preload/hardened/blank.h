@@ -7,69 +7,61 @@
 // has waited (waiting.h) and the line is there: W4 untouched takes half the time so.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "sizeclass/base/machine.h"
-#include "sizeclass/slabs/class_table.h"
+#include "sizeclass/slabs/object_states.h"
 
 namespace pktmalloc::hardened {
 
 // As many bytes of an object are looked at before it is handed out again: a line.
 inline constexpr size_t kInspected = 64;
 
-// By class: bytes that are cleared (PKTMALLOC_CLEAR), at least those that are inspected. A multiple
-// of 16, as sizes of classes are.
-inline constinit uint32_t cleared_bytes[kMaxClasses]{};
-
 typedef long long Vector __attribute__((vector_size(16), may_alias));
 
-inline void start_blank(const ClassTable& classes, size_t bytes) {
-  const size_t most = std::max(kInspected, bytes / sizeof(Vector) * sizeof(Vector));
-  for (const ClassId id : classes.ids()) {
-    const size_t object_bytes = classes[id].object_bytes;
-    cleared_bytes[index(id)] = static_cast<uint32_t>(std::min(object_bytes, most));
+// Where the vectors behind the first lie, in a line or a smaller object. There some are the same:
+// so a program of many sizes has no branch that goes now this way, now that. Only objects of one
+// vector have a branch, because three more looks at what was just written take longer.
+typedef uint8_t Line[3];
+
+// What malloc and free look up of a class, side by side.
+struct alignas(16) ClassRow {
+  uintptr_t words;       // of the objects' states, as in ObjectStates::Place
+  uint8_t shift;         // likewise
+  uint8_t places_shift;  // 60 plus the logarithm of unused places (waiting.h)
+  Line line;
+  bool clears_more;  // than a line
+
+  ObjectStates::Entry state_of(const void* p) const {
+    const auto address = reinterpret_cast<uintptr_t>(p);
+    return {*reinterpret_cast<std::atomic<uint16_t>*>(words + (address >> shift) * 2), address};
   }
+};
+inline constinit ClassRow rows[kMaxClasses]{};
+inline const ClassRow& row(ClassId id) { return rows[index(id)]; }
+
+inline Vector& vector_at(void* p, size_t offset) {
+  return *reinterpret_cast<Vector*>(static_cast<char*>(p) + offset);
 }
 
-inline void blank_head(void* p) { *static_cast<Vector*>(p) = Vector{}; }
+inline void blank_head(void* p) { vector_at(p, 0) = Vector{}; }
 
 inline bool is_head_blank(const void* p) {
   const Vector head = *static_cast<const Vector*>(p);
   return (head[0] | head[1]) == 0;
 }
 
-// What blank_head() left, up to kInspected of `bytes`, a multiple of 16. Most objects have a whole
-// line; the loop must not become a call.
-inline void blank_line(void* p, size_t bytes) {
-  auto* const line = static_cast<Vector*>(p);
-  if (bytes >= kInspected) {
-    line[1] = line[2] = line[3] = Vector{};
-    return;
-  }
-  for (size_t i = 1; i < bytes / sizeof(Vector); ++i) {
-    line[i] = Vector{};
-    asm volatile("" : : : "memory");
-  }
+// What blank_head() left.
+inline void blank_line(void* p, const Line& line) {
+  if (line[2] == 0) return;
+  vector_at(p, line[0]) = vector_at(p, line[1]) = vector_at(p, line[2]) = Vector{};
 }
 
-// Up to kInspected of `bytes`, a multiple of 16 but not 0. Looks at the first word by writing it:
-// if a page's first touch is a read, the system puts a page of zeros there, and the first write is
-// a second fault, which interrupts the other processors. W4 untouched with two threads took 7,700
-// faults instead of 5,100, and twice as long.
-inline bool is_blank(void* p, size_t bytes) {
-  auto* const words = static_cast<uint64_t*>(p);
-  const bool head = machine::is_zero_for_writing(words) && words[1] == 0;
-  if (bytes == sizeof(Vector)) return head;
-  const auto* const line = static_cast<const Vector*>(p);
-  Vector any = line[1];
-  if (bytes >= kInspected) {
-    any |= line[2] | line[3];
-  } else {
-    for (size_t i = 2; i < bytes / sizeof(Vector); ++i) any |= line[i];
-  }
-  return head && (any[0] | any[1]) == 0;
+inline bool is_blank(void* p, const Line& line) {
+  if (line[2] == 0) return is_head_blank(p);
+  const Vector any =
+      vector_at(p, 0) | vector_at(p, line[0]) | vector_at(p, line[1]) | vector_at(p, line[2]);
+  return (any[0] | any[1]) == 0;
 }
 
 }  // namespace pktmalloc::hardened

@@ -30,11 +30,6 @@ void* hand_out_suspicious_at(Site site, ClassId id, void* p, bool blank_before =
 // Reports, and returns if the program is to go on. `now`: the call that found it; 0: at exit.
 void tell_written(StackId now, const void* p);
 
-// It must begin with zeros.
-[[gnu::always_inline]] inline bool is_untouched(ClassId id, void* p) {
-  return is_blank(p, cleared_bytes[index(id)]);
-}
-
 // An object in use is not from now on. `state` is its own.
 [[gnu::always_inline]] inline void set_freed(Site site, ClassId id, void* p,
                                              ObjectStates::Entry state) {
@@ -42,10 +37,9 @@ void tell_written(StackId now, const void* p);
   blank_head(p);
   void* const waited = wait(id, p);
   if (waited == nullptr) return;
-  const size_t bytes = cleared_bytes[index(id)];
-  if (bytes > kInspected || !is_head_blank(waited)) [[unlikely]]
+  if (row(id).clears_more || !is_head_blank(waited)) [[unlikely]]
     return release_waited_at(site, id, waited);
-  blank_line(waited, bytes);
+  blank_line(waited, row(id).line);
   return release_pooled(id, waited);
 }
 
@@ -72,8 +66,8 @@ template <void* (*kSlow)(size_t)>
   if (bytes - 1 < fast_bytes) [[likely]] {  // not 0 either
     const ClassId id = heap.classes().small(bytes);
     if (void* p = this_thread.allocates_from->allocate(id)) [[likely]] {
-      const ObjectStates::Entry state = heap.state_of(id, p);
-      if (state.is(ObjectStates::kLive) || !is_untouched(id, p)) [[unlikely]]
+      const ObjectStates::Entry state = row(id).state_of(p);
+      if (!state.is(ObjectStates::kFreed) || !is_blank(p, row(id).line)) [[unlikely]]
         return hand_out_suspicious_at(this_site(), id, p);
       state.set(ObjectStates::kLive);
       return p;
@@ -85,8 +79,8 @@ template <void* (*kSlow)(size_t)>
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
   const ClassId id = heap.class_of(p);
   if (id != kNoClass) [[likely]] {
-    const ObjectStates::Entry state = heap.state_of(id, p);
-    if (state.is(ObjectStates::kLive) && is_start(p) && fits(id, told)) [[likely]]
+    const ObjectStates::Entry state = row(id).state_of(p);
+    if (is_start(p) && state.is(ObjectStates::kLive) && fits(id, told)) [[likely]]
       return set_freed(this_site(), id, p, state);
   }
   release_at(this_site(), p, told.family, told.bytes, told.alignment);

@@ -21,8 +21,7 @@ using namespace hardened;
 constexpr size_t kStackBytes = size_t{1} << 20;  // of addresses; only reports need stacks
 
 void start() {
-  start_waiting();
-  start_blank(heap.classes(), options().clear_bytes);
+  start_rows(options().clear_bytes > kInspected);
   if (options().canary) start_canaries();
 }
 

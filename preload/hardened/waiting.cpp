@@ -11,12 +11,20 @@
 
 namespace pktmalloc::hardened {
 
-void start_waiting() {
+void start_rows(bool clears_more) {
   constexpr size_t kMostBytes = size_t{64} << 10;
   for (const ClassId id : heap.classes().ids()) {
     const size_t bytes = heap.classes()[id].object_bytes;
     const size_t places = std::clamp<size_t>(kMostBytes / bytes, 2, size_t{1} << kPlacesShift);
-    places_shift[index(id)] = static_cast<uint8_t>(65 - std::bit_width(places));
+    ClassRow& row = rows[index(id)];
+    row.words = heap.state_place(id).words;
+    row.shift = static_cast<uint8_t>(heap.state_place(id).shift);
+    row.places_shift = static_cast<uint8_t>(65 - std::bit_width(places));
+    for (size_t i = 0; i < 3; ++i) {
+      row.line[i] =
+          static_cast<uint8_t>(std::min((i + 1) * sizeof(Vector), bytes - sizeof(Vector)));
+    }
+    row.clears_more = clears_more && bytes > kInspected;
   }
 }
 

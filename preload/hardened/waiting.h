@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "preload/hardened/blank.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/class_id.h"
 #include "sizeclass/base/congruence.h"
@@ -26,22 +27,20 @@ struct Waiting {
 };
 inline constinit thread_local Waiting waiting{nullptr, 0};
 
-// By class, so that at most 64 KiB of it wait: 60 plus the logarithm of unused places.
-inline constinit uint8_t places_shift[kMaxClasses]{};
-
 // The object that goes back to the cache now; nullptr: none does.
 inline void* wait(ClassId id, void* p) {
   Waiting& w = waiting;
   if (w.objects == nullptr) [[unlikely]]
     return p;
   w.random = next_number(w.random);
-  void*& place = w.objects->places[index(id)][w.random >> places_shift[index(id)]];
+  void*& place = w.objects->places[index(id)][w.random >> row(id).places_shift];
   void* const longest = place;
   place = p;
   return longest;
 }
 
-void start_waiting();
+// At most 64 KiB of a class wait. `clears_more`: than a line of each freed object.
+void start_rows(bool clears_more);
 // Of the calling thread. Its objects do not wait without memory, nor while observers want to see
 // each free at its time.
 void begin_waiting();

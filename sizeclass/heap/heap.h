@@ -80,6 +80,7 @@ class Heap {
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
     return states_.entry(id, reinterpret_cast<uintptr_t>(p));
   }
+  const ObjectStates::Place& state_place(ClassId id) const { return states_.place(id); }
   template <typename Word>
   Word& state_word(ClassId id, const void* p) const {
     return states_.word<Word>(id, reinterpret_cast<uintptr_t>(p));

@@ -41,7 +41,7 @@ class ObjectStates {
   class Entry {
    public:
     Entry(std::atomic<uint16_t>& word, uintptr_t address)
-        : word_(word), key_(static_cast<uint16_t>(address >> 4 << 2)) {}
+        : word_(word), key_(static_cast<uint16_t>(address >> 2)) {}
     bool is(State state) const { return word_.load(std::memory_order_relaxed) == (key_ | state); }
     State state() const {
       const unsigned found = word_.load(std::memory_order_relaxed) ^ unsigned { key_ };
