@@ -186,6 +186,22 @@ TEST_CASE("a leak check goes with reports of all kinds") {
   CHECK(has(folder.read("stats.json"), "\"holds_until_it_ends-plain\""));
 }
 
+TEST_CASE("a leak check for which there are no descriptors is given up in one line") {
+  for (const std::string way : {"return", "fork"}) {
+    const Outcome outcome =
+        checked({"sh", "-c", "ulimit -n 256; exec " + kHolds + " " + way + " lose"});
+    INFO(way << ": " << outcome);
+    CHECK(outcome.status == 23);
+    const std::string command = build_path("pktmalloc") + " run --leak-check " + kHolds;
+    const Outcome none =
+        Program({"sh", "-c", "ulimit -n 4; exec " + command + " " + way + " lose"}).run();
+    INFO(none);
+    CHECK(none.status == 3);
+    CHECK(has(none.out, "said late"));
+    CHECK(none.err == "pktmalloc: leak check: nobody can ask any more: Too many open files\n");
+  }
+}
+
 TEST_CASE("a leak check that cannot be is refused before anything starts") {
   TemporaryFolder folder;
   check_refused(checked({"true"}, {"--leak-check=256"}),

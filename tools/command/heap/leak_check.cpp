@@ -41,7 +41,7 @@ LeakCheck::LeakCheck(int status, Suppressions suppressions)
       listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
   const Process self(getpid());
   const control::Address address(self.name_space("pid"), self.innermost_pid());
-  if (bind(listener_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
+  if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
       listen(listener_, SOMAXCONN) != 0) {
     throw Failure("run: nobody can ask for a leak check: {}", strerror(errno));
   }
@@ -57,14 +57,27 @@ void LeakCheck::begin() {
 }
 
 void LeakCheck::serve() {
-  for (int client; (client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
-    ucred peer{};
-    socklen_t bytes = sizeof peer;
-    getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
-    const unsigned char answer = descends_from_us(peer.pid) ? answer_to(peer.pid) : 0;
-    send(client, &answer, sizeof answer, MSG_NOSIGNAL);
-    close(client);
+  for (;;) {
+    const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (client >= 0) {
+      attend(client);
+    } else if (errno == EINVAL) {  // end() has shut it down
+      return;
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      tell(fmt::format("leak check: nobody can ask any more: {}\n", strerror(errno)));
+      close(listener_.exchange(-1));  // or programs would wait for an answer
+      return;
+    }
   }
+}
+
+void LeakCheck::attend(int client) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
+  const unsigned char answer = descends_from_us(peer.pid) ? answer_to(peer.pid) : 0;
+  send(client, &answer, sizeof answer, MSG_NOSIGNAL);
+  close(client);
 }
 
 // The status that it is to end with; 0: its own.
@@ -87,7 +100,7 @@ unsigned char LeakCheck::answer_to(pid_t pid) {
 void LeakCheck::end(pid_t child, int status) {
   shutdown(listener_, SHUT_RD);
   thread_.join();
-  if (asked_.contains(child)) return;
+  if (listener_ < 0 || asked_.contains(child)) return;
   tell(fmt::format("leak check: process {} {}: nobody looked for leaks\n", child,
                    WIFSIGNALED(status) ? "was ended by a signal"
                                        : "ended without exit handlers, or without the library"));

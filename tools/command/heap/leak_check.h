@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <set>
 #include <thread>
 
@@ -29,11 +30,12 @@ class LeakCheck {
 
  private:
   void serve();
+  void attend(int client);
   unsigned char answer_to(pid_t pid);
 
   const int status_;
   const Suppressions suppressions_;
-  int listener_;
+  std::atomic<int> listener_;  // -1: closed, since nobody can be answered
   std::thread thread_;
   std::set<pid_t> asked_;
 };
