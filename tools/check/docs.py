@@ -50,15 +50,20 @@ def option_table():
 
 def option_list():
     """For the man page of run, which has them under names without PKTMALLOC_ and the group's."""
+    def option(name):
+        return "-" + re.sub("^(STATS|PROFILE)_", "", name).lower().replace("_", "-")
+
     items = ""
     for name, run, default, accepted, text in options():
         if run not in ("Flag", "File", "Value"):
             continue
-        option = re.sub("^(STATS|PROFILE)_", "", name).lower().replace("_", "-")
         value = {"Flag": "", "File": " Ar file", "Value": " Ar value"}[run]
-        items += f".It Fl -{option}{value}\n{text[0].upper()}{text[1:]}.\n"
+        if run == "Flag":
+            text = re.sub("; 0: .*", "", text)  # what its variable takes
+        text = re.sub(r"PKTMALLOC_(\w+)", lambda variable: "-" + option(variable[1]), text)
+        items += f".It Fl {option(name)}{value}\n{text[0].upper()}{text[1:]}.\n"
         if run == "Value":
-            items += f"The value: {accepted}; by default {default}.\n"
+            items += f"The value: {accepted}" + (f"; by default {default}.\n" if default != "default" else ".\n")
     return "".join(textwrap.fill(line, 100, break_on_hyphens=False) + "\n" for line in items.splitlines())
 
 
