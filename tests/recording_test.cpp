@@ -341,6 +341,30 @@ TEST_CASE("the command stops with its program and goes on with it, whoever is to
   check_tidy(folder);
 }
 
+TEST_CASE("reports are written where nobody reads what is told any more") {
+  const auto unread = [](const std::string& words, const TemporaryFolder& folder) {
+    return Program({"sh", "-c",
+                    "mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; rm pipe; (exec $PKTMALLOC run " +
+                        words + " 2>&4); echo $?"})
+        .in(folder.path())
+        .with("PKTMALLOC", kCommand)
+        .run();
+  };
+  for (const std::string option : {"--stats=", "--profile=", "--page "}) {
+    TemporaryFolder folder;
+    const Outcome outcome = unread(option + "a.html sh -c 'sleep .2; kill -KILL $$'", folder);
+    INFO(option << outcome);
+    CHECK(outcome.out == "137\n");
+    CHECK(!folder.read("a.html").empty());
+    check_tidy(folder);
+  }
+  TemporaryFolder folder;
+  const std::string loses = program_path("holds_until_it_ends") + " return lose";
+  CHECK(unread("--leak-check " + loses, folder).out == "said late23\n");
+  // The program's own writes end it as ever.
+  CHECK(unread("--stats=a.json sh -c 'echo lost >&2; echo alive'", folder).out == "141\n");
+}
+
 TEST_CASE("who asks for the command that waits is told of the program") {
   TemporaryFolder folder;
   Running run({kCommand, "run", "--control", "--stats=" + (folder / "a.json"),

@@ -43,7 +43,7 @@ sigset_t handed_on() {
   sigset_t set;
   sigfillset(&set);
   for (const int signal :
-       {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE}) {
+       {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
     sigdelset(&set, signal);
   }
   return set;
@@ -161,6 +161,7 @@ class Keeper {
     // The terminal sends to both, and what the program sends to its group comes here as well.
     const bool is_for_us = info.si_code == SI_KERNEL || info.si_pid == child_;
     if (is_for_us && signal != SIGCONT) return;
+    if (info.si_pid == getpid()) return;  // SIGPIPE: nobody reads what we tell
     if (keeping_.reads_statistics) read_statistics();
     if (info.si_code == SI_QUEUE) {
       sigqueue(child_, signal, info.si_value);
@@ -318,6 +319,8 @@ void keep(const Keeping& keeping) {
   const pid_t child = fork();
   if (child < 0) throw Failure("run: cannot start a process: {}", strerror(errno));
   if (child > 0) {
+    signal(SIGPIPE,
+           SIG_IGN);  // what is told may have no reader, and the reports want to be written
     Keeper keeper(child, recordings, keeping, signals);
     if (keeping.at_start) keeping.at_start();
     const int status = keeper.wait();
