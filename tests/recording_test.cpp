@@ -702,6 +702,19 @@ TEST_CASE("a place that takes no recording is told in one line, and the program 
   CHECK(!std::filesystem::exists(folder / "r"));
 }
 
+TEST_CASE("where no process can be started nothing is left") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv", "bash"});
+  TemporaryFolder folder;
+  REQUIRE(chmod(folder.path().c_str(), 0777) == 0);
+  check_refused(Program({"setpriv", "--reuid=65534", "--clear-groups", "bash", "-c",
+                         "ulimit -u 0; exec " + kCommand + " run --stats=a.json true"})
+                    .in(folder.path())
+                    .run(),
+                "run: cannot start a process: ");
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
 TEST_CASE("what is no recording, a damaged one or somebody else's is refused") {
   TemporaryFolder folder;
   folder.write("text", std::string(1 << 20, 'x'));

@@ -317,7 +317,11 @@ void keep(const Keeping& keeping) {
   sigprocmask(SIG_BLOCK, &signals, &before);
   const auto children = signal(SIGCHLD, SIG_DFL);  // ignored, they could not be waited for
   const pid_t child = fork();
-  if (child < 0) throw Failure("run: cannot start a process: {}", strerror(errno));
+  if (child < 0) {
+    const int error = errno;
+    if (keeping.records) rmdir(recordings.c_str());
+    throw Failure("run: cannot start a process: {}", strerror(error));
+  }
   if (child > 0) {
     signal(SIGPIPE,
            SIG_IGN);  // what is told may have no reader, and the reports want to be written
