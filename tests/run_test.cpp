@@ -46,6 +46,18 @@ TEST_CASE("two options that name one file are refused before the program starts"
   CHECK(outcome.out.empty());
 }
 
+TEST_CASE("what the command tries beforehand says nothing on stdout") {
+  TemporaryFolder folder;
+  for (const std::string descriptors : {"5", "6", "7"}) {
+    const Outcome outcome =
+        shell("ulimit -n " + descriptors + "; exec $PKTMALLOC run --stats=a.json echo ran")
+            .in(folder.path())
+            .run();
+    INFO(descriptors << ": " << outcome);
+    CHECK(outcome.out == "ran\n");
+  }
+}
+
 TEST_CASE("the words of a command reach it as they are") {
   const Words words[] = {{"-l", "--color", "--stats"},
                          {"[a,b]", "", "--", "-h"},
