@@ -44,6 +44,8 @@ TEST_CASE("two options that name one file are refused before the program starts"
           .run();
   check_refused(outcome, "--stats and --sizes name the same file");
   CHECK(outcome.out.empty());
+  check_refused(run({"--page=same", "--trace=./same", "echo", "started"}).in(folder.path()).run(),
+                "--page and --trace name the same file");
 }
 
 TEST_CASE("what the command tries beforehand says nothing on stdout") {
@@ -251,6 +253,7 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
        "run: --trace does nothing in the checked library"},
       {{"run", "--sizes=" + folder / "a", "--check=report", "echo", "started"},
        "run: --sizes does nothing in the checked library"},
+      {{"run", "--leak-check", "--dry-run", "echo", "started"}, "excludes"},
       {{"run", "--rate=1", "echo", "started"}, "give --profile FILE or --leaks"},
       {{"run", "--depth=9", "echo", "started"}, "run: --depth is of the heap profile"},
       {{"run", "--depth=deep", "--leaks", "echo", "started"}, "run: --depth=deep"},

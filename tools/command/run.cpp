@@ -305,12 +305,16 @@ Environment variables(const Options& options) {
 }
 
 // Each would replace what the other wrote.
-void refuse_one_file_for_two(const Environment& all) {
+void refuse_one_file_for_two(const Environment& all, const std::string& page) {
   std::map<std::string, std::string> options;  // by their file
+  const auto file = [](const std::string& path) {
+    return std::filesystem::path(path).lexically_normal().string();
+  };
+  if (!page.empty()) options.emplace(file(as_pattern(page)), "--page");
   for (const char* variable : kReports) {
     const auto given = all.find(variable);
     if (given == all.end() || given->second == kText) continue;
-    const auto [other, is_new] = options.emplace(given->second, variable);
+    const auto [other, is_new] = options.emplace(file(given->second), variable);
     if (!is_new) {
       throw Failure("run: {} and {} name the same file, {}", option_of(other->second),
                     option_of(variable), given->second);
@@ -433,7 +437,7 @@ void run(Options options, UserCommand words) {
   const NextLibrary next = find_next_library(options.next);
   if (!next.variable.empty()) environment["PKTMALLOC_NEXT"] = next.variable;
   check_options(library, environment);
-  refuse_one_file_for_two(environment);
+  refuse_one_file_for_two(environment, options.page);
   environment["LD_PRELOAD"] = preload_value(library, next.preload);
   if (options.only_this && !target.without_env.empty()) {
     // env would be the one program that the library serves.
@@ -501,7 +505,8 @@ void add_run(CommandLine& command, const UserCommand& words) {
       .excludes("--checked");
   run.add_flag("--force", options.force, "also where preloading is known not to work");
   run.add_flag("--dry-run", options.dry_run,
-               "print the environment and command instead, for a shell");
+               "print the environment and command instead, for a shell")
+      .excludes("--leak-check");
   run.add_option("--page", options.page,
                  "write a page of its whole life to this file: memory over time, and who held it")
       .excludes("--stats")
