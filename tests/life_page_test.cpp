@@ -156,6 +156,17 @@ TEST_CASE("a page that cannot be written, or is one too many, is told before the
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
+TEST_CASE("the checked library has a page without places, and says nothing of it") {
+  TemporaryFolder folder;
+  const Outcome outcome = Program({kCommand, "run", "--checked", "--page", "life.html",
+                                   program_path("ends_as_told"), "exit"})
+                              .in(folder.path())
+                              .run();
+  INFO(outcome);
+  CHECK(lines(outcome.err).size() == 1);
+  CHECK(has(folder.read("life.html"), "ends_as_told"));
+}
+
 TEST_CASE("a page of which nothing came leaves nothing") {
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
            {"--dry-run", "true"}, {"--depth=x", "true"}, {"--next=none", "true"}, {"./none"}}) {

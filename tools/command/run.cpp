@@ -247,7 +247,8 @@ struct Removal {
   }
 };
 
-// The page is made from statistics and a heap profile, in files that nobody else sees.
+// The page is made from statistics and a heap profile, where the library has one, in files that
+// nobody else sees.
 void prepare_page(Options& options) {
   refuse_unwritable(options.page);
   options.page = std::filesystem::absolute(options.page);
@@ -257,7 +258,9 @@ void prepare_page(Options& options) {
   }
   options.page_folder = folder;
   options.stats_file = as_pattern(folder) + "/%p.json";
-  options.written["PKTMALLOC_PROFILE"] = as_pattern(folder) + "/%p.%n.heap";
+  if (wanted_kind(options) != LibraryKind::kChecked) {
+    options.written["PKTMALLOC_PROFILE"] = as_pattern(folder) + "/%p.%n.heap";
+  }
 }
 
 // Stays with the program if anything is to be reported or looked for; where the first file will be,
@@ -340,8 +343,9 @@ void check_options(const Library& library, Environment all) {
 // What would do nothing, without a word or with one from the running program only.
 void refuse_without_effect(const Options& options) {
   if (wanted_kind(options) == LibraryKind::kChecked) {
-    for (const char* variable : {"PKTMALLOC_TRACE", "PKTMALLOC_SIZES"}) {
-      if (!options.written.contains(variable)) continue;
+    for (const char* variable :
+         {"PKTMALLOC_TRACE", "PKTMALLOC_SIZES", "PKTMALLOC_PROFILE", kLeaks}) {
+      if (!options.written.contains(variable) && !options.passed.contains(variable)) continue;
       throw Failure("run: {} does nothing in the checked library: record in a run without it",
                     option_of(variable));
     }
