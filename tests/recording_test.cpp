@@ -702,6 +702,79 @@ TEST_CASE("a place that takes no recording is told in one line, and the program 
   CHECK(!std::filesystem::exists(folder / "r"));
 }
 
+TEST_CASE("what a program recorded is not told of one that it became under another user") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"setpriv", "perl"});
+  const auto ran = [](const std::string& option, const std::string& script,
+                      const TemporaryFolder& folder) {
+    REQUIRE(chmod(folder.path().c_str(), 0777) == 0);
+    return Program({kCommand, "run", option, "sh", "-c", script}).in(folder.path()).run();
+  };
+  const std::string become = "exec setpriv --reuid=65534 --clear-groups perl -e ";
+  const std::string work = "$x[$_] = [1] for 1 .. 3e5; ";
+  // The last: no name tells them apart.
+  for (const std::string& script : std::vector<std::string>{
+           become + "'" + work + "'", "setpriv --reuid=65534 --clear-groups perl -e 1; exit",
+           "exec perl -e '$> = $< = 65534; exec \"perl\", \"-e\", \"1\"'"}) {
+    for (const std::string name : {"a.json", "a.heap"}) {
+      TemporaryFolder folder;
+      const Outcome outcome =
+          ran((name == "a.json" ? "--stats=" : "--profile=") + name, script, folder);
+      INFO(script << ": " << outcome);
+      for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+        INFO(entry.path());
+        struct stat report {};
+        REQUIRE(stat(entry.path().c_str(), &report) == 0);
+        const bool is_of_shell = entry.path().filename() == name && has(script, "exit");
+        CHECK(report.st_uid == (is_of_shell ? 0 : 65534));
+      }
+      check_tidy(folder);
+    }
+  }
+  for (const std::string option : {"--stats=a.json", "--profile=a.json"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = ran(option, become + "'" + work + "kill KILL, $$'", folder);
+    INFO(outcome);
+    CHECK(outcome.signal == SIGKILL);
+    CHECK(has(outcome.err, "left no recording: its reports are lost"));
+    CHECK(folder.read("a.json").empty());
+    check_tidy(folder);
+  }
+  TemporaryFolder folder;
+  ran("--page=a.html", become + "'" + work + "sleep 1; kill KILL, $$'", folder);
+  CHECK(has(folder.read("a.html"), "<title>perl "));
+}
+
+TEST_CASE("what is read of a program without a recording is not put into that of the one before") {
+  skip_without({"perl"});
+  TemporaryFolder folder;
+  const Outcome outcome = Program({kCommand, "run", "--stats=a.json", "sh", "-c",
+                                   "exec env -u PKTMALLOC_RECORDING perl -e "
+                                   "'$x[$_] = [1] for 1 .. 3e5; sleep 1; kill KILL, $$'"})
+                              .in(folder.path())
+                              .run();
+  INFO(outcome);
+  uint64_t live = 0;
+  const Json statistics = read(folder / "a.json");
+  for (const Json& c : statistics.at("classes")) live += c.at("live").get<uint64_t>();
+  CHECK(statistics.at("program") == "env");
+  CHECK(live < 100000);
+}
+
+TEST_CASE("a program that gives up its user keeps its recording") {
+  if (geteuid() != 0) skip("needs root");
+  skip_without({"perl"});
+  TemporaryFolder folder;
+  const Outcome outcome = Program({kCommand, "run", "--stats=a.json", "perl", "-e",
+                                   "$> = 65534; $x[$_] = [1] for 1 .. 3e5; kill KILL, $$"})
+                              .in(folder.path())
+                              .run();
+  INFO(outcome);
+  CHECK(has(outcome.err, "perl, process "));
+  CHECK(read(folder / "a.json").at("program") == "perl");
+  check_tidy(folder);
+}
+
 TEST_CASE("where no process can be started nothing is left") {
   if (geteuid() != 0) skip("needs root");
   skip_without({"setpriv", "bash"});

@@ -21,7 +21,7 @@
 namespace pktmalloc::recording {
 
 inline constexpr char kMagic[8] = {'p', 'k', 't', 'r', 'e', 'c', 'r', 'd'};
-inline constexpr uint32_t kVersion = 4;
+inline constexpr uint32_t kVersion = 5;
 
 inline constexpr size_t kChunkBytes = size_t{64} << 10;  // a thread's buffer of the trace
 inline constexpr uint32_t kMostChunks = 4096;            // 256 MiB, of which most is a hole
@@ -98,8 +98,8 @@ struct Header {
   uint32_t bytes;   // of this struct
   uint32_t chunks;  // in the file, behind the header
   int32_t pid;
-  char library[16];  // its version
-  char program[64];
+  char library[16];            // its version
+  char program[64], comm[16];  // by its arguments; as in /proc/PID/comm when the recording began
 
   Report reports[kContents];
   std::atomic<uint64_t> refused;  // chunks that could not be had: what was to go there is missing

@@ -2,6 +2,7 @@
 #include "preload/recording/recording.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,6 +94,7 @@ EVERY_PROCESS void load() {
   header->pid = getpid();
   strncpy(header->library, PKTMALLOC_VERSION, sizeof header->library - 1);
   strncpy(header->program, program_name(), sizeof header->program - 1);
+  prctl(PR_GET_NAME, header->comm);
   memcpy(header->magic, kMagic, sizeof header->magic);
   recording_header = header;
   recording_alive = alive;
@@ -125,13 +127,8 @@ void record_report(Content content, const char* pattern, unsigned number) {
   if (header == nullptr || pattern == nullptr) return;
   Report& report = header->reports[static_cast<unsigned>(content)];
   static ReportPath path;  // one thread: at load, then the one that reports
-  if (*pattern == '\0') {
-    *report.path = '\0';
-  } else if (path.name(pattern, number)) {
-    strcpy(report.path, path.path);
-  } else {
-    return;  // the report itself says so
-  }
+  if (*pattern != '\0' && !path.name(pattern, number)) return;  // the report itself says so
+  strcpy(report.path, *pattern == '\0' ? "" : path.path);
   report.wanted.store(Wanted::kYes, std::memory_order_release);
 }
 

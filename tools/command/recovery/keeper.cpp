@@ -107,7 +107,23 @@ class Keeper {
     }
   }
 
+  // A program that the process became under another user cannot replace the recording of the one
+  // before. What was recorded is not its own: of one that has ended, that much can still be seen.
+  void drop_recording_of_another() const {
+    siginfo_t ended{};
+    waitid(P_PID, static_cast<id_t>(child_), &ended, WEXITED | WNOHANG | WNOWAIT);
+    const auto recording = ended.si_pid == child_ ? open(child_) : nullptr;
+    if (!recording) return;
+    try {
+      const Process process(child_);
+      const bool changed_user = process.user().uid != geteuid();  // the recording is ours
+      if (changed_user && process.name() != recording->comm()) unlink(recording->path().c_str());
+    } catch (const Failure&) {  // /proc tells nothing of it
+    }
+  }
+
   bool child_ended(int& status) const {
+    drop_recording_of_another();
     // Of a container, this may be the first process: others come to it when their parents end.
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (pid != child_) continue;
@@ -185,6 +201,7 @@ class Keeper {
       latest = std::move(reading);
     } catch (const Failure&) {
       live_.reset();  // not yet, no longer, or another program
+      recording_.reset();
     }
     const nanoseconds least = (Clock::now() - begin) * kShare;
     interval_ = std::max(std::min(interval_ * 3 / 2, kLongestInterval), least);
@@ -193,7 +210,10 @@ class Keeper {
   }
 
   void note(const Reading& reading) {
-    if (!recording_ || !recording_->is_current()) recording_ = open(child_);
+    if (!recording_ || !recording_->is_current()) {
+      recording_ = open(child_);
+      if (recording_ && !recording_->in_use()) recording_.reset();  // of the program before
+    }
     if (!recording_) return;
     Header& header = recording_->header();
     header.outside.next() = {static_cast<uint64_t>(reading.time * 1e3), reading.snapshot};

@@ -73,6 +73,8 @@ RecordingFile::~RecordingFile() { munmap(header_, bytes_); }
 
 std::string RecordingFile::program() const { return text(header_->program); }
 
+std::string RecordingFile::comm() const { return text(header_->comm); }
+
 std::string RecordingFile::library() const { return text(header_->library); }
 
 bool RecordingFile::wanted(Content content) const {

@@ -25,6 +25,8 @@ class RecordingFile {
   bool wanted(recording::Content content) const;
   std::string report_path(recording::Content content) const;
 
+  // The name that the process had when it began, as in /proc/PID/comm.
+  std::string comm() const;
   // Does the process still run, and map the file?
   bool in_use() const;
   // Is this the file that has the name now?

@@ -183,6 +183,23 @@ bool reads(const std::string& command, const std::string& path) {
   return command != "report" || path.ends_with(".json");
 }
 
+// A program that the process became under another user cannot go on with the recording, and has
+// written its own report since the recording's last sign of life.
+bool is_of_another(const RecordingFile& recording, const std::string& path) {
+  constexpr uint64_t kTickMs = 10;  // by which a file may seem to be older
+  struct stat report {
+  }, own{};
+  if (lstat(path.c_str(), &report) != 0 || stat(recording.path().c_str(), &own) != 0) return false;
+  const auto time_ms = [](const struct stat& file) {
+    return static_cast<uint64_t>(file.st_mtim.tv_sec) * 1000 +
+           static_cast<uint64_t>(file.st_mtim.tv_nsec) / 1000000;
+  };
+  const std::optional<Moment> moment = last_moment(recording.header());
+  const uint64_t last_ms = std::max(moment ? moment->time_ms : 0, time_ms(own));
+  return S_ISREG(report.st_mode) && report.st_uid != own.st_uid &&
+         time_ms(report) + kTickMs >= last_ms;
+}
+
 }  // namespace
 
 void tell(const std::string& line) {
@@ -196,10 +213,10 @@ bool is_within(const std::string& path, const std::string& folder) {
 bool recover(const RecordingFile& recording, const std::string& untold) {
   bool all = true;
   for (const auto& report : kReports) {
-    if (!recording.wanted(report.content)) continue;
+    const std::string path = recording.report_path(report.content);
+    if (!recording.wanted(report.content) || is_of_another(recording, path)) continue;
     try {
       const bool written = report.write(recording);
-      const std::string path = recording.report_path(report.content);
       if (!written || is_within(path, untold)) continue;
       tell(fmt::format("{} are in {}", report.what, path) +
            (reads(report.command, path)
