@@ -745,6 +745,21 @@ TEST_CASE("what a program recorded is not told of one that it became under anoth
   CHECK(has(folder.read("a.html"), "<title>perl "));
 }
 
+TEST_CASE("a program that can have no recording keeps the report that it wrote itself") {
+  for (const std::string option : {"--stats=a.json", "--profile=a.json"}) {
+    TemporaryFolder folder;
+    const Outcome outcome = Program({kCommand, "run", option, "bash", "-c",
+                                     "ulimit -f 100; exec " + kProgram + " exit"})
+                                .in(folder.path())
+                                .run();
+    INFO(outcome);
+    CHECK(outcome.status == 3);
+    CHECK(has(outcome.err, "cannot record in "));
+    CHECK(has(folder.read("a.json"), "ends_as_told"));
+    check_tidy(folder);
+  }
+}
+
 TEST_CASE("what is read of a program without a recording is not put into that of the one before") {
   skip_without({"perl"});
   TemporaryFolder folder;

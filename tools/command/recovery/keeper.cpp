@@ -107,23 +107,24 @@ class Keeper {
     }
   }
 
-  // A program that the process became under another user cannot replace the recording of the one
-  // before. What was recorded is not its own: of one that has ended, that much can still be seen.
-  void drop_recording_of_another() const {
+  // A program that the process became, under another user for instance, may not be able to replace
+  // the recording of the one before. Of a process that has ended only this can still be seen.
+  void look_for_another_program() {
     siginfo_t ended{};
     waitid(P_PID, static_cast<id_t>(child_), &ended, WEXITED | WNOHANG | WNOWAIT);
     const auto recording = ended.si_pid == child_ ? open(child_) : nullptr;
     if (!recording) return;
     try {
       const Process process(child_);
+      is_another_ = process.name() != recording->comm();
       const bool changed_user = process.user().uid != geteuid();  // the recording is ours
-      if (changed_user && process.name() != recording->comm()) unlink(recording->path().c_str());
+      if (is_another_ && changed_user) unlink(recording->path().c_str());
     } catch (const Failure&) {  // /proc tells nothing of it
     }
   }
 
-  bool child_ended(int& status) const {
-    drop_recording_of_another();
+  bool child_ended(int& status) {
+    look_for_another_program();
     // Of a container, this may be the first process: others come to it when their parents end.
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (pid != child_) continue;
@@ -240,7 +241,7 @@ class Keeper {
       tell(fmt::format("{}, process {}, ended by {}; what it recorded until then:",
                        recording.program(), child_, signal_name(WTERMSIG(status))));
     }
-    if (recover(recording, keeping_.untold)) {
+    if (recover(recording, keeping_.untold, is_another_)) {
       unlink(recording.path().c_str());
     } else {
       tell_kept(recording, "what is missing");
@@ -271,7 +272,8 @@ class Keeper {
   std::unique_ptr<LiveProcess> live_;
   std::unique_ptr<RecordingFile> recording_;
   std::vector<Reading> readings_;
-  double apart_ = 0;  // seconds
+  double apart_ = 0;         // seconds
+  bool is_another_ = false;  // than the one that the recording began with, by its name
 };
 
 [[noreturn]] void end_like(int status) {

@@ -183,12 +183,12 @@ bool reads(const std::string& command, const std::string& path) {
   return command != "report" || path.ends_with(".json");
 }
 
-// A program that the process became under another user cannot go on with the recording, and has
-// written its own report since the recording's last sign of life.
-bool is_of_another(const RecordingFile& recording, const std::string& path) {
+// Has another program than the recorded one, that the process became, written its own report since
+// the recording's last sign of life?
+bool is_of_another(const RecordingFile& recording, const std::string& path, bool is_another) {
   constexpr uint64_t kTickMs = 10;  // by which a file may seem to be older
-  struct stat report {
-  }, own{};
+  struct stat report {};
+  struct stat own {};
   if (lstat(path.c_str(), &report) != 0 || stat(recording.path().c_str(), &own) != 0) return false;
   const auto time_ms = [](const struct stat& file) {
     return static_cast<uint64_t>(file.st_mtim.tv_sec) * 1000 +
@@ -196,7 +196,7 @@ bool is_of_another(const RecordingFile& recording, const std::string& path) {
   };
   const std::optional<Moment> moment = last_moment(recording.header());
   const uint64_t last_ms = std::max(moment ? moment->time_ms : 0, time_ms(own));
-  return S_ISREG(report.st_mode) && report.st_uid != own.st_uid &&
+  return S_ISREG(report.st_mode) && (is_another || report.st_uid != own.st_uid) &&
          time_ms(report) + kTickMs >= last_ms;
 }
 
@@ -210,11 +210,11 @@ bool is_within(const std::string& path, const std::string& folder) {
   return !folder.empty() && path.starts_with(folder + "/");
 }
 
-bool recover(const RecordingFile& recording, const std::string& untold) {
+bool recover(const RecordingFile& recording, const std::string& untold, bool is_another) {
   bool all = true;
   for (const auto& report : kReports) {
     const std::string path = recording.report_path(report.content);
-    if (!recording.wanted(report.content) || is_of_another(recording, path)) continue;
+    if (!recording.wanted(report.content) || is_of_another(recording, path, is_another)) continue;
     try {
       const bool written = report.write(recording);
       if (!written || is_within(path, untold)) continue;
