@@ -262,6 +262,48 @@ time.sleep(1000)
   }
 }
 
+// Once the copy is there that is read, which is to be forgotten in the end.
+TEST_CASE("a process may become another program, or filter its calls, while it is looked at") {
+  skip_without({"python3", "ps"});
+  const char* const script = R"(
+import ctypes, os, signal, struct, sys, time
+def become(*unused): os.execvp("sleep", ["sleep", "1000"])
+def filter(*unused):
+  code = struct.pack("HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, 61, 0x6, 0, 0, 0x80000000, 0x6, 0, 0, 0x7fff0000)
+  rules = ctypes.create_string_buffer(code)
+  program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 4, ctypes.addressof(rules)))
+  assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+libc = ctypes.CDLL(None)
+objects = [[i] for i in range(1000000)]
+signal.signal(signal.SIGUSR1, globals()[sys.argv[1]])
+print("ready", flush=True)
+while True: time.sleep(1000)
+)";
+  for (const std::string way : {"become", "filter"}) {
+    Running::Environment environment = preloaded("libpktmalloc.so");
+    environment["PYTHONMALLOC"] = "malloc";
+    Running program({"python3", "-c", script, way}, environment);
+    program.line("ready");
+    const std::string pid = std::to_string(program.pid());
+    const auto is_alone = [&] { return Program({"ps", "--ppid", pid}).run().status != 0; };
+    const auto end = end_of_patience();
+    std::thread changer([&] {
+      while (is_alone() && std::chrono::steady_clock::now() < end) usleep(1000);
+      program.send(SIGUSR1);
+    });
+    const Outcome outcome = leaks_of({pid});
+    changer.join();
+    INFO(way << ": " << outcome);
+    if (way == "become") {
+      check_refused(outcome, "process " + pid + " became another program");
+      CHECK(is_alone());
+    } else {
+      CHECK(outcome.status == 0);
+    }
+    CHECK(runs(program));
+  }
+}
+
 TEST_CASE("what is lost in a core file is what was lost in the process") {
   skip_without({"gcore"});
   TemporaryFolder folder;

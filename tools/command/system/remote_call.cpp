@@ -36,6 +36,13 @@ bool has_ended(pid_t thread) {
   }
 }
 
+// Not a signal that somebody sent.
+bool is_fault(pid_t thread, int signal) {
+  if (signal != SIGSEGV && signal != SIGBUS && signal != SIGILL && signal != SIGFPE) return false;
+  siginfo_t about{};
+  return ptrace(PTRACE_GETSIGINFO, thread, nullptr, &about) == 0 && about.si_code > 0;
+}
+
 }  // namespace
 
 std::optional<RemoteCall> RemoteCall::prepare(pid_t pid, pid_t thread) {
@@ -79,29 +86,31 @@ int wait_for_stop(pid_t thread) {
   }
 }
 
-// Where it stands now; signals wait meanwhile.
+// Where it stands now; signals wait meanwhile. -1: it makes no call any more. A fault is one of the
+// instruction at which it stands, which faults again if it is the program's own.
 int RemoteCall::next_stop(pid_t thread) {
   for (;;) {
     const int status = wait_for_stop(thread);
     if (status < 0) return -1;
     const int stop = status >> 8;
     if (stop == (SIGTRAP | 0x80) || stop >> 8 != 0) return stop;
-    signals_.push_back(WSTOPSIG(status));
+    if (is_fault(thread, stop)) return -1;
+    signals_.push_back(stop);
     if (ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) return -1;
   }
 }
 
-long RemoteCall::call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_t c) {
+void RemoteCall::call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_t c) {
   CallRegisters before;
-  if (!before.get(thread)) return -ESRCH;
+  if (!before.get(thread)) return;
   CallRegisters wanted = before;
   wanted.call(instruction_, number, {a, b, c});
   wanted.set(thread);
   // Into the call, perhaps to the birth of a child, and out of it.
   for (int entered = 0; entered < 2;) {
-    if (ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) return -ESRCH;
+    if (ptrace(PTRACE_SYSCALL, thread, nullptr, nullptr) != 0) return;
     const int stop = next_stop(thread);
-    if (stop < 0) return -ESRCH;
+    if (stop < 0) break;
     if (stop == (SIGTRAP | 0x80)) ++entered;
     if (stop >> 8 == PTRACE_EVENT_CLONE) {
       unsigned long child = 0;
@@ -110,11 +119,8 @@ long RemoteCall::call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_
       ptrace(PTRACE_SETOPTIONS, child_, nullptr, PTRACE_O_EXITKILL);
     }
   }
-  CallRegisters after;
-  after.get(thread);
   before.make_anew();
   before.set(thread);
-  return after.result();
 }
 
 pid_t RemoteCall::copy_memory(pid_t thread) {

@@ -39,7 +39,7 @@ class RemoteCall {
  private:
   RemoteCall(const ProcessMemory& memory, uint64_t instruction)
       : memory_(memory), instruction_(instruction) {}
-  long call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_t c);
+  void call(pid_t thread, long number, uint64_t a, uint64_t b, uint64_t c);
   int next_stop(pid_t thread);
 
   ProcessMemory memory_;

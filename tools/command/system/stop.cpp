@@ -117,8 +117,10 @@ class Tracer {
     ptrace(PTRACE_INTERRUPT, parent_, nullptr, nullptr);
     const int status = wait_for_stop(parent_);
     if (status < 0) return;
+    // It may be another program by now, or filter its calls.
+    call_ = RemoteCall::prepare(pid_, parent_);
     // Should that be a bad moment, the process keeps a zombie.
-    if (call_->is_possible(parent_)) call_->forget_child(parent_, child_);
+    if (call_ && call_->is_possible(parent_)) call_->forget_child(parent_, child_);
     let_go(parent_, status >> 16 == 0 ? WSTOPSIG(status) : 0);
   }
 
