@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 
 #include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -181,10 +183,14 @@ TEST_CASE("a stopped process is told of at once, and obeys when it goes on") {
   siginfo_t info{};
   REQUIRE(waitid(P_PID, static_cast<id_t>(program.pid()), &info, WSTOPPED | WNOWAIT) == 0);
   for (int i = 0; i < 3; ++i) {
-    check_refused(tell({program.id, "trim"}).run(), "process " + program.id + " is stopped");
+    check_refused(tell({program.id, "trim"}).run(), "; kill -CONT " + program.id + " lets it go");
   }
   program.send(SIGCONT);
   CHECK(tell({program.id, "trim"}).run().status == 0);
+  REQUIRE(ptrace(PTRACE_ATTACH, program.pid(), nullptr, nullptr) == 0);
+  REQUIRE(waitpid(program.pid(), nullptr, 0) == program.pid());
+  check_refused(tell({program.id, "trim"}).run(), "is told; its debugger can let it go on");
+  REQUIRE(ptrace(PTRACE_DETACH, program.pid(), nullptr, nullptr) == 0);
 }
 
 TEST_CASE("the heap profile begins, pauses and goes on by order, for threads that are there") {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/diagnosis.h"
 #include "tests/killed_looks.h"
 #include "tests/patience.h"
 #include "tests/program.h"
@@ -25,8 +27,6 @@
 #include "tests/temporary_folder.h"
 
 namespace {
-
-using Json = nlohmann::json;
 
 Outcome leaks_of(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {build_path("pktmalloc"), "leaks"});
@@ -366,6 +366,37 @@ TEST_CASE("neither objects nor leaks are looked for where the library is not") {
                     "does not use pktmalloc");
     }
   }
+}
+
+// What objects could do all the same is said by objects only.
+void check_not_stopped(const Running& program, const std::string& why) {
+  const std::string pid = std::to_string(program.pid());
+  const std::string text = "process " + pid + why;
+  check_refused(leaks_of({pid}), text + "\n");
+  const std::string command = build_path("pktmalloc");
+  check_refused(Program({command, "objects", pid}).run(), text + "; see it as it runs: --running");
+  const Outcome outcome = Program({command, "objects", "--running", pid}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+}
+
+TEST_CASE("a process that cannot be stopped is said not to stop, and why") {
+  {
+    Running program({program_path("holds_known_types"), "wait"}, preloaded("libpktmalloc.so"));
+    program.line("ready ");
+    REQUIRE(ptrace(PTRACE_SEIZE, program.pid(), nullptr, nullptr) == 0);
+    check_not_stopped(program, " has a debugger, or another pktmalloc looks at it");
+  }
+  TemporaryFolder folder;
+  constexpr const char* kWaits =
+      "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n"
+      "int main(void) { free(malloc(100)); puts(\"ready\"); fflush(stdout);\n"
+      "  if (vfork() == 0) { pause(); _exit(0); } }\n";
+  if (!compile(folder, kWaits, "", "waits")) return;
+  Running program({folder / "waits"}, preloaded("libpktmalloc.so"));
+  program.line("ready");
+  usleep(100'000);
+  check_not_stopped(program, " cannot be stopped now: it waits for a disk or a child of vfork");
 }
 
 TEST_CASE("neither objects nor leaks are told of other users' processes") {

@@ -22,8 +22,10 @@ struct Options {
   bool json = false;
 };
 
-Inventory see(const Subject& subject, const Options& options) {
+Inventory see(const Subject& subject, const Options& options) try {
   return {subject, options.running ? 0 : options.pause_ms, options.contents};
+} catch (const CannotStop& failure) {
+  throw Failure("{}; see it as it runs: --running", failure.what());
 }
 
 std::string text(const Subject& subject, const Inventory& seen, const CensusTable& table) {

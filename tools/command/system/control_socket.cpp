@@ -48,9 +48,10 @@ void enter_network(const Process& process) {
 ControlSocket::ControlSocket(const Process& process, const std::function<void()>& call)
     : pid_(process.pid()), socket_(-1) {
   if (process.is_stopped()) {
-    throw Failure(
-        "process {} is stopped and does nothing that it is told; kill -CONT {} lets it go on", pid_,
-        pid_);
+    const std::string advice = process.is_traced()
+                                   ? "its debugger can let it go on"
+                                   : fmt::format("kill -CONT {} lets it go on", pid_);
+    throw Failure("process {} is stopped and does nothing that it is told; {}", pid_, advice);
   }
   enter_network(process);
   socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

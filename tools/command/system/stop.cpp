@@ -71,7 +71,13 @@ class Tracer {
       }
       if (thread.stands) standing_.push_back(thread.id);
     }
-    if (standing_.empty()) throw Failure("process {} has ended", pid_);
+    if (!standing_.empty()) return;
+    if (std::all_of(threads_.begin(), threads_.end(),
+                    [](const Thread& one) { return is_over(state_of(one.id)); })) {
+      throw Failure("process {} has ended", pid_);
+    }
+    throw CannotStop("process {} cannot be stopped now: it waits for a disk or a child of vfork",
+                     pid_);
   }
 
   const std::vector<pid_t>& threads() const { return standing_; }
@@ -134,7 +140,7 @@ class Tracer {
       if (!seen_.insert(id).second) continue;
       if (ptrace(PTRACE_SEIZE, id, nullptr, nullptr) != 0) {
         if (has_debugger(id)) {
-          throw Failure("process {} has a debugger already; see it as it runs: --running", pid_);
+          throw CannotStop("process {} has a debugger, or another pktmalloc looks at it", pid_);
         }
         continue;  // it has ended
       }
@@ -256,7 +262,7 @@ Words answer_of(Tracer& tracer, char order) {
   return words;
 }
 
-constexpr uint64_t kFails = ~uint64_t{0};
+constexpr uint64_t kFails = ~uint64_t{0}, kCannotStop = kFails - 1;
 
 // Until nobody gives orders any more. First it tells which threads stand, or why none does.
 void serve(pid_t pid, int channel) {
@@ -270,7 +276,7 @@ void serve(pid_t pid, int channel) {
     tracer.finish();
   } catch (const Failure& failure) {
     const std::string text = failure.what();
-    Words words = {kFails};
+    Words words = {dynamic_cast<const CannotStop*>(&failure) != nullptr ? kCannotStop : kFails};
     words.insert(words.end(), text.begin(), text.end());
     send(channel, words);
   }
@@ -326,8 +332,10 @@ StandingProcess::Words StandingProcess::answer() const {
     if (!receive(channel_, words.data(), count * sizeof(uint64_t))) words.clear();
   }
   if (words.empty()) throw Failure("process {} cannot be stopped", pid_);
-  if (words[0] == kFails) throw Failure("{}", std::string(words.begin() + 1, words.end()));
-  return words;
+  if (words[0] < kCannotStop) return words;
+  const std::string text(words.begin() + 1, words.end());
+  if (words[0] == kCannotStop) throw CannotStop("{}", text);
+  throw Failure("{}", text);
 }
 
 std::vector<Registers> StandingProcess::registers() {

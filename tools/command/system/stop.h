@@ -12,7 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "tools/command/failure.h"
+
 namespace pktmalloc {
+
+// The process runs, but does not stand still: others trace it, or no thread of it can stop now.
+class CannotStop : public Failure {
+  using Failure::Failure;
+};
 
 // All words of a thread's registers, the general ones first (call_registers.h: where its stack
 // ends).
@@ -21,7 +28,7 @@ using Registers = std::vector<uint64_t>;
 class StandingProcess {
  public:
   // Threads that do not stand still within a few milliseconds are not waited for. Throws Failure
-  // when the process ended or has a debugger already.
+  // when the process has ended, and CannotStop.
   explicit StandingProcess(pid_t pid);
   ~StandingProcess();
   StandingProcess(const StandingProcess&) = delete;
