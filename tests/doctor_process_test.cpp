@@ -181,6 +181,20 @@ TEST_CASE("a library whose file was replaced, and a filter of system calls") {
   CHECK(report.says("A filter of system calls is on."));
 }
 
+TEST_CASE("a process whose main thread has ended is looked at, and told, as any other") {
+  Running process({program_path("loses_known_objects"), "wait", "alone"},
+                  {{"LD_PRELOAD", library_path()}, {"PKTMALLOC_CONTROL", "1"}});
+  const std::string pid = process.line("ready ");
+  const Diagnosis report(doctor(pid));
+  INFO(report);
+  CHECK(report.consistent());
+  for (const char* topic : {"library", "malloc", "serving"}) CHECK(report.level(topic) == "ok");
+  CHECK(report.says("It obeys pktmalloc tell"));
+  const Outcome told = Program({build_path("pktmalloc"), "tell", pid, "trim"}).run();
+  INFO(told);
+  CHECK(told.status == 0);
+}
+
 TEST_CASE("what cannot be looked at is told in one line") {
   std::string gone;
   {

@@ -28,7 +28,7 @@ Presence mapped_library(const Process& process) {
 
 std::optional<Presence> find_presence(const Process& process) {
   Presence presence = mapped_library(process);
-  const RunningImage image(process.pid(), process.pid());
+  const RunningImage image(process.pid(), process.thread());
   const RemoteMemory& memory = image.memory();
   try {
     const WindowPlace place = find_window(image);

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -22,22 +21,12 @@ namespace {
 
 std::string text(const char* from, size_t most) { return std::string(from, strnlen(from, most)); }
 
-// After main()'s thread has ended by pthread_exit the process shows its memory by the others only.
-pid_t thread_with_memory(pid_t pid) {
-  std::error_code ignored;
-  for (const auto& task : std::filesystem::directory_iterator(Process(pid).file("task"), ignored)) {
-    std::ifstream maps(task.path() / "maps");
-    if (maps.peek() != std::ifstream::traits_type::eof()) return std::stoi(task.path().filename());
-  }
-  return pid;
-}
-
 }  // namespace
 
 LiveProcess::LiveProcess(pid_t pid, const std::function<void()>& opened)
     : pid_(pid),
       end_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))),
-      thread_(thread_with_memory(pid)),
+      thread_(Process(pid).thread()),
       image_(pid, thread_) {
   try {
     if (opened) {

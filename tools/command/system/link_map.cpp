@@ -67,7 +67,7 @@ std::string text_at(const RemoteMemory& memory, uint64_t address) {
 }  // namespace
 
 std::vector<std::string> loaded_objects(const Process& process) {
-  const ProcessMemory memory(process.pid(), process.pid());
+  const ProcessMemory memory(process.pid(), process.thread());
   std::vector<std::string> paths;
   uint64_t at = first_object(process, memory);
   for (int i = 0; at != 0 && i < kObjectsMost; ++i) {

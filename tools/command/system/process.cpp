@@ -92,11 +92,21 @@ pid_t waited_for(pid_t pid) {
 }  // namespace
 
 std::string Process::file(const std::string& name) const {
-  return fmt::format("/proc/{}/{}", pid_, name);
+  return fmt::format("/proc/{}/{}", thread(), name);
+}
+
+pid_t Process::thread() const {
+  std::error_code ignored;
+  const std::string tasks = fmt::format("/proc/{}/task", pid_);
+  for (const auto& task : std::filesystem::directory_iterator(tasks, ignored)) {
+    std::ifstream maps(task.path() / "maps");
+    if (maps.peek() != std::ifstream::traits_type::eof()) return std::stoi(task.path().filename());
+  }
+  return pid_;
 }
 
 std::string Process::name() const {
-  std::ifstream comm(file("comm"));
+  std::ifstream comm(fmt::format("/proc/{}/comm", pid_));
   std::string name;
   if (!std::getline(comm, name)) fail(pid_, errno);
   return name;

@@ -24,6 +24,9 @@ class Process {
   explicit Process(pid_t pid) : pid_(pid) {}
 
   pid_t pid() const { return pid_; }
+  // One that has memory: after main()'s has ended by pthread_exit the process shows by the others
+  // only what it has.
+  pid_t thread() const;
   // The executable, as a path by which it can be opened even if it was deleted since.
   std::string executable() const { return file("exe"); }
   std::string name() const;  // as in /proc/PID/comm
@@ -56,7 +59,7 @@ class Process {
     uint64_t capabilities;
   };
   User user() const;
-  // A file of /proc/PID.
+  // A file of /proc/PID, of thread().
   std::string file(const std::string& name) const;
 
  private:
