@@ -48,6 +48,7 @@ struct InMap : Base {};
 struct InLarge : Base {};  // known to a block of the next allocator
 struct InMapping : Base {};
 struct NotForked : Base {};  // known to memory that no child gets
+struct Shared : Base {};     // to memory that a child would share
 
 static void* volatile kept[40];
 static void* volatile inside[10];
@@ -56,6 +57,7 @@ static void* volatile ends[5];
 static void** volatile large;
 static void** volatile mapping;
 static void** volatile not_forked;
+static void** volatile shared;
 static std::map<int, Base*>* tree;
 static thread_local void* volatile mine[10];
 static pthread_key_t keys[40];  // more than a thread has room for in itself
@@ -95,9 +97,9 @@ ALONE static void lose() {
   }
 }
 
-static void** map_pages() {
+static void** map_pages(int sharing = MAP_PRIVATE) {
   void* const pages =
-      mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
   CHECK(pages != MAP_FAILED);
   return static_cast<void**>(pages);
 }
@@ -115,6 +117,8 @@ ALONE static void keep() {
   not_forked = map_pages();
   CHECK(madvise(not_forked, 1 << 20, MADV_DONTFORK) == 0);
   not_forked[1000] = new NotForked;
+  shared = map_pages(MAP_SHARED);
+  shared[100'000] = new Shared;
 }
 
 // What functions before have left on the stack.

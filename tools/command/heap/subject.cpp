@@ -9,10 +9,11 @@
 namespace pktmalloc {
 namespace {
 
-// Memory that a process has asked the system to keep from its children (MADV_DONTFORK).
+// Memory that a process shares with its children, for whom the system does not tell which pages
+// there are, or has asked it to keep from them (MADV_DONTFORK).
 std::vector<Mapping> not_copied(std::vector<Mapping> all, const std::vector<Mapping>& copied) {
   std::erase_if(all, [&](const Mapping& m) {
-    return std::any_of(copied.begin(), copied.end(), [&](const Mapping& other) {
+    return !m.shared && std::any_of(copied.begin(), copied.end(), [&](const Mapping& other) {
       return other.start <= m.start && m.start < other.end;
     });
   });
@@ -75,10 +76,11 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const try {
       return;
     }
     const Process copied(child);
-    const std::vector<Mapping> mappings = copied.mappings();
+    std::vector<Mapping> mappings = copied.mappings();
     whole.roots = find_roots(heap, whole.sampled, own_memory, not_copied(own.mappings(), mappings),
                              registers, own.file("pagemap"));
     process.let_go();
+    std::erase_if(mappings, [](const Mapping& m) { return m.shared; });
     const OpenMemory memory(child);
     whole.copy = std::make_unique<HeapCopy>(heap, memory);
     whole.sampled.copy_contents(memory);

@@ -125,6 +125,7 @@ std::vector<Mapping> mappings_in(std::istream& maps) {
     m.readable = rights[0] == 'r';
     m.writable = rights[1] == 'w';
     m.executable = rights[2] == 'x';
+    m.shared = rights[3] == 's';
     m.path = line.substr(std::min(static_cast<size_t>(path_at), line.size()));
     all.push_back(std::move(m));
   }

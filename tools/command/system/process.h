@@ -17,6 +17,7 @@ struct Mapping {
   uint64_t offset;  // in the file
   bool readable, writable, executable;
   std::string path;
+  bool shared = false;  // with whoever else maps it
 };
 
 class Process {
