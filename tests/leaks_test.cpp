@@ -2,6 +2,7 @@
 // `pktmalloc leaks`: what a program lost is found, and what it can reach in any way is not.
 #include <catch2/catch.hpp>
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -311,6 +312,39 @@ TEST_CASE("what is lost in a core file is what was lost in the process") {
   const std::string pid = program.line("ready ");
   Program({"gcore", "-o", folder / "core", pid}).run();
   CHECK(lost(folder / ("core." + pid)) == kKnown);
+}
+
+// Sizes that nothing has, and the last of all addresses, of what is of no interest: the kernel's.
+TEST_CASE("damaged headers of a core file do not have memory searched that is nowhere") {
+  skip_without({"gcore"});
+  TemporaryFolder folder;
+  Running program({program_path("loses_known_objects"), "wait"}, preloaded("libpktmalloc.so"));
+  const std::string pid = program.line("ready ");
+  Program({"gcore", "-o", folder / "core", pid}).run();
+  const std::string core = folder / ("core." + pid);
+  std::fstream file(core, std::ios::in | std::ios::out | std::ios::binary);
+  Elf64_Ehdr header{};
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  const auto bytes = static_cast<std::streamsize>(segments.size() * sizeof(Elf64_Phdr));
+  file.seekg(static_cast<std::streamoff>(header.e_phoff));
+  REQUIRE(file.read(reinterpret_cast<char*>(segments.data()), bytes));
+  Elf64_Phdr* last = nullptr;
+  for (Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_LOAD) continue;
+    if ((segment.p_flags & PF_W) != 0) {
+      segment.p_memsz = uint64_t{1} << 46;
+    } else {
+      last = &segment;
+    }
+  }
+  REQUIRE(last != nullptr);
+  last->p_flags |= PF_W;
+  last->p_vaddr = ~uint64_t{0} - last->p_memsz;
+  file.seekp(static_cast<std::streamoff>(header.e_phoff));
+  REQUIRE(file.write(reinterpret_cast<const char*>(segments.data()), bytes));
+  file.close();
+  CHECK(lost(core) == kKnown);
 }
 
 TEST_CASE("contents of lost objects are shown only when asked for") {

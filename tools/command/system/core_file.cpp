@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "tools/command/failure.h"
 
@@ -74,7 +75,8 @@ void CoreFile::read_segments(size_t file_bytes) {
   for (uint64_t i = 0; i < count; ++i) {
     const Elf64_Phdr& s = segments[i];
     if (!inside(s.p_offset, s.p_filesz)) throw Failure("{} is truncated", path_);
-    if (s.p_type != PT_LOAD) continue;
+    // The upper half of all addresses is the kernel's.
+    if (s.p_type != PT_LOAD || s.p_vaddr >> 63 != 0) continue;
     segments_.push_back({s.p_vaddr, s.p_vaddr + s.p_memsz, s.p_filesz, s.p_offset});
     mappings_.push_back({s.p_vaddr, s.p_vaddr + s.p_memsz, 0, (s.p_flags & PF_R) != 0,
                          (s.p_flags & PF_W) != 0, (s.p_flags & PF_X) != 0, ""});
@@ -152,7 +154,8 @@ void CoreFile::name_mappings() {
   const auto by_address = [](const auto& a, const auto& b) { return a.start < b.start; };
   std::sort(segments_.begin(), segments_.end(), by_address);
   std::sort(mappings_.begin(), mappings_.end(), by_address);
-  for (Mapping& m : mappings_) {
+  for (size_t i = 0; i < mappings_.size(); ++i) {
+    Mapping& m = mappings_[i];
     for (const Mapping& file : files_) {
       if (m.start < file.start || m.start >= file.end) continue;
       m.path = file.path;
@@ -160,6 +163,11 @@ void CoreFile::name_mappings() {
     }
     if (on_stack_ >= m.start && on_stack_ < m.end) m.path = "[stack]";
     if (headers_at_ >= m.start && headers_at_ < m.end) executable_ = m.path;
+    if (!m.writable) continue;
+    // Its size may be damaged: no more can be searched than is here, or in the file that it maps.
+    std::error_code none;
+    const uint64_t mapped = std::filesystem::file_size(m.path, none);
+    m.end = std::min(m.end, m.start + std::max(segments_[i].bytes, none ? 0 : mapped));
   }
 }
 
