@@ -142,9 +142,8 @@ EVERY_PROCESS void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
   const KeepErrno keep;
   // In a signal handler, perhaps.
-  if (!heap.can_lock() || !profile_can_lock() || !sizes_can_lock()) {
+  if (!heap.can_lock() || !profile_can_lock() || !sizes_can_lock())
     return message("no report: exit() was called amid malloc or free");
-  }
   report(true);
 }
 

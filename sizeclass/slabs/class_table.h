@@ -8,6 +8,7 @@
 // magazine rounds): change such a rule there and nowhere else.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
