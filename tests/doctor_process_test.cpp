@@ -50,6 +50,7 @@ TEST_CASE("a running program with the library is well") {
                   "linked"));
   programs.push_back({folder / "shared"});
   programs.push_back({folder / "linked"});
+  programs.push_back({"env", "LD_PRELOAD=./" PKTMALLOC_BUILD "/libpktmalloc.so", "sleep", "600"});
   for (const Words& words : programs) {
     Running process(words);
     const Diagnosis report = settled(process);

@@ -95,7 +95,7 @@ void Program::become(int out, int err) const {
   dup2(nothing, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  close(nothing);
+  close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);  // those of make, for instance
   if (!folder_.empty() && chdir(folder_.c_str()) != 0) _exit(127);
 
   std::vector<std::string> variables;

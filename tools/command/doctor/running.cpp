@@ -44,10 +44,22 @@ struct Loaded {
   Findings allocators;          // in libraries, but for those that the program names itself
 };
 
+// The loader keeps a path as it was given: from the folder of the start, which may be left.
+std::string whole_path(const Process& process, const std::string& path) {
+  if (path.empty() || path.front() == '/') return path;
+  std::string end = std::filesystem::path(path).lexically_normal();
+  while (end.starts_with("../")) end.erase(0, 3);
+  const std::vector<Mapping> all = process.mappings();
+  const auto mapped = std::find_if(all.begin(), all.end(),
+                                   [&](const Mapping& m) { return m.path.ends_with("/" + end); });
+  return mapped != all.end() ? mapped->path : path;
+}
+
 Loaded loaded(const Process& process) {
   Loaded all;
   std::vector<std::string> named;
-  for (const std::string& path : loaded_objects(process)) {
+  for (const std::string& as_given : loaded_objects(process)) {
+    const std::string path = whole_path(process, as_given);
     if (path.empty()) continue;
     const bool program = path == process.executable();
     try {
