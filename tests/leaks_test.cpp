@@ -408,7 +408,9 @@ void check_not_stopped(const Running& program, const std::string& why) {
   const std::string text = "process " + pid + why;
   check_refused(leaks_of({pid}), text + "\n");
   const std::string command = build_path("pktmalloc");
-  check_refused(Program({command, "objects", pid}).run(), text + "; see it as it runs: --running");
+  const std::string pause = "10000";  // it is to be stopped, however long copying takes
+  check_refused(Program({command, "objects", "--pause", pause, pid}).run(),
+                text + "; see it as it runs: --running");
   const Outcome outcome = Program({command, "objects", "--running", pid}).run();
   INFO(outcome);
   CHECK(outcome.status == 0);
