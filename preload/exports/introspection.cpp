@@ -107,8 +107,7 @@ PKTMALLOC_EXPORT const char* pktmalloc_version() { return PKTMALLOC_VERSION; }
 PKTMALLOC_EXPORT size_t pktmalloc_trim() { return trim(); }
 
 PKTMALLOC_EXPORT size_t pktmalloc_class_bytes(const void* p) {
-  const uintptr_t owner = heap.owner(p);
-  return Heap::is_class(owner) ? heap.classes()[static_cast<ClassId>(owner)].object_bytes : 0;
+  return heap.classes()[heap.class_of(p)].object_bytes;  // kNoClass has 0
 }
 
 PKTMALLOC_EXPORT size_t pktmalloc_get_statistics(pktmalloc_statistics* out, size_t bytes) {

@@ -50,7 +50,8 @@ bool profile_released(void* p, Sample& sample);
 void profile_kept(void* p, const Sample& sample, size_t bytes);
 
 ProfileWindow profile_window();
-bool profile_can_lock();  // see Mutex
+// Is this thread amid a change of it, which a signal handler has interrupted?
+bool amid_profile();
 
 // Samples that could not be kept.
 uint64_t profile_lost();

@@ -24,14 +24,16 @@
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
 #include "sizeclass/base/memory.h"
+#include "sizeclass/base/raised.h"
 
 namespace pktmalloc {
 namespace {
 
 // A process with one thread does without: locked instructions were half of the cost.
 constinit Mutex mutex{lock_rank(OuterRank::kSizes)};  // guards what follows
-struct SizesLock : Lock {
-  SizesLock() : Lock(mutex, !has_one_thread()) {}
+constinit thread_local bool holding = false;          // this thread has the lock, or waits for it
+struct SizesLock : private Raised, Lock {
+  SizesLock() : Raised(holding), Lock(mutex, !has_one_thread()) {}
 };
 
 constinit SizeHistogram histogram;
@@ -162,7 +164,7 @@ constinit const Part size_recording_part{
 
 EVERY_PROCESS bool recording_sizes() { return active.load(std::memory_order_acquire); }
 
-bool sizes_can_lock() { return mutex.can_lock(); }
+bool amid_sizes() { return holding && !has_one_thread(); }
 
 void size_allocated(void* p, size_t bytes, size_t alignment) {
   if (!recording_sizes()) return;

@@ -16,7 +16,6 @@
 #include "preload/base/other_stack.h"
 #include "preload/base/report_file.h"
 #include "preload/formats/format.h"
-#include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/recording.h"
@@ -141,8 +140,8 @@ EVERY_PROCESS void load() {
 EVERY_PROCESS void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
   const KeepErrno keep;
-  // In a signal handler, perhaps.
-  if (!heap.can_lock() || !profile_can_lock() || !sizes_can_lock())
+  // In a signal handler: what the thread holds it would wait for.
+  if (amid_profile() || amid_sizes())
     return message("no report: exit() was called amid malloc or free");
   report(true);
 }

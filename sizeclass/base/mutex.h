@@ -7,7 +7,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -63,15 +62,6 @@ class LOCK_TYPE Mutex {
   void unlock() UNLOCKS() {
     if constexpr (kCheckLockRanks) highest_held_ = below_;
     pthread_mutex_unlock(&mutex_);
-  }
-  // Now or soon? Else this thread itself may hold it, in code that a signal has interrupted.
-  bool can_lock() NOT_FOLLOWED {
-    for (unsigned tries = 0; !try_lock(); ++tries) {
-      if (tries == 1000) return false;
-      sched_yield();
-    }
-    unlock();
-    return true;
   }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/heap/heap.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -254,8 +256,14 @@ void Heap::unlock_all() {
 bool Heap::can_lock() {
   if (!started_) return true;
   Mutex* all[kLocks];
-  const std::span<Mutex*> wanted = locks(all);
-  return std::all_of(wanted.begin(), wanted.end(), [](Mutex* mutex) { return mutex->can_lock(); });
+  for (Mutex* const mutex : locks(all)) {
+    for (unsigned tries = 0; !mutex->try_lock(); ++tries) {
+      if (tries == 1000) return false;
+      sched_yield();
+    }
+    mutex->unlock();
+  }
+  return true;
 }
 
 void Heap::forget_other_threads(Cache* mine) {
