@@ -30,8 +30,9 @@ void* reserve(size_t bytes) {
 }
 
 // Systems put a new mapping next to the others, of which this code is one, and go on from there
-// away from where it looks, or, with an unlimited stack, the other way. Under a limit of addresses
-// a page tells of the rest.
+// away from where it looks, or, with an unlimited stack, the other way. So a part tells of the
+// rest: qemu's user mode takes 24 bytes for each page that is ever mapped. Under a limit a page
+// does.
 uintptr_t find_room(size_t bytes, size_t alignment) {
   const KeepErrno keep;
   const auto place = [](uintptr_t hint, size_t wanted) -> uintptr_t {
@@ -40,11 +41,11 @@ uintptr_t find_room(size_t bytes, size_t alignment) {
     munmap(there, wanted);
     return reinterpret_cast<uintptr_t>(there);
   };
+  constexpr size_t kFar = size_t{1} << 30;
   const auto is_free = [&](uintptr_t at) {
-    const uintptr_t found = place(at, bytes);
+    const uintptr_t found = place(at, std::min(bytes, kFar / 16));
     return (found != 0 ? found : place(at, page_bytes())) == at;
   };
-  constexpr size_t kFar = size_t{1} << 30;
   constexpr int kTries = 16;
   const size_t step = round_up(bytes + std::max(bytes, kFar), alignment);
   // Downwards, then upwards: Valgrind's programs lie at low addresses.

@@ -128,7 +128,7 @@ def instructions(build):
 
 def start(build):
     """What a small process pays: relocations of the library, pages of its file that are written, stretches of 64 KiB of
-    its code that are entered, and system calls beyond those of a library without contents."""
+    its code that are entered, addresses asked for at once, and system calls beyond those of a library without contents."""
     library = f"{build}/libpktmalloc.so"
     relocations = output("readelf", "-rW", library)
     loaded = re.search(r"LOAD .* RW ", output("readelf", "-lW", library))[0].split()
@@ -139,13 +139,16 @@ def start(build):
         def calls(of):
             output("strace", "-o", str(trace), "-E", f"LD_PRELOAD={pathlib.Path(of).resolve()}", "/bin/true")
             return collections.Counter(re.findall(r"^(\w+)\(", trace.read_text(), re.M))
-        more = calls(library) - calls(empty)
+        less = calls(empty)
+        more = calls(library) - less
+        largest = max(int(size) for size in re.findall(r"^mmap\([^,]+, (\d+),", trace.read_text(), re.M))
         base, low, high, _ = traced(build, trace, "/bin/cat", "/proc/self/maps")
         entered = {(address - base) >> 16 for kind, address in references(trace) if kind == "I" and low <= address < high}
     return [f"relocations relative to the library {relocations.count('R_X86_64_RELATIVE')}",
             f"relocations by a symbol's name {len(re.findall('R_X86_64_(?:JUMP_SLOT|GLOB_DAT|64) ', relocations))}",
             f"pages of the file that may be written {((begin + in_file - 1) >> 12) - (begin >> 12) + 1}",
             f"stretches of code {len(entered)}",
+            f"MiB of the largest mapping {largest >> 20}",
             *(f"call of {name} {count}" for name, count in sorted(more.items()))]
 
 
