@@ -157,14 +157,17 @@ TEST_CASE("a page that cannot be written, or is one too many, is told before the
 }
 
 TEST_CASE("the checked library has a page without places, and says nothing of it") {
-  TemporaryFolder folder;
-  const Outcome outcome = Program({kCommand, "run", "--checked", "--page", "life.html",
-                                   program_path("ends_as_told"), "exit"})
-                              .in(folder.path())
-                              .run();
-  INFO(outcome);
-  CHECK(lines(outcome.err).size() == 1);
-  CHECK(has(folder.read("life.html"), "ends_as_told"));
+  for (const std::string& named :
+       {std::string("--checked"), "--library=" + build_path("libpktmalloc-checked.so")}) {
+    TemporaryFolder folder;
+    const Outcome outcome = Program({kCommand, "run", named, "--page", "life.html",
+                                     program_path("ends_as_told"), "exit"})
+                                .in(folder.path())
+                                .run();
+    INFO(named << ": " << outcome);
+    CHECK(lines(outcome.err).size() == 1);
+    CHECK(has(folder.read("life.html"), "ends_as_told"));
+  }
 }
 
 TEST_CASE("a page of which nothing came leaves nothing") {

@@ -257,6 +257,8 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
        "run: --profile does nothing in the checked library"},
       {{"run", "--checked", "--leaks", "echo", "started"},
        "run: --leaks does nothing in the checked library"},
+      {{"run", "--library=" + build_path("libpktmalloc-checked.so"), "--leaks", "echo", "started"},
+       "run: --leaks does nothing in the checked library"},
       {{"run", "--leak-check", "--dry-run", "echo", "started"}, "excludes"},
       {{"run", "--rate=1", "echo", "started"}, "give --profile FILE or --leaks"},
       {{"run", "--depth=9", "echo", "started"}, "run: --depth is of the heap profile"},

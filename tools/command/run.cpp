@@ -249,7 +249,7 @@ struct Removal {
 
 // The page is made from statistics and a heap profile, where the library has one, in files that
 // nobody else sees.
-void prepare_page(Options& options) {
+void prepare_page(Options& options, const Library& library) {
   refuse_unwritable(options.page);
   options.page = std::filesystem::absolute(options.page);
   std::string folder = temporary_place() + "/pktmalloc-page-XXXXXX";
@@ -258,7 +258,7 @@ void prepare_page(Options& options) {
   }
   options.page_folder = folder;
   options.stats_file = as_pattern(folder) + "/%p.json";
-  if (wanted_kind(options) != LibraryKind::kChecked) {
+  if (library.kind() != LibraryKind::kChecked) {
     options.written["PKTMALLOC_PROFILE"] = as_pattern(folder) + "/%p.%n.heap";
   }
 }
@@ -341,8 +341,8 @@ void check_options(const Library& library, Environment all) {
 }
 
 // What would do nothing, without a word or with one from the running program only.
-void refuse_without_effect(const Options& options) {
-  if (wanted_kind(options) == LibraryKind::kChecked) {
+void refuse_without_effect(const Options& options, const Library& library) {
+  if (library.kind() == LibraryKind::kChecked) {
     for (const char* variable :
          {"PKTMALLOC_TRACE", "PKTMALLOC_SIZES", "PKTMALLOC_PROFILE", kLeaks}) {
       if (!options.written.contains(variable) && !options.passed.contains(variable)) continue;
@@ -435,8 +435,8 @@ void run(Options options, UserCommand words) {
     refuse_obstacle(words[0], target, library);
   }
   const Removal removal{options.page_folder};
-  if (!options.page.empty()) prepare_page(options);
-  refuse_without_effect(options);
+  if (!options.page.empty()) prepare_page(options, library);
+  refuse_without_effect(options, library);
   Environment environment = variables(options);
   const NextLibrary next = find_next_library(options.next);
   if (!next.variable.empty()) environment["PKTMALLOC_NEXT"] = next.variable;

@@ -78,6 +78,14 @@ Library::Library(const std::string& path) : path_(fs::absolute(path).lexically_n
   word_class_ = file.word_class();
 }
 
+LibraryKind Library::kind() const {
+  const std::string name = fs::canonical(path_).filename();
+  for (const LibraryKind kind : {LibraryKind::kChecked, LibraryKind::kHardened}) {
+    if (name.starts_with(names_of(kind).file)) return kind;
+  }
+  return LibraryKind::kNormal;
+}
+
 std::string Library::objection(const Environment& options) const {
   Environment environment = own_environment();
   std::erase_if(environment, [](const auto& v) { return v.first.starts_with("PKTMALLOC_"); });

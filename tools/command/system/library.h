@@ -19,6 +19,8 @@ class Library {
 
   // Absolute; without space and colon, which LD_PRELOAD takes for separators.
   const std::string& path() const { return path_; }
+  // By the name of its file, links followed.
+  LibraryKind kind() const;
   // EM_ and ELFCLASS numbers of <elf.h>: only programs of the same can load it.
   int machine() const { return machine_; }
   int word_class() const { return word_class_; }
