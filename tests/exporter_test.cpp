@@ -472,6 +472,12 @@ TEST_CASE("an address where nobody can listen is refused in one line") {
   check_refusal({"--processes", "0"}, "0 is not a number from 1 to 10000");
 }
 
+TEST_CASE("who asks for one process and names none is refused, and nothing listens") {
+  for (const std::string option : {"--profile-of", "--objects-of"}) {
+    for (const char* pid : {"", "0", "x"}) check_refusal({option, pid}, "that is no process id");
+  }
+}
+
 TEST_CASE("Prometheus scrapes it, and its rules are right") {
   skip_without({"prometheus", "promtool"});
   for (const Words& words : {Words{"promtool", "check", "rules", "docs/fleet/alerts.yml"},

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "tools/command/exporter/confined.h"
 #include "tools/command/exporter/fleet.h"
@@ -26,7 +27,7 @@ struct Options {
   bool no_profiles = false;
   bool objects = false;
   bool once = false;
-  std::string profiled, looked_at;
+  std::optional<std::string> profiled, looked_at;
 };
 
 constexpr const char* kEndpoints = "/metrics, /debug/pprof/heap?pid=PID, /objects?pid=PID";
@@ -148,10 +149,10 @@ pid_t process_of(const char* option, const std::string& text) {
 void run(const Options& options) {
   if (options.once) {
     fmt::print("{}", fleet_metrics(options.limits));
-  } else if (!options.profiled.empty()) {
-    print_live_profile(process_of("--profile-of", options.profiled));
-  } else if (!options.looked_at.empty()) {
-    print_live_objects(process_of("--objects-of", options.looked_at));
+  } else if (options.profiled) {
+    print_live_profile(process_of("--profile-of", *options.profiled));
+  } else if (options.looked_at) {
+    print_live_objects(process_of("--objects-of", *options.looked_at));
   } else {
     serve(options);
   }
@@ -180,10 +181,15 @@ void add_exporter(CommandLine& command) {
                     "tell live objects by type, too, as `objects` does");
   exporter.add_flag("--once", options.once, "print the metrics and end");
   exporter
-      .add_option("--profile-of", options.profiled, "print this heap profile, for pprof, and end")
+      .add_option(
+          "--profile-of", [](const std::string& pid) { options.profiled = pid; },
+          "print this heap profile, for pprof, and end")
       .type_name("PID")
       .excludes("--once");
-  exporter.add_option("--objects-of", options.looked_at, "print these live objects, and end")
+  exporter
+      .add_option(
+          "--objects-of", [](const std::string& pid) { options.looked_at = pid; },
+          "print these live objects, and end")
       .type_name("PID")
       .excludes("--once");
   exporter.footer(
