@@ -102,6 +102,14 @@ TEST_CASE("what is of no kind, cut off or a pipe is refused as what was wanted")
   check_refused(piped, "is not a whole file of sizes");
 }
 
+TEST_CASE("a refusal is one line, whatever the file is called") {
+  TemporaryFolder folder;
+  for (const std::string reader : {"stat", "report", "profile", "tune", "replay", "objects"}) {
+    INFO(reader);
+    check_refused(command({reader, "no\n\x1b[2Jfile"}).in(folder.path()).run(), "no??[2Jfile");
+  }
+}
+
 TEST_CASE("pktmalloc report profile is pktmalloc profile") {
   Files files;
   const auto same = [&](const std::vector<std::string>& words) {

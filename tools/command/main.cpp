@@ -15,6 +15,7 @@
 #include "tools/command/command_line.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/standard_output.h"
+#include "tools/command/text/printable.h"
 #include "tools/command/user_command.h"
 
 namespace {
@@ -61,9 +62,9 @@ int execute(std::vector<std::string> arguments) {
   return command.execute(std::move(arguments));
 }
 
-// Not by fmt::print, which throws when stderr is closed.
+// Not by fmt::print, which throws when stderr is closed. In one line, whatever a file is called.
 int tell(const char* what) {
-  fputs(fmt::format("pktmalloc: {}\n", what).c_str(), stderr);
+  fputs(fmt::format("pktmalloc: {}\n", pktmalloc::printable(what)).c_str(), stderr);
   return 2;
 }
 

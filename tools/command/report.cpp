@@ -64,7 +64,7 @@ void report(const Options& options) {
   }
   if (readings.empty()) throw Failure("none of these files is of process {}", options.pid);
   for (const std::string& why : left_out) {
-    fputs(fmt::format("pktmalloc: left out: {}\n", why).c_str(), stderr);
+    fputs(fmt::format("pktmalloc: left out: {}\n", printable(why)).c_str(), stderr);
   }
   bool is_page_alone = false;
   if (!options.html.empty()) {
