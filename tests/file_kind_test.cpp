@@ -2,6 +2,7 @@
 // Every kind of file that the library writes, given to every command that reads files.
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,18 @@ TEST_CASE("what is of no kind, cut off or a pipe is refused as what was wanted")
           .in(files.path())
           .run();
   check_refused(piped, "is not a whole file of sizes");
+}
+
+TEST_CASE("a file that is larger than the memory, and of no kind, is refused at once") {
+  TemporaryFolder folder;
+  folder.write("core", std::string("\x7f") + "ELF");
+  std::filesystem::resize_file(folder / "core", uintmax_t{2} << 30);
+  for (const std::string reader : {"stat", "report", "profile", "tune", "replay --info"}) {
+    const std::string words = "ulimit -v 1000000; exec \"$0\" " + reader + " core";
+    INFO(reader);
+    check_refused(Program({"sh", "-c", words, build_path("pktmalloc")}).in(folder.path()).run(),
+                  "pktmalloc: core is not a");
+  }
 }
 
 TEST_CASE("a refusal is one line, whatever the file is called") {

@@ -71,13 +71,24 @@ void print_line(const std::string& line, const Lines& lines) {
   fmt::print("{} at {}\n", call, names.back().line);
 }
 
+// What the library tells begins so, and no statistics do. What is no text may be larger than the
+// memory.
+bool begins_as_text(std::ifstream& file) {
+  char start[4096];
+  file.read(start, sizeof start);
+  const std::string_view read(start, static_cast<size_t>(file.gcount()));
+  file.clear();
+  file.seekg(0);
+  return !read.starts_with('{') && read.find('\0') == std::string_view::npos;
+}
+
 }  // namespace
 
 bool print_findings(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
   std::ifstream file(path);
-  if (file.peek() == '{') return false;
+  if (!begins_as_text(file)) return false;
   std::vector<std::string> text;
   bool found = false;
   for (std::string line; std::getline(file, line); text.push_back(line)) {

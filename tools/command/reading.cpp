@@ -60,12 +60,18 @@ Reading from_json(const Json& from) {
   return reading;
 }
 
+// Of what begins as something else, "": a core file may be larger than the memory.
+std::string text_of(std::istream& stream) {
+  if ((stream >> std::ws).peek() != '{') return "";
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 std::string text_of(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  if (path == "-") return text_of(std::cin);
   std::ifstream file(path);
   if (!file) throw Failure("cannot read {}: {}", path, strerror(errno));
   if (std::filesystem::is_directory(path)) throw Failure("cannot read {}: it is a folder", path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return text_of(file);
 }
 
 // Begins as the library's statistics do, and ends in their middle.

@@ -159,7 +159,8 @@ HeapProfile read_heap_profile(const std::string& path) {
   HeapProfile profile;
   profile.file = path;
   std::string line;
-  if (!std::getline(file, line) || !starts_with(line, kHeader) ||
+  const bool may_be_one = file.peek() == *kHeader;  // a line of another file may have no end
+  if (!may_be_one || !std::getline(file, line) || !starts_with(line, kHeader) ||
       line.find("@ heapprofile") == std::string::npos) {
     throw wrong_kind(path, FileKind::kHeapProfile);
   }
