@@ -121,6 +121,7 @@ TEST_CASE("a refusal is one line, whatever the file is called") {
     INFO(reader);
     check_refused(command({reader, "no\n\x1b[2Jfile"}).in(folder.path()).run(), "no??[2Jfile");
   }
+  check_refused(command({"stat", "one", "two\n"}).run(), "two? is one argument too many");
 }
 
 TEST_CASE("pktmalloc report profile is pktmalloc profile") {

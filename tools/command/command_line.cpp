@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tools/command/text/nearest.h"
+#include "tools/command/text/printable.h"
 
 namespace pktmalloc {
 namespace {
@@ -175,7 +176,7 @@ Subcommand CommandLine::subcommand(const std::string& name) const {
 int CommandLine::execute(std::vector<std::string> arguments) {
   const std::string last = arguments.empty() ? "" : arguments.back();
   app_->failure_message([&last](const CLI::App* app, const CLI::Error& error) {
-    return fmt::format("{}: {}\n", app->get_name(), explanation(*app, error, last));
+    return fmt::format("{}: {}\n", app->get_name(), printable(explanation(*app, error, last)));
   });
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
