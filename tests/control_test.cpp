@@ -421,6 +421,24 @@ TEST_CASE("root reaches a process in other namespaces by the id that it has outs
   CHECK(has(outcome.out, " bytes are given back\n"));
 }
 
+TEST_CASE("a process that has no /proc any more obeys, and the doctor says so") {
+  if (geteuid() != 0) skip("only root may change the root");
+  TemporaryFolder folder;
+  Running program(
+      {"perl", "-e",
+       "$| = 1; chroot $ARGV[0]; print qq(ready\\n);"
+       "while (1) { my @more = map { 'x' x 50 } 1 .. 20000; select undef, undef, undef, 0.01; }",
+       folder.path()},
+      {{"LD_PRELOAD", library_path()}});
+  program.line("ready");
+  const std::string id = std::to_string(program.pid());
+  const Outcome outcome = tell({id, "trim"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.out, " bytes are given back"));
+  CHECK(has(Program({build_path("pktmalloc"), "doctor", id}).run().out, "It obeys pktmalloc tell"));
+}
+
 TEST_CASE("the doctor says that a process obeys") {
   const Waiting with(controlled());
   const Waiting without({});

@@ -3,11 +3,14 @@
 // changes for it.
 #include <catch2/catch.hpp>
 
+#include <unistd.h>
+
 #include <csignal>
 #include <string>
 
 #include "tests/program.h"
 #include "tests/refused.h"
+#include "tests/skip.h"
 #include "tests/temporary_folder.h"
 
 namespace {
@@ -45,6 +48,16 @@ TEST_CASE("what is lost is told on stderr, and the status says so") {
     CHECK(told[1] == "3 objects are lost, 336 B");
     CHECK(has(told[4], " 112  -, for instance at 0x"));
   }
+}
+
+TEST_CASE("what a program lost that has no /proc any more is told") {
+  if (geteuid() != 0) skip("only root may change the root");
+  TemporaryFolder folder;
+  const Outcome outcome =
+      checked({"perl", "-e", "chroot $ARGV[0] or die; exit 5", folder.path()}, {"--leak-check=7"});
+  INFO(outcome);
+  CHECK(!has(outcome.err, "nobody looked"));
+  CHECK((outcome.status == 5 || outcome.status == 7));
 }
 
 TEST_CASE("what is only perhaps lost is told, and does not change the status") {
@@ -194,7 +207,7 @@ TEST_CASE("a leak check for which there are no descriptors is given up in one li
     CHECK(outcome.status == 23);
     const std::string command = build_path("pktmalloc") + " run --leak-check " + kHolds;
     const Outcome none =
-        Program({"sh", "-c", "ulimit -n 4; exec " + command + " " + way + " lose"}).run();
+        Program({"sh", "-c", "ulimit -n 5; exec " + command + " " + way + " lose"}).run();
     INFO(none);
     CHECK(none.status == 3);
     CHECK(has(none.out, "said late"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/heap/leak_check.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "preload/formats/control.h"
@@ -33,22 +35,36 @@ bool descends_from_us(pid_t pid) {
   return false;
 }
 
+// -1 with errno: it cannot be.
+int listener_at(const control::Address& address) {
+  const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (listener < 0) return -1;
+  if (::bind(listener, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0 &&
+      listen(listener, SOMAXCONN) == 0) {
+    return listener;
+  }
+  const int error = errno;
+  close(listener);
+  errno = error;
+  return -1;
+}
+
 }  // namespace
 
 LeakCheck::LeakCheck(int status, Suppressions suppressions)
-    : status_(status),
-      suppressions_(std::move(suppressions)),
-      listener_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    : status_(status), suppressions_(std::move(suppressions)) {
   const Process self(getpid());
-  const control::Address address(self.name_space("pid"), self.innermost_pid());
-  if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) != 0 ||
-      listen(listener_, SOMAXCONN) != 0) {
+  listeners_[1] = listener_at({0, self.innermost_pid()});  // or another container's has the name
+  listeners_[0] = listener_at({self.name_space("pid"), self.innermost_pid()});
+  if (listeners_[0] < 0) {
     throw Failure("run: nobody can ask for a leak check: {}", strerror(errno));
   }
   setenv("PKTMALLOC_LEAK_CHECK", std::to_string(getpid()).c_str(), 1);
 }
 
-LeakCheck::~LeakCheck() { close(listener_); }
+LeakCheck::~LeakCheck() {
+  for (const std::atomic<int>& each : listeners_) close(each);
+}
 
 // What this command starts, to name source lines for instance, must not ask it.
 void LeakCheck::begin() {
@@ -58,17 +74,27 @@ void LeakCheck::begin() {
 
 void LeakCheck::serve() {
   for (;;) {
-    const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (client >= 0) {
-      attend(client);
-    } else if (errno == EINVAL) {  // end() has shut it down
-      return;
-    } else if (errno != EINTR && errno != ECONNABORTED) {
-      tell(fmt::format("leak check: nobody can ask any more: {}\n", strerror(errno)));
-      close(listener_.exchange(-1));  // or programs would wait for an answer
-      return;
+    pollfd come[] = {{listeners_[0], POLLIN, 0}, {listeners_[1], POLLIN, 0}};
+    poll(come, std::size(come), -1);
+    for (const pollfd& listener : come) {
+      if (listener.revents != 0 && !admit(listener.fd)) return;
     }
   }
+}
+
+// False: it was the last.
+bool LeakCheck::admit(int listener) {
+  const int client = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  if (client >= 0) {
+    attend(client);
+  } else if (errno == EINVAL) {  // end() has shut it down
+    return false;
+  } else if (errno != EINTR && errno != ECONNABORTED) {
+    tell(fmt::format("leak check: nobody can ask any more: {}\n", strerror(errno)));
+    for (std::atomic<int>& each : listeners_) close(each.exchange(-1));  // or programs would wait
+    return false;
+  }
+  return true;
 }
 
 void LeakCheck::attend(int client) {
@@ -98,9 +124,9 @@ unsigned char LeakCheck::answer_to(pid_t pid) {
 }
 
 void LeakCheck::end(pid_t child, int status) {
-  shutdown(listener_, SHUT_RD);
+  shutdown(listeners_[0], SHUT_RD);
   thread_.join();
-  if (listener_ < 0 || asked_.contains(child)) return;
+  if (listeners_[0] < 0 || asked_.contains(child)) return;
   tell(fmt::format("leak check: process {} {}: nobody looked for leaks\n", child,
                    WIFSIGNALED(status) ? "was ended by a signal"
                                        : "ended without exit handlers, or without the library"));

@@ -30,12 +30,15 @@ class LeakCheck {
 
  private:
   void serve();
+  bool admit(int listener);
   void attend(int client);
   unsigned char answer_to(pid_t pid);
 
   const int status_;
   const Suppressions suppressions_;
-  std::atomic<int> listener_;  // -1: closed, since nobody can be answered
+  // At our name, and at what a program takes for it once a chroot has hidden /proc from it. -1:
+  // closed, since nobody can be answered.
+  std::atomic<int> listeners_[2];
   std::thread thread_;
   std::set<pid_t> asked_;
 };

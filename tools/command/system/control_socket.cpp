@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -27,8 +28,14 @@ constexpr auto kBeginning = 5s;  // in which a process starts its thread, or tak
 constexpr auto kCalling = 2s;    // in which one of its threads comes by
 constexpr auto kPatience = 60s;  // a report may go to a slow file
 
-control::Address address_of(const Process& process) {
-  return {process.name_space("pid"), process.innermost_pid()};
+// The name at which it listens, and what that is where a chroot had hidden /proc from it before.
+std::array<control::Address, 2> addresses_of(const Process& process) {
+  const pid_t pid = process.innermost_pid();
+  return {control::Address(process.name_space("pid"), pid), control::Address(0, pid)};
+}
+
+bool connects(int socket, const control::Address& address) {
+  return connect(socket, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0;
 }
 
 // Names are those of the process's network.
@@ -78,10 +85,9 @@ void ControlSocket::connect_to(const Process& process, const std::function<void(
   const auto end = std::chrono::steady_clock::now() + patience;
   bool called = wanted || !call;
   for (;;) {
-    const control::Address address = address_of(process);
-    if (connect(socket_, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0) {
-      break;
-    }
+    const auto [usual, without_proc] = addresses_of(process);
+    if (connects(socket_, usual)) break;
+    if (errno == ECONNREFUSED && connects(socket_, without_proc)) break;
     const int error = errno;
     if (error == EAGAIN) throw Failure("process {} does not answer: others wait for it", pid_);
     if (!std::exchange(called, true)) call();
@@ -139,12 +145,13 @@ std::string control_of(const Process& process) {
 }
 
 bool is_controlled(const Process& process) {
-  const control::Address address = address_of(process);
-  const std::string name = std::string("@") + (address.name.sun_path + 1);
   std::ifstream sockets(process.file("net/unix"));
   for (std::string line; std::getline(sockets, line);) {
     const size_t at = line.find('@');
-    if (at != std::string::npos && line.compare(at, std::string::npos, name) == 0) return true;
+    if (at == std::string::npos) continue;
+    for (const control::Address& address : addresses_of(process)) {
+      if (line.substr(at + 1) == address.name.sun_path + 1) return true;
+    }
   }
   return false;
 }
