@@ -50,6 +50,20 @@ TEST_CASE("real programs behave under a profile as without") {
   }
 }
 
+TEST_CASE("a program that limits its own addresses has them under a profile as well") {
+  TemporaryFolder folder;
+  const std::string script =
+      "import resource, sys\n"
+      "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
+      "print(len([bytearray(1000000) for i in range(100)]))\n"
+      "sys.exit(4)";
+  const Outcome outcome = profiled({"python3", "-c", script}, folder / "heap", "512KiB").run();
+  INFO(outcome);
+  CHECK(outcome.status == 4);
+  CHECK(outcome.out == "100\n");
+  CHECK(outcome.err.empty());
+}
+
 TEST_CASE("redis is profiled while it works") {
   skip_without({"redis-server", "redis-cli"});
   TemporaryFolder folder;

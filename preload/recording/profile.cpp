@@ -27,10 +27,9 @@ namespace pktmalloc {
 namespace {
 
 constexpr unsigned kBucketBits = 16;
-// Address space for 5000 stacks a MiB, 25000 live samples a MiB, 10000 sums a MiB.
-constexpr size_t kStackBytes = size_t{128} << 20;
+// Address space for 5000 stacks or 10000 sums a MiB, and for 18000 live samples a MiB.
+constexpr size_t kTableBytes = size_t{128} << 20;
 constexpr size_t kSampleBytes = size_t{8} << 30;
-constexpr size_t kSumBytes = size_t{128} << 20;
 
 constinit Mutex mutex{lock_rank(OuterRank::kProfile)};  // guards what follows
 constinit SampleTable live;
@@ -164,10 +163,12 @@ void taken(void* p, const Sample& from_sampler, Site site) {
 size_t room(size_t bytes) { return at_most(at_most(bytes, RLIMIT_AS), RLIMIT_DATA); }
 
 bool start_tables() {
+  // 64 bytes for each sample of 1 TiB: a program may limit its addresses later.
+  const size_t most = (size_t{1} << 46) / options().profile_rate();
   buckets = static_cast<uint32_t*>(map_lazily(sizeof *buckets << kBucketBits));
-  start_stacks(kStackBytes);
-  return buckets != nullptr && live.start(room(kSampleBytes)) && sums.start(room(kSumBytes)) &&
-         sums.add() != nullptr;
+  start_stacks(kTableBytes);
+  return buckets != nullptr && live.start(room(std::min(kSampleBytes, most))) &&
+         sums.start(room(kTableBytes)) && sums.add() != nullptr;
 }
 
 EVERY_PROCESS void load() {
