@@ -47,6 +47,18 @@ TEST_CASE("objects of no bytes trap without any option") {
   }
 }
 
+TEST_CASE("memory is watched anew whatever its former object left there") {
+  const std::pair<std::string, std::string> ways[] = {{"PKTMALLOC_QUARANTINE", "0"},
+                                                      {"PKTMALLOC_QUARANTINE", "1MiB"},
+                                                      {"PKTMALLOC_QUARANTINE_RATE", "1"}};
+  for (const auto& [name, value] : ways) {
+    const Outcome outcome =
+        checked({program_path("memory_again", "checked")}).with(name, value).run();
+    INFO(name << "=" << value << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
 TEST_CASE("large freed objects wait without memory") {
   const Outcome outcome = checked({program_path("large_objects_leave_no_memory", "checked")}).run();
   INFO(outcome);

@@ -23,14 +23,10 @@ inline void inspect_edges(const Object& object, StackId now) {
     mend_edges(object, now);
 }
 
-// Check canaries and poison of an object that has waited after free, whose poison has two forms.
+// Check canaries and poison of an object that has waited after free: poison has two forms.
 // False: its memory cannot be used again.
 bool inspect_freed(const Object& object);
 void inspect_poison(const Object& object, Ends ends);
-inline void inspect_recent(const Object& object) {
-  if (!recent_intact(object)) [[unlikely]]
-    inspect_poison(object, recent_ends(object));
-}
 
 // Checks all live objects, at exit.
 void inspect_all();

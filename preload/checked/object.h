@@ -59,6 +59,8 @@ struct Head {
   // The same of one for which no alignment was asked.
   bool is_plain_of(uintptr_t raw) const { return ((word ^ key(raw)) & 0xFCFFFF) - 1 < 2; }
   bool is_live() const { return (word & ObjectStates::kLive) != 0; }
+  bool is_freed_of(uintptr_t raw) const { return is_of(raw) && !is_live(); }
+  bool is_aligned() const { return (word >> 18 & 63) != 0; }
   Head freed() const { return {word ^ ObjectStates::kLive ^ ObjectStates::kFreed}; }
   bool operator==(const Head&) const = default;
 
@@ -132,6 +134,7 @@ inline size_t first_other(const char* begin, size_t bytes) {
 }
 
 inline bool filled(const char* begin, size_t bytes) {
+  if (bytes > kFewBytes) return filled(begin, 64) && memcmp(begin, begin + 64, bytes - 64) == 0;
   if (bytes >= sizeof(Block)) [[likely]] {
     const Block block = Block{} + kFiller;
     Block other = *reinterpret_cast<const Block*>(begin + bytes - sizeof block) ^ block;
@@ -150,18 +153,28 @@ inline bool filled(const char* begin, size_t bytes) {
   return first == kFillerWord && last == kFillerWord;
 }
 
+// Is all of the memory filler? So it is after a short wait (leave_recent), and stays so unless
+// spoil() or the system, which takes whole pages, changed one of its ends.
+inline bool is_filler(const Place& place) {
+  const uintptr_t raw = reinterpret_cast<uintptr_t>(place.raw);
+  return place.record->head.load(std::memory_order_relaxed).is_freed_of(raw) &&
+         filled(place.raw, sizeof(Block)) && filled(place.end - sizeof(Block), sizeof(Block));
+}
+inline void* spoil(char* raw) { return memset(raw, 0, sizeof(Block)); }
+
 // Makes an object of it and leaves its user bytes as they are. A sweep may be looking: nothing says
 // that there is an object until all of it is there.
 [[gnu::always_inline]] inline void* dress(const Place& place, size_t alignment, size_t bytes,
                                           Family family, StackId allocated_at) {
   Record& record = *place.record;
   char* const user = place.raw + front_bytes(alignment);
-  record.head.store(Head{}, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  if (!is_filler(place)) {
+    record.head.store(Head{}, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    fill(user - kFront, kFront);
+    fill(user + bytes, std::min(static_cast<size_t>(place.end - user) - bytes, kMostBack));
+  }
   record.allocated_at = allocated_at;
-  fill(user - kFront, kFront);
-  char* const back = user + bytes;
-  fill(back, std::min(static_cast<size_t>(place.end - back), kMostBack));
   record.head.store(Head::of(reinterpret_cast<uintptr_t>(place.raw), bytes, family, alignment),
                     std::memory_order_release);
   return user;

@@ -33,8 +33,7 @@ Ends long_ends(const Object& object) {
 
 void poison_long(const Object& object) {
   const auto [head, tail] = long_ends(object);
-  fill(object.user, head);
-  fill(object.user + tail, object.bytes() - tail);
+  poison(object, {head, tail});
   if (head == tail) return;
   memory::purge(object.user + head, tail - head);
   protect(object.user + head, tail - head, PROT_NONE);

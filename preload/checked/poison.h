@@ -17,25 +17,17 @@ struct Ends {
 Ends long_ends(const Object& object);
 void poison_long(const Object& object);
 
-// Of one that waits shortly; if it is large, between the two are bytes as they were.
-inline constexpr size_t kPoisonedWhole = 2048;
-inline constexpr size_t kPoisonedHead = 96, kPoisonedTail = 32;
+// Of one that waits shortly; if it is larger than that, which is less than a page, between the two
+// are bytes as they were.
+inline constexpr size_t kPoisonedWhole = 2304;
 inline Ends recent_ends(const Object& object) {
   if (object.bytes() <= kPoisonedWhole) return {};
-  return {kPoisonedHead, object.bytes() - kPoisonedTail};
+  return {96, object.bytes() - 32};
 }
-inline void poison_recent(const Object& object) {
-  if (object.bytes() <= kPoisonedWhole) return fill(object.user, object.bytes());
-  fill(object.user, kPoisonedHead);
-  fill(object.back() - kPoisonedTail, kPoisonedTail);
-}
-// Looks at the canaries, too: they lie beside what is filled, and are filled alike.
-inline bool recent_intact(const Object& object) {
-  const char* const front = object.user - kFront;
-  const size_t back = object.near_back_bytes();
-  if (object.bytes() <= kPoisonedWhole) return filled(front, kFront + object.bytes() + back);
-  return filled(front, kFront + kPoisonedHead) &&
-         filled(object.back() - kPoisonedTail, kPoisonedTail + back);
+
+inline void poison(const Object& object, Ends ends) {
+  fill(object.user, ends.head);
+  fill(object.user + ends.tail, object.bytes() - ends.tail);
 }
 
 // Position of the first byte written since; bytes(): none was. It does not look between the ends:

@@ -34,8 +34,8 @@ size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 void give_back(const Object& object) {
   void* const raw = object.raw();
   const uintptr_t owner = heap.owner(raw);
-  if (Heap::is_class(owner)) [[likely]]
-    return release_pooled(static_cast<ClassId>(owner), raw);
+  if (Heap::is_class(owner))
+    return release_pooled(static_cast<ClassId>(owner), spoil(object.raw()));
   if (is_guarded(raw)) return release_guarded(object);
   remove_large(object);
   release_slow(raw);
@@ -120,9 +120,10 @@ void wait_long(const Object& object) {
 void leave_recent_slow(uint64_t place, bool gives_back = true) {
   if (place == 0) return;
   const auto* const at = reinterpret_cast<const char*>(place >> 16);
-  const Object object = find_object((place & Recent::kOther) != 0 ? at : at + kFront);
+  if (Recent::is_other(place)) recent.other_64ths -= Recent::amount_of(place);
+  const Object object = find_object(Recent::is_other(place) ? at : at + kFront);
   if (!object) return;
-  inspect_recent(object);
+  inspect_poison(object, recent_ends(object));
   if (gives_back) give_back(object);
 }
 
@@ -132,10 +133,9 @@ constinit thread_local Recent recent{};
 
 void leave_recent(uint64_t place) {
   if (place == 0) return;
-  const size_t bytes = Recent::bytes_of(place);
   char* const raw = reinterpret_cast<char*>(place >> 16);
   const uintptr_t owner = heap.owner(raw);
-  if ((place & Recent::kOther) == 0 && filled(raw, bytes) && Heap::is_class(owner)) [[likely]]
+  if (!Recent::is_other(place) && filled(raw, Recent::amount_of(place)) && Heap::is_class(owner))
     return release_pooled(static_cast<ClassId>(owner), raw);
   leave_recent_slow(place);
 }
@@ -143,11 +143,13 @@ void leave_recent(uint64_t place) {
 void quarantine_slow(Object object, bool waits_long) {
   const size_t bytes = object.bytes();
   if (waits_long || !can_wait_shortly(bytes)) return wait_long(object);
-  poison_recent(object);
+  poison(object, recent_ends(object));
   const Raised at_work(recent.at_work);
-  leave_recent(
-      recent.swap(reinterpret_cast<uintptr_t>(object.user) << 16 | Recent::kOther | bytes / 64));
-  for (unsigned n = 0; n < Recent::kMost && recent.bytes > Recent::kMostBytes; ++n) {
+  const uint64_t place =
+      reinterpret_cast<uintptr_t>(object.user) << 16 | Recent::kOther | bytes / 64;
+  recent.other_64ths += Recent::amount_of(place);
+  leave_recent(recent.swap(place));
+  for (unsigned n = 0; n < Recent::kMost && recent.other_64ths > Recent::kMostBytes / 64; ++n) {
     leave_recent(recent.swap(0));
   }
 }

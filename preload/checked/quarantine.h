@@ -19,7 +19,7 @@ namespace pktmalloc::checked {
 void start_quarantine(size_t bytes, int rate);
 
 // What a thread freed last. So few wait that they are still in the processor's cache when they are
-// inspected and used again: 64 of them, and 512 KiB.
+// inspected and used again: 64 of them, and 512 KiB besides the small ones.
 //
 //     | where its memory begins: 48 | 0, bytes that must hold kFiller: 15 |    a place of a small
 //     one | its user's bytes            | 1, of these the 64ths:           15 |    of another
@@ -29,13 +29,11 @@ struct Recent {
   static constexpr uint64_t kOther = 0x8000;
   static_assert(kMostBytes / 64 < kOther);
 
-  static size_t bytes_of(uint64_t place) {
-    return (place & kOther) != 0 ? (place & (kOther - 1)) * 64 : place & (kOther - 1);
-  }
+  static bool is_other(uint64_t place) { return (place & kOther) != 0; }
+  static size_t amount_of(uint64_t place) { return place & (kOther - 1); }  // bytes, or 64ths
   // Returns the longest to wait, whose place it takes; 0: there was none.
   uint64_t swap(uint64_t place) {
     const uint64_t longest = std::exchange(places[next++ % kMost], place);
-    bytes += bytes_of(place) - bytes_of(longest);
     __builtin_prefetch(reinterpret_cast<void*>(places[(next + 1) % kMost] >> 16));
     return longest;
   }
@@ -45,7 +43,7 @@ struct Recent {
   bool at_work;
   bool chooses;
   unsigned next;
-  size_t bytes;
+  size_t other_64ths;
   uint64_t frees;
   uint64_t places[kMost];
 };
@@ -73,16 +71,16 @@ void quarantine_slow(Object object, bool waits_long);
 
 // Takes an object that is freed. Its memory goes back at once if it is too large to wait.
 [[gnu::always_inline]] inline void quarantine(const Object& object) {
-  const size_t bytes = object.bytes();
+  const size_t bytes = static_cast<size_t>(object.end - object.user);
   const bool waits_long = chosen();
-  if (waits_long || bytes > kPoisonedWhole || object.head.alignment() != 0 ||
-      !can_wait_shortly(bytes)) [[unlikely]] {
+  if (waits_long || bytes > kPoisonedWhole || object.head.is_aligned() || !can_wait_shortly(bytes))
+      [[unlikely]] {
     return quarantine_slow(object, waits_long);
   }
   fill(object.user, bytes);
   const Raised at_work(recent.at_work);
   const auto begin = reinterpret_cast<uintptr_t>(object.user - kFront);
-  leave_recent(recent.swap(begin << 16 | (kFront + bytes + object.near_back_bytes())));
+  leave_recent(recent.swap(begin << 16 | (kFront + bytes)));
 }
 
 // What this thread freed, and the oldest in the ring beyond so many bytes, are inspected and, as a
