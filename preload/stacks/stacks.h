@@ -8,8 +8,8 @@
 // found, the innermost first: if all are the same, so is the stack, and no unwinder is asked. That
 // costs a few nanoseconds; unwinding costs microseconds. While the words agree, each belongs to a
 // frame of the same function, so none lies beyond the stack's end. The first word that differs
-// leads on: the place and this word name another stack, and so forth. The two outermost frames of a
-// whole stack (libc's, as a rule) are not compared.
+// leads on: the place and this word name another stack, and so forth, a few times. The two
+// outermost frames of a whole stack (libc's, as a rule) are not compared.
 #pragma once
 
 #include <atomic>
@@ -67,10 +67,14 @@ inline uint32_t rest_of(uint64_t hash) { return static_cast<uint32_t>(hash) | 1;
 // `hash`: where the search ended and the stack is to be remembered.
 StackId capture_slow(Site site, uint64_t hash);
 
+// From so many on, to follow learned steps costs less: without a bound espresso takes 1.24 times as
+// long, with none at all mstress 1.3.
+inline constexpr unsigned kMostHops = 4;
+
 // Never 0. Keeps errno.
 inline StackId capture(Site site) {
   uint64_t hash = hash_of(site);
-  for (;;) {
+  for (unsigned hops = 0;; ++hops) {
     // Pairs with the store in capture_slow().
     const uint64_t place = place_of(hash).load(std::memory_order_acquire);
     if (place >> 32 != rest_of(hash)) return capture_slow(site, hash);
@@ -84,6 +88,7 @@ inline StackId capture(Site site) {
       if (++frame >= end) return id;
       word = *reinterpret_cast<const uintptr_t*>(site.cfa + frame->offset);
     } while (word == frame->pc);
+    if (hops == kMostHops) return capture_slow(site, hash);
     hash = hash_of({word, hash});
   }
 }
