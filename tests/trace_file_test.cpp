@@ -55,6 +55,9 @@ TEST_CASE("a file that takes no more ends the trace in one line, and the program
   const Trace trace = read_trace(folder / "t");
   CHECK(trace.warning == folder / "t" + ": the trace ended before its program, which said why");
   CHECK(trace.calls.size() > 10000);
+  const Outcome lowered = traced({"/bin/bash", "-c", "ulimit -f 0; exit 7"}, folder / "l").run();
+  INFO(lowered);
+  CHECK(lowered.status == 7);
 
   const Outcome nowhere = traced({program_path("hello")}, folder / "none/t").run();
   INFO(nowhere);

@@ -143,7 +143,7 @@ void TraceFile::close(trace::State state) {
   if (is_alone() && fcntl(descriptor_, F_SETFL, 0) == 0) {  // without O_APPEND
     const size_t header_at = framed_ ? Compressor::kStoredHeadBytes : 0;
     const auto state_at = static_cast<off_t>(header_at + offsetof(trace::Header, state));
-    [[maybe_unused]] const ssize_t ignored = pwrite(descriptor_, &state, sizeof state, state_at);
+    if (lseek(descriptor_, state_at, SEEK_SET) >= 0) write_all(descriptor_, &state, sizeof state);
   }
   close_descriptor();
 }
