@@ -19,14 +19,17 @@ static_assert(std::size(kDefaultSizes) < kMaxClasses, "one number is kNoClass");
 
 // The smallest slab that wastes less than 3 % after its last object, holds at least four, and is at
 // most 16 units unless four objects need more. If no size reaches 3 %, the one that wastes least.
+// For each unit a whole page behind the last object does not count: nobody touches it, so it takes
+// memory only if another class has had the unit.
 constexpr unsigned choose_units(size_t object_bytes, unsigned unit_shift) {
-  constexpr size_t kLargest = 16;
+  constexpr size_t kLargest = 16, kPage = 4096;
   const size_t least = ((4 * object_bytes - 1) >> unit_shift) + 1;
   size_t best = least;
   double least_lost = 1.0;
   for (size_t units = least; units <= std::max(kLargest, least); ++units) {
     const size_t slab = units << unit_shift;
-    const double lost = static_cast<double>(slab % object_bytes) / static_cast<double>(slab);
+    const size_t rest = slab % object_bytes, pages = std::min(rest / kPage, units);
+    const double lost = static_cast<double>(rest - pages * kPage) / static_cast<double>(slab);
     if (lost >= least_lost) continue;
     least_lost = lost;
     best = units;

@@ -154,12 +154,15 @@ class Scenario {
     return heap_.of(id).cached_slabs == 0 && !has_units_for(heap_.heap, id, heap_.units);
   }
 
-  // Down to a `part`th, through any cache.
+  // Down to a `part`th, through any cache; of the first class, which has the lowest units, straight
+  // to nothing: so there are purged units below others.
   void shrink(size_t part) {
     for (const ClassId id : ids()) {
       const std::vector<Live>& live = live_[index(id)];
-      for (size_t n = live.size() - live.size() / part; n > 0; --n) {
-        release(caches_[random_.below(kCaches)], id, random_.below(live.size()));
+      const size_t stay = index(id) == 1 ? 0 : live.size() / part;
+      for (size_t n = live.size() - stay; n > 0; --n) {
+        Cache* const any = caches_[random_.below(kCaches)];
+        release(index(id) == 1 ? nullptr : any, id, random_.below(live.size()));
       }
     }
   }

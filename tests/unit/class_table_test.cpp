@@ -76,14 +76,15 @@ TEST_CASE("rounding to a default class loses at most a fifth of the object") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a slab holds at least four objects and wastes under 3 % where up to 16 units can") {
+TEST_CASE("a slab holds at least four objects and wastes under 3 % and a page a unit") {
   for (const unsigned shift : {14U, 16U}) {
     for (const size_t bytes : sizes_in(default_table())) {
       const SizeClass c = ClassTable::describe(bytes, shift);
       CAPTURE(c.object_bytes, shift);
       const auto slab = [&](size_t units) { return units << shift; };
       const auto lost = [&](size_t units) {
-        return static_cast<double>(slab(units) % c.object_bytes) / static_cast<double>(slab(units));
+        const size_t rest = slab(units) % c.object_bytes, pages = std::min(rest / 4096, units);
+        return static_cast<double>(rest - pages * 4096) / static_cast<double>(slab(units));
       };
       CHECK(c.objects_per_slab == slab(c.units) / c.object_bytes);
       CHECK(c.objects_per_slab >= 4);
@@ -95,7 +96,9 @@ TEST_CASE("a slab holds at least four objects and wastes under 3 % where up to 1
       for (size_t units = c.units; units <= 16; ++units) CHECK(lost(units) >= lost(c.units));
     }
   }
-  CHECK(ClassTable::describe(40960, 16).units == 5);
+  CHECK(ClassTable::describe(40960, 16).units == 4);
+  CHECK(ClassTable::describe(5120, 16).units == 1);
+  CHECK(ClassTable::describe(5632, 16).units == 2);
   CHECK(ClassTable::describe(size_t{1} << 20, 16).units == 64);
 }
 
