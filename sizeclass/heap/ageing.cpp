@@ -92,21 +92,15 @@ uint64_t Ageing::waiting_in_pools(const Supply& supply) {
 
 // Marks what nobody needed lately to go.
 void Ageing::collect(const Supply& supply, Tick why) {
-  uint64_t in_slabs = 0;  // bytes that are not needed there
   for (const ClassId id : supply.classes.ids()) {
     SlabArea& area = supply.areas[index(id)];
     const bool ages = area.may_shrink();
-    const uint32_t objects = ages ? area.tick() : 0;
-    in_slabs += uint64_t{objects} * supply.classes[id].object_bytes;
-    to_do_[kFirstArea + index(id)] = objects;
+    to_do_[kFirstArea + index(id)] = ages ? area.tick() : 0;
     to_do_[index(id)] = ages || !area.is_reserved() ? supply.depot.tick(id) : 0;
   }
-  // By growth slabs go over as they are. Only where the pool takes ever more memory, while an
-  // eighth of what it has lies in slabs that few objects hold, these are thinned as well.
-  const bool few_hold_much = in_slabs >= supply.pool.counts().open / 8;
-  if (why == Tick::kGrowth || (why == Tick::kNewMemory && !few_hold_much)) {
-    std::fill_n(to_do_ + kFirstArea, kMaxClasses, 0);
-  }
+  // By growth slabs go over as they are. Only where the pool takes ever more memory, those that few
+  // objects hold are thinned as well.
+  if (why == Tick::kGrowth) std::fill_n(to_do_ + kFirstArea, kMaxClasses, 0);
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
     to_do_[kFirstSize + size] = supply.store.empties(size).tick();
   }

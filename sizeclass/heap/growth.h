@@ -3,7 +3,7 @@
 //
 // By time alone, free objects wait an interval in their depots (ageing.h); a program that fills one
 // class after another then needs the sum of their peaks. So taking slabs ages depots, too: a tick
-// ends when the slabs that classes took amount to a 128th of what waits. What nobody needed for
+// ends when the slabs that classes took amount to a 256th of what waits. What nobody needed for
 // some ticks goes to its slabs, and whole slabs to the pool, where any class finds them. That takes
 // no call of the system, and 7 ns an object.
 #pragma once
@@ -22,7 +22,7 @@ class Growth {
     const uint64_t least = waiting < kLittle ? kLittle : kTickLeast;
     const auto since = static_cast<int64_t>(taken - ticked_.load(std::memory_order_relaxed));
     return since >=
-           static_cast<int64_t>(std::max(least, waiting / 128));  // a tick may have overtaken
+           static_cast<int64_t>(std::max(least, waiting / 256));  // a tick may have overtaken
   }
   // Begins the next tick. `used`: bytes that the pool has ever used. Are many of them new since
   // tick() last said so? One thread at a time.

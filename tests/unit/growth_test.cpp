@@ -12,13 +12,13 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 }  // namespace
 
-TEST_CASE("a tick by growth is over when a 128th of what waits was taken") {
+TEST_CASE("a tick by growth is over when a 256th of what waits was taken") {
   Growth growth;
-  CHECK_FALSE(growth.due(10 * kMiB - 1, 1280 * kMiB));
-  CHECK(growth.due(10 * kMiB, 1280 * kMiB));
+  CHECK_FALSE(growth.due(10 * kMiB - 1, 2560 * kMiB));
+  CHECK(growth.due(10 * kMiB, 2560 * kMiB));
   CHECK(growth.tick(10 * kMiB, 2 * kMiB));
-  CHECK_FALSE(growth.due(20 * kMiB - 1, 1280 * kMiB));
-  CHECK(growth.due(20 * kMiB, 1280 * kMiB));
+  CHECK_FALSE(growth.due(20 * kMiB - 1, 2560 * kMiB));
+  CHECK(growth.due(20 * kMiB, 2560 * kMiB));
   CHECK_FALSE(growth.tick(20 * kMiB, 4 * kMiB - 1));  // most of it was used before
   CHECK(growth.tick(30 * kMiB, 4 * kMiB));
 }
