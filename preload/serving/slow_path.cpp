@@ -20,6 +20,7 @@
 #include "preload/stacks/stacks.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
+#include "sizeclass/heap/lean_trip.h"
 
 namespace pktmalloc {
 
@@ -145,7 +146,7 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment) {
 [[gnu::hot]] void* allocate_slow(size_t bytes) {
   if (bytes <= ClassTable::kSmallLimit) [[likely]] {
     const ClassId id = heap.classes().small(bytes);
-    if (void* p = heap.take_lean(*this_thread.allocates_from, id)) [[likely]]
+    if (void* p = this_thread.allocates_from->take_lean(id, heap.depot(), heap.due())) [[likely]]
       return p;
   }
   return allocate_long(bytes);
@@ -206,23 +207,20 @@ void release_told(void* p, uintptr_t owner, Site site) {
   if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
 }
 
-[[PUSHES_FRAME_POINTER]] void release_long(void* p, uintptr_t owner) {
+[[PUSHES_FRAME_POINTER]] void release_long(void* p) {
   if (p == nullptr) return;
   const KeepErrno keep;
   if (is_observed()) [[unlikely]]
     tell_released(p);
-  release_told(p, owner, this_site());
+  release_told(p, heap.owner(p), this_site());
 }
 
 }  // namespace
 
 [[gnu::hot]] void release_slow(void* p) {
-  const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner) &&
-      heap.give_lean(*this_thread.releases_to, static_cast<ClassId>(owner), p)) [[likely]] {
+  if (this_thread.releases_to->give_lean(heap.class_of(p), p, heap.depot(), heap.due())) [[likely]]
     return;
-  }
-  return release_long(p, owner);
+  return release_long(p);
 }
 
 size_t usable_size(void* p) {

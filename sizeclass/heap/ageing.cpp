@@ -177,7 +177,7 @@ void Ageing::work(const Supply& supply, uint64_t until_us, bool splits) {
 
 bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) const {
   // The coarse clock, too: the processor's may stand or go back when a process moves.
-  if (!due_->is_seen(cache.seen()) || due(clock_ms())) return true;
+  if (cache.seen() != due_->word() || due_->is_time() || due(clock_ms())) return true;
   if (why == Visit::kWatched) {
     cache.visits.watched = should_watch(cache, why);
     return false;

@@ -19,10 +19,8 @@ class Due {
   static constexpr uint64_t kNever = ~uint64_t{0};
 
   uint64_t word() const { return word_.load(std::memory_order_relaxed); }
-  // Is it the word that the cache saw, and no time to look at the clock?
-  bool is_seen(uint64_t seen) const {
-    return seen == word() && machine::ticks() < at_.load(std::memory_order_relaxed);
-  }
+  // Has the time come to look at the clock?
+  bool is_time() const { return machine::ticks() >= at_.load(std::memory_order_relaxed); }
 
   uint32_t tick() const { return static_cast<uint32_t>(word()); }
   void end_tick() { word_.fetch_add(1, std::memory_order_relaxed); }

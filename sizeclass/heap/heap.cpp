@@ -60,11 +60,13 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
     at += room(parts[i]) + alignment;
   }
 
-  SlabPool::Config objects{.begin = begins[0], .most = bytes, .records = begins[2]};
+  SlabPool::Config objects{
+      .begin = begins[0], .most = bytes, .records = begins[2], .bytes = &bytes_};
   objects.huge_pages = config.huge_pages;
   objects.zeroes = config.zeroes;
   if (config.state_bytes != 0) objects.states = &states_;
-  SlabPool::Config of_magazines{.begin = begins[3], .most = magazines, .records = begins[4]};
+  SlabPool::Config of_magazines{
+      .begin = begins[3], .most = magazines, .records = begins[4], .bytes = &magazine_bytes_};
   of_magazines.rank = 1;
   of_magazines.huge_pages = config.huge_pages;
   if (!pool_.start(objects, limit_) || !magazine_pool_.start(of_magazines, limit_)) {

@@ -24,7 +24,6 @@
 #include "sizeclass/heap/ageing.h"
 #include "sizeclass/heap/caches.h"
 #include "sizeclass/heap/heap_window.h"
-#include "sizeclass/heap/lean_trip.h"
 #include "sizeclass/slabs/class_table.h"
 #include "sizeclass/slabs/object_states.h"
 
@@ -62,7 +61,7 @@ class Heap {
   // The class that has the pointer's unit; 0: none, it is not ours.
   uintptr_t owner(const void* p) const { return spans(p) ? owner_of_unit(p) : 0; }
   // The two halves of it: does the pointer lie among units? Then, the class.
-  bool spans(const void* p) const { return reinterpret_cast<uintptr_t>(p) - base_ < pool_.bytes(); }
+  bool spans(const void* p) const { return reinterpret_cast<uintptr_t>(p) - base_ < bytes_; }
   uintptr_t owner_of_unit(const void* p) const {
     const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
     const auto* const map = reinterpret_cast<const SlabPool::Entry*>(base_);
@@ -115,13 +114,8 @@ class Heap {
   // Before allocate(): see Cache::trade().
   void trade(Cache& cache, ClassId id, Cache& second) { cache.trade(*supply_, id, second); }
 
-  // See Cache.
-  [[gnu::hot]] void* take_lean(Cache& cache, ClassId id) {
-    return cache.take_lean(id, depot_, due_);
-  }
-  [[gnu::hot]] bool give_lean(Cache& cache, ClassId id, void* object) {
-    return cache.give_lean(id, object, depot_, due_);
-  }
+  // For lean trips of a cache (lean_trip.h), with due().
+  Depot& depot() { return depot_; }
 
   // Says whether every trip comes to allocate() and release().
   Due& due() { return due_; }
@@ -221,7 +215,7 @@ class Heap {
   bool has_threads();
   uint64_t threads_alive() const { return threads_alive_.load(std::memory_order_relaxed); }
   uintptr_t base() const { return base_; }
-  const Owned<uintptr_t>& bytes() const { return pool_.bytes(); }  // from base() on
+  const Owned<uintptr_t>& bytes() const { return bytes_; }  // from base() on
   // Of addresses that it has mapped.
   size_t mapped_bytes();
   bool started() const { return started_; }
@@ -239,9 +233,11 @@ class Heap {
   // loads would cost free an instruction. Thread creation orders it, because start() comes first
   // (docs/concurrency.md, after the atomics).
   alignas(64) uintptr_t base_ = 0;  // = pool_.base()
-  Due due_;                         // in the same line, for trips
-  bool started_ = false;
+  Owned<uintptr_t> bytes_ = 0;      // = pool_.bytes()
+  Due due_;                         // in the same line, for trips, as the smallest sizes' classes
   ClassTable classes_;
+  bool started_ = false;
+  Owned<uintptr_t> magazine_bytes_ = 0;
   SlabPool pool_, magazine_pool_;
   SlabArea areas_[kMaxClasses];  // by class
   ObjectStates states_;

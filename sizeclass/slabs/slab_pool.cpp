@@ -49,8 +49,9 @@ bool SlabPool::start(const Config& config, MemoryLimit& limit) {
 }
 
 void SlabPool::stop() {
+  if (config_.bytes == nullptr) return;  // it has not started
   const Lock lock(mutex_);
-  bytes_ = 0;
+  *config_.bytes = 0;
   for (GrowingMemory* stretch : {&units_, &map_memory_, &records_}) stretch->shrink_to(0);
 }
 
@@ -193,7 +194,7 @@ bool SlabPool::grow_to(uint32_t end) {
 }
 
 void SlabPool::note_mapped() {
-  bytes_ = bytes_in(units_end());
+  *config_.bytes = bytes_in(units_end());
   const uint64_t bookkeeping = map_memory_.bytes() + records_.bytes();
   counts_.bookkeeping.store(bookkeeping, std::memory_order_relaxed);
   counts_.mapped.store(units_.bytes() + bookkeeping, std::memory_order_relaxed);
@@ -326,7 +327,7 @@ void SlabPool::decommit() {
   const Lock lock(mutex_);
   uint32_t fresh = this->fresh(), top = fresh;
   while (top > first_ && purged_.contains(top - 1)) --top;
-  bytes_ = bytes_in(top);  // before the first address can be somebody else's
+  *config_.bytes = bytes_in(top);  // before the first address can be somebody else's
   units_.shrink_to(bytes_in(top - first_));
   if (units_end() == top) {  // else the system refused, and some may be unusable
     while (fresh > top) purged_.erase(--fresh);

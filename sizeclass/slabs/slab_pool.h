@@ -59,9 +59,10 @@ class SlabPool {
   };
 
   struct Config {
-    uintptr_t begin;    // of the map, aligned to the largest alignment of an object
-    size_t most;        // bytes of map and units
-    uintptr_t records;  // where bookkeeping begins
+    uintptr_t begin;          // of the map, aligned to the largest alignment of an object
+    size_t most;              // bytes of map and units
+    uintptr_t records;        // where bookkeeping begins
+    Owned<uintptr_t>* bytes;  // becomes what bytes() returns
     unsigned unit_shift = kUnitShift;
     unsigned rank = 0;  // among pools
     HugePages huge_pages = HugePages::kAuto;
@@ -90,7 +91,7 @@ class SlabPool {
   // The first unit of the slab that holds the address, if it is the class's; else kNone.
   uint32_t slab_of(ClassId id, uintptr_t address) const {
     const uintptr_t distance = address - base();
-    if (distance >= bytes_.seen()) return kNone;
+    if (distance >= bytes()) return kNone;
     const uint32_t unit = units_in(distance);
     const Entry at = entry(unit);
     return at.owner == index(id) ? unit - at.back : kNone;
@@ -99,13 +100,13 @@ class SlabPool {
   // The class that had the address's unit last, if nobody has it now; else kNoClass.
   ClassId former_class(uintptr_t address) const {
     const uintptr_t distance = address - base();
-    if (distance >= bytes_.seen()) return kNoClass;
+    if (distance >= bytes()) return kNoClass;
     const Entry at = entry(units_in(distance));
     return at.owner == index(kNoClass) ? static_cast<ClassId>(at.back) : kNoClass;
   }
 
   // From base() on, map included: addresses that are ours. It changes only with the mapped units.
-  const Owned<uintptr_t>& bytes() const { return bytes_; }
+  uintptr_t bytes() const { return config_.bytes->seen(); }
   // To so many it may grow.
   size_t most() const { return config_.most; }
 
@@ -227,9 +228,8 @@ class SlabPool {
   char* at(uint32_t unit) const { return reinterpret_cast<char*>(start_of(unit)); }
 
   Mutex mutex_;
-  Owned<uintptr_t> bytes_ = 0;
   // Of zeros until start(): the heap has no contents in the library's file.
-  Config config_{.begin = 0, .most = 0, .records = 0, .unit_shift = 0};
+  Config config_{.begin = 0, .most = 0, .records = 0, .bytes = nullptr, .unit_shift = 0};
   uint32_t first_ = 0;
   size_t chapter_bytes_ = 0;
   char* chapters_ = nullptr;      // where that of unit 0 would be

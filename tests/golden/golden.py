@@ -195,7 +195,7 @@ def trips(build):
         return max(len({address >> shift for address in it}) if shift else len(it) for it in addresses)
     lines = []
     for name, all_of_it in calls.items():
-        mailed = [call for call in all_of_it if 130 < len(call[0]) < 250]
+        mailed = [call for call in all_of_it if 100 < len(call[0]) < 250]
         code, data = ([call[n] for call in mailed] for n in (0, 1))
         lines.append(f"{name}: {most(code)} instructions, {most(code, 6)} lines and "
                      f"{most(code, 12)} pages of code, {most(data, 6)} and {most(data, 12)} of data")

@@ -26,7 +26,8 @@ class LonePool {
     const size_t room = round_up(most, alignment) + alignment;
     const uintptr_t begin =
         memory::find_room(room + SlabPool::record_bytes(most, shift), alignment);
-    SlabPool::Config config{.begin = begin, .most = most, .records = begin + room};
+    SlabPool::Config config{
+        .begin = begin, .most = most, .records = begin + room, .bytes = &bytes_};
     config.unit_shift = shift;
     config.huge_pages = huge_pages;
     config.zeroes = zeroes;
@@ -55,6 +56,7 @@ class LonePool {
   MemoryLimit limit;  // none; to be set before the first unit is taken
 
  private:
+  Owned<uintptr_t> bytes_ = 0;
   SlabPool pool_;
 };
 
