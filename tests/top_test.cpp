@@ -217,7 +217,7 @@ TEST_CASE("a narrow terminal has fewer columns, whole ones; a wide one has bars 
   CHECK(wide.find(" purged   bytes  used %  trips/s  live, cached and free memory ") !=
         std::string::npos);
   for (const std::string& line : lines(wide)) {
-    if (line.rfind("   5120 ", 0) != 0) continue;
+    if (line.rfind(" 114688 ", 0) != 0) continue;
     CHECK(line.find("\u2588") != std::string::npos);
     CHECK(line.find("\u2593") != std::string::npos);
   }
