@@ -57,6 +57,9 @@ TEST_CASE("memory is watched anew whatever its former object left there") {
     INFO(name << "=" << value << ": " << outcome);
     CHECK(outcome.clean());
   }
+  const Outcome late = checked({program_path("memory_again", "checked"), "late"}).run();
+  INFO("late: " << late);
+  CHECK(late.clean());
 }
 
 TEST_CASE("large freed objects wait without memory") {

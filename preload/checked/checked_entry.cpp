@@ -220,7 +220,6 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
   if (fits_in_place(object, bytes)) {
     // Freed meanwhile: another thread's free comes too early, or too late.
     if (!claim("realloc", object, now)) return no_memory();
-    spoil(object.raw());  // the user's bytes, of which some become canary, are no filler
     return dress({object.record, object.raw(), object.end}, 0, bytes, object.head.family(),
                  object.record->allocated_at);
   }

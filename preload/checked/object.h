@@ -153,26 +153,28 @@ inline bool filled(const char* begin, size_t bytes) {
   return first == kFillerWord && last == kFillerWord;
 }
 
-// Is all of the memory filler? So it is after a short wait (leave_recent), and stays so unless
-// spoil() or the system, which takes whole pages, changed one of its ends.
-inline bool is_filler(const Place& place) {
+// Are the canaries there already? After a short wait all of the memory is filler (leave_recent). A
+// short one behind is looked at with the bytes before it; to write a long one costs no more.
+inline bool has_canaries(const Place& place, const char* user, const char* back, size_t bytes) {
   const uintptr_t raw = reinterpret_cast<uintptr_t>(place.raw);
-  return place.record->head.load(std::memory_order_relaxed).is_freed_of(raw) &&
-         filled(place.raw, sizeof(Block)) && filled(place.end - sizeof(Block), sizeof(Block));
+  const size_t looked = std::max(bytes, sizeof(Block));
+  return bytes <= 2 * sizeof(Block) &&
+         place.record->head.load(std::memory_order_relaxed).is_freed_of(raw) &&
+         filled(user - kFront, kFront) && filled(back + bytes - looked, looked);
 }
-inline void* spoil(char* raw) { return memset(raw, 0, sizeof(Block)); }
 
 // Makes an object of it and leaves its user bytes as they are. A sweep may be looking: nothing says
 // that there is an object until all of it is there.
 [[gnu::always_inline]] inline void* dress(const Place& place, size_t alignment, size_t bytes,
                                           Family family, StackId allocated_at) {
   Record& record = *place.record;
-  char* const user = place.raw + front_bytes(alignment);
-  if (!is_filler(place)) {
+  char *const user = place.raw + front_bytes(alignment), *const back = user + bytes;
+  const size_t back_bytes = std::min(static_cast<size_t>(place.end - back), kMostBack);
+  if (!has_canaries(place, user, back, back_bytes)) {
     record.head.store(Head{}, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);
     fill(user - kFront, kFront);
-    fill(user + bytes, std::min(static_cast<size_t>(place.end - user) - bytes, kMostBack));
+    fill(back, back_bytes);
   }
   record.allocated_at = allocated_at;
   record.head.store(Head::of(reinterpret_cast<uintptr_t>(place.raw), bytes, family, alignment),

@@ -34,8 +34,7 @@ size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 void give_back(const Object& object) {
   void* const raw = object.raw();
   const uintptr_t owner = heap.owner(raw);
-  if (Heap::is_class(owner))
-    return release_pooled(static_cast<ClassId>(owner), spoil(object.raw()));
+  if (Heap::is_class(owner)) return release_pooled(static_cast<ClassId>(owner), raw);
   if (is_guarded(raw)) return release_guarded(object);
   remove_large(object);
   release_slow(raw);

@@ -36,9 +36,21 @@ void use(std::size_t bytes, bool trims) {
   for (char* object : kept) std::free(object);
 }
 
+// The former owner writes late, to what will be behind the next one's bytes.
+void write_late() {
+  volatile char* const late = static_cast<char*>(std::malloc(1000));
+  std::free(const_cast<char*>(late));
+  for (int i = 0; i < 200; ++i) std::free(std::malloc(64));
+  late[960] = 'A';
+  std::vector<void*> next(100);
+  for (void*& object : next) object = std::malloc(900);
+  for (void* object : next) std::free(object);
+}
+
 }  // namespace
 
-int main() {
+int main(int arguments, char**) {
+  if (arguments > 1) write_late();
   for (const bool trims : {true, false}) {
     for (const std::size_t bytes : {100, 40, 200, 72, 1000, 56, 2000, 120, 100}) use(bytes, trims);
   }
