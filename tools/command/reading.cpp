@@ -62,6 +62,9 @@ Reading from_json(const Json& from) {
 
 // Of what begins as something else, "": a core file may be larger than the memory.
 std::string text_of(std::istream& stream) {
+  for (const char mark : {'\xEF', '\xBB', '\xBF'}) {  // of UTF-8, as some editors write it
+    if (stream.peek() == static_cast<unsigned char>(mark)) stream.get();
+  }
   if ((stream >> std::ws).peek() != '{') return "";
   return {std::istreambuf_iterator<char>(stream), {}};
 }

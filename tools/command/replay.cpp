@@ -20,6 +20,7 @@
 #include "tools/command/system/allocator.h"
 #include "tools/command/system/interruption.h"
 #include "tools/command/system/progress.h"
+#include "tools/command/text/printable.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
@@ -279,7 +280,7 @@ void replay() {
     if (is_whole) throw Failure("{} holds no calls to play", options.file);
     throw Failure("{}, and nothing before it can be played", trace.warning);
   }
-  if (!is_whole) fputs(fmt::format("pktmalloc: {}\n", trace.warning).c_str(), stderr);
+  if (!is_whole) fputs(fmt::format("pktmalloc: {}\n", printable(trace.warning)).c_str(), stderr);
   if (options.info) {
     fmt::print("{}", options.json ? info_json(trace) : info_text(trace));
     if (!is_whole) throw ExitStatus{1};

@@ -74,7 +74,7 @@ void print_processes(bool json) {
   json ? print_json(table) : fmt::print("{}", table.text());
   flush_standard_output();
   for (const std::string& refusal : table.refusals) {
-    fputs(fmt::format("pktmalloc: {}\n", refusal).c_str(), stderr);
+    fputs(fmt::format("pktmalloc: {}\n", printable(refusal)).c_str(), stderr);
   }
 }
 
