@@ -40,7 +40,7 @@ uintptr_t object_beside(uintptr_t address) {
     before -= uintptr_t{1} << SlabPool::kUnitShift;
   }
   // Behind a slab's last object may be bytes that are none's.
-  while (heap.spans(pointer(before)) && object_at(before) == 0) before -= 16;
+  while (Heap::is_class(heap.owner(pointer(before))) && object_at(before) == 0) before -= 16;
   return object_at(before);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 #include "sizeclass/slabs/slab_area.h"
 
 namespace pktmalloc {
@@ -28,7 +29,9 @@ bool SlabArea::populate_slab() {
     slab = take_slab(kPopulated);
     if (slab == SlabPool::kNone) return false;
   }
-  if (memory::populate(reinterpret_cast<void*>(pool_->start_of(slab)), slab_bytes())) return true;
+  const size_t used =
+      round_up(size_t{class_.objects_per_slab} * class_.object_bytes, memory::page_bytes());
+  if (memory::populate(reinterpret_cast<void*>(pool_->start_of(slab)), used)) return true;
   const Lock lock(mutex_);
   let_go_of(slab);
   return false;
