@@ -439,6 +439,27 @@ TEST_CASE("a process that has no /proc any more obeys, and the doctor says so") 
   CHECK(has(Program({build_path("pktmalloc"), "doctor", id}).run().out, "It obeys pktmalloc tell"));
 }
 
+TEST_CASE("a process obeys though another has the name that it would take without /proc") {
+  Running program(
+      {"perl", "-e",
+       "$| = 1; print qq(ready\\n);"
+       "while (1) { my @more = map { 'x' x 50 } 1 .. 20000; select undef, undef, undef, 0.01; }"},
+      {{"LD_PRELOAD", library_path()}});
+  program.line("ready");
+  const std::string id = std::to_string(program.pid());
+  Running other({kPython, "-c",
+                 "import socket, sys, time\n"
+                 "s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+                 "s.bind('\\0pktmalloc/0/' + sys.argv[1]); s.listen()\n"
+                 "print('taken', flush=True); time.sleep(1000)",
+                 id},
+                {});
+  other.line("taken");
+  const Outcome outcome = tell({id, "trim"}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+}
+
 TEST_CASE("the doctor says that a process obeys") {
   const Waiting with(controlled());
   const Waiting without({});

@@ -61,10 +61,7 @@ ControlSocket::ControlSocket(const Process& process, const std::function<void()>
     throw Failure("process {} is stopped and does nothing that it is told; {}", pid_, advice);
   }
   enter_network(process);
-  socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) throw Failure("there is no socket: {}", strerror(errno));
-  const timeval wait{kBeginning.count(), 0};
-  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+  open_socket();
   try {
     connect_to(process, call);
   } catch (...) {
@@ -87,8 +84,13 @@ void ControlSocket::connect_to(const Process& process, const std::function<void(
   for (;;) {
     const auto [usual, without_proc] = addresses_of(process);
     if (connects(socket_, usual)) break;
-    if (errno == ECONNREFUSED && connects(socket_, without_proc)) break;
     const int error = errno;
+    if (error == ECONNREFUSED && connects(socket_, without_proc)) {
+      // Processes of other namespaces, with the same number, may have this name.
+      if (peer() == pid_) break;
+      close(socket_);
+      open_socket();
+    }
     if (error == EAGAIN) throw Failure("process {} does not answer: others wait for it", pid_);
     if (!std::exchange(called, true)) call();
     if (error != ECONNREFUSED || std::chrono::steady_clock::now() > end) {
@@ -102,11 +104,23 @@ void ControlSocket::connect_to(const Process& process, const std::function<void(
     std::this_thread::sleep_for(10ms);
   }
   // Anybody may take a free name.
+  if (peer() != pid_) {
+    throw Failure("process {} does not listen: process {} has taken its name", pid_, peer());
+  }
+}
+
+void ControlSocket::open_socket() {
+  socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (socket_ < 0) throw Failure("there is no socket: {}", strerror(errno));
+  const timeval wait{kBeginning.count(), 0};
+  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
+}
+
+pid_t ControlSocket::peer() const {
   ucred peer{};
   socklen_t bytes = sizeof peer;
-  if (getsockopt(socket_, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 || peer.pid != pid_) {
-    throw Failure("process {} does not listen: process {} has taken its name", pid_, peer.pid);
-  }
+  getsockopt(socket_, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
+  return peer.pid;
 }
 
 std::string ControlSocket::ask(const std::string& order) const {

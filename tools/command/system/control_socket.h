@@ -25,6 +25,8 @@ class ControlSocket {
 
  private:
   void connect_to(const Process& process, const std::function<void()>& call);
+  void open_socket();
+  pid_t peer() const;  // who listens where it has connected
 
   pid_t pid_;
   int socket_;
