@@ -23,6 +23,7 @@
 #include "tools/command/system/interruption.h"
 #include "tools/command/system/library.h"
 #include "tools/command/system/output_file.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/system/target.h"
 
 namespace pktmalloc {
@@ -187,7 +188,7 @@ void compare(const Options& options, const UserCommand& words) {
   const Exports exports(options);
   expect_interruption();
   run_rounds(c, options.procedure);
-  if (c.interrupted) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
+  if (c.interrupted) tell("interrupted; this is of the runs before");
   if (!exports.take_stdout()) fmt::print("{}", options.json ? json_of(c) : table_of(c));
   exports.write(c);
   if (c.interrupted) throw ExitStatus{128 + SIGINT};

@@ -14,8 +14,8 @@
 #include "preload/contract/pktmalloc.h"
 #include "tools/command/command_line.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/system/standard_output.h"
-#include "tools/command/text/printable.h"
 #include "tools/command/user_command.h"
 
 namespace {
@@ -62,12 +62,6 @@ int execute(std::vector<std::string> arguments) {
   return command.execute(std::move(arguments));
 }
 
-// Not by fmt::print, which throws when stderr is closed. In one line, whatever a file is called.
-int tell(const char* what) {
-  fputs(fmt::format("pktmalloc: {}\n", pktmalloc::printable(what)).c_str(), stderr);
-  return 2;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -77,8 +71,9 @@ int main(int argc, char** argv) {
     return status;
   } catch (const std::system_error& failure) {
     pktmalloc::end_if_unread(failure.code().value());
-    return tell(failure.what());
+    pktmalloc::tell(failure.what());
   } catch (const std::exception& failure) {
-    return tell(failure.what());
+    pktmalloc::tell(failure.what());
   }
+  return 2;
 }

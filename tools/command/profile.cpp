@@ -13,7 +13,7 @@
 #include "tools/command/profile/profile_table.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/output_file.h"
-#include "tools/command/text/printable.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
@@ -168,8 +168,7 @@ void print_leaks(const HeapProfile& profile, const ProfileTable& table, const Op
 
 void tell_changed(const Symbolizer& symbolizer) {
   for (const std::string& path : symbolizer.changed()) {
-    fmt::print(stderr, "pktmalloc: {} is not the file that ran: its functions have no names here\n",
-               printable(path));
+    tell(path + " is not the file that ran: its functions have no names here");
   }
 }
 

@@ -8,6 +8,7 @@
 #include "tools/command/recovery/keeper.h"
 #include "tools/command/recovery/recovery.h"
 #include "tools/command/subcommands.h"
+#include "tools/command/system/standard_error.h"
 
 namespace pktmalloc {
 namespace {

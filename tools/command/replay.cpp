@@ -20,7 +20,7 @@
 #include "tools/command/system/allocator.h"
 #include "tools/command/system/interruption.h"
 #include "tools/command/system/progress.h"
-#include "tools/command/text/printable.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/text/quantity.h"
 
 namespace pktmalloc {
@@ -280,7 +280,7 @@ void replay() {
     if (is_whole) throw Failure("{} holds no calls to play", options.file);
     throw Failure("{}, and nothing before it can be played", trace.warning);
   }
-  if (!is_whole) fputs(fmt::format("pktmalloc: {}\n", printable(trace.warning)).c_str(), stderr);
+  if (!is_whole) tell(trace.warning);
   if (options.info) {
     fmt::print("{}", options.json ? info_json(trace) : info_text(trace));
     if (!is_whole) throw ExitStatus{1};
@@ -290,7 +290,7 @@ void replay() {
   Plan plan(trace);
   expect_interruption();
   const std::vector<Row> rows = measure(plan, all);
-  if (is_interrupted()) fputs("pktmalloc: interrupted; this is of the runs before\n", stderr);
+  if (is_interrupted()) tell("interrupted; this is of the runs before");
   options.json ? print_json(title, is_whole, rows) : print_table(title, rows);
   if (is_interrupted()) throw ExitStatus{128 + SIGINT};
   if (!is_whole) throw ExitStatus{1};

@@ -14,6 +14,7 @@
 #include "tools/command/report/report_table.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/output_file.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/text/printable.h"
 
 namespace pktmalloc {
@@ -64,7 +65,7 @@ void report(const Options& options) {
   }
   if (readings.empty()) throw Failure("none of these files is of process {}", options.pid);
   for (const std::string& why : left_out) {
-    fputs(fmt::format("pktmalloc: left out: {}\n", printable(why)).c_str(), stderr);
+    tell("left out: " + why);
   }
   bool is_page_alone = false;
   if (!options.html.empty()) {

@@ -32,6 +32,7 @@
 #include "tools/command/system/library.h"
 #include "tools/command/system/next_library.h"
 #include "tools/command/system/output_file.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/system/target.h"
 #include "tools/command/system/temporary_place.h"
 #include "tools/command/text/path_pattern.h"

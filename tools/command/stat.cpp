@@ -13,6 +13,7 @@
 #include "tools/command/reading.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/process.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/system/standard_output.h"
 #include "tools/command/text/printable.h"
 
@@ -74,7 +75,7 @@ void print_processes(bool json) {
   json ? print_json(table) : fmt::print("{}", table.text());
   flush_standard_output();
   for (const std::string& refusal : table.refusals) {
-    fputs(fmt::format("pktmalloc: {}\n", printable(refusal)).c_str(), stderr);
+    tell(refusal);
   }
 }
 

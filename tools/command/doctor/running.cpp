@@ -131,7 +131,7 @@ Finding service(const Presence& presence) {
           ""};
 }
 
-std::string control(const Process& process) {
+std::string whom_it_obeys(const Process& process) {
   if (is_controlled(process)) return "It obeys pktmalloc tell, of its user and of root.";
   if (control_of(process) == "never") return "It obeys nobody: PKTMALLOC_CONTROL=never.";
   const std::string objection = objection_to_call(process);
@@ -211,7 +211,7 @@ Findings examine_running(const Process& process, const Environment& environment)
                                w.deep_bindings, w.deep_bindings == 1 ? "" : "s"),
                    ""});
   }
-  all.push_back({Level::kOk, "control", control(process), ""});
+  all.push_back({Level::kOk, "control", whom_it_obeys(process), ""});
   const ElfFile program(process.executable());
   append(all, examine_contents(program, process.name(), environment));
   return all;

@@ -12,17 +12,15 @@
 #include <iterator>
 #include <utility>
 
-#include "preload/formats/control.h"
 #include "tools/command/failure.h"
 #include "tools/command/heap/leak_search.h"
+#include "tools/command/system/control_socket.h"
+#include "tools/command/system/standard_error.h"
 
 namespace pktmalloc {
 namespace {
 
 constexpr size_t kMostRows = 20;
-
-// Not by fmt::print, which throws when stderr is closed.
-void tell(const std::string& text) { fputs(("pktmalloc: " + text).c_str(), stderr); }
 
 // Others may know the name of our socket.
 bool descends_from_us(pid_t pid) {
@@ -53,9 +51,9 @@ int listener_at(const control::Address& address) {
 
 LeakCheck::LeakCheck(int status, Suppressions suppressions)
     : status_(status), suppressions_(std::move(suppressions)) {
-  const Process self(getpid());
-  listeners_[1] = listener_at({0, self.innermost_pid()});  // or another container's has the name
-  listeners_[0] = listener_at({self.name_space("pid"), self.innermost_pid()});
+  const auto [usual, without_proc] = addresses_of(Process(getpid()));
+  listeners_[1] = listener_at(without_proc);  // or another container's has the name
+  listeners_[0] = listener_at(usual);
   if (listeners_[0] < 0) {
     throw Failure("run: nobody can ask for a leak check: {}", strerror(errno));
   }
@@ -90,7 +88,7 @@ bool LeakCheck::admit(int listener) {
   } else if (errno == EINVAL) {  // end() has shut it down
     return false;
   } else if (errno != EINTR && errno != ECONNABORTED) {
-    tell(fmt::format("leak check: nobody can ask any more: {}\n", strerror(errno)));
+    tell(fmt::format("leak check: nobody can ask any more: {}", strerror(errno)));
     for (std::atomic<int>& each : listeners_) close(each.exchange(-1));  // or programs would wait
     return false;
   }
@@ -98,10 +96,8 @@ bool LeakCheck::admit(int listener) {
 }
 
 void LeakCheck::attend(int client) {
-  ucred peer{};
-  socklen_t bytes = sizeof peer;
-  getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
-  const unsigned char answer = descends_from_us(peer.pid) ? answer_to(peer.pid) : 0;
+  const pid_t pid = peer_of(client);
+  const unsigned char answer = descends_from_us(pid) ? answer_to(pid) : 0;
   send(client, &answer, sizeof answer, MSG_NOSIGNAL);
   close(client);
 }
@@ -114,11 +110,12 @@ unsigned char LeakCheck::answer_to(pid_t pid) {
     LeakSearch found(subject, false, true);
     found.report.suppress(suppressions_);
     if (found.report.rows.empty()) return 0;
-    tell(fmt::format("{} at exit\n{}", head_text(subject, found.objects, found.bytes),
-                     found.report.text(kMostRows)));
+    const std::string head = head_text(subject, found.objects, found.bytes);
+    fputs(fmt::format("pktmalloc: {} at exit\n{}", head, found.report.text(kMostRows)).c_str(),
+          stderr);
     return found.report.is_certain() ? static_cast<unsigned char>(status_) : 0;
   } catch (const Failure& failure) {
-    tell(fmt::format("leak check: {}\n", failure.what()));
+    tell(fmt::format("leak check: {}", failure.what()));
     return 0;
   }
 }
@@ -127,7 +124,7 @@ void LeakCheck::end(pid_t child, int status) {
   shutdown(listeners_[0], SHUT_RD);
   thread_.join();
   if (listeners_[0] < 0 || asked_.contains(child)) return;
-  tell(fmt::format("leak check: process {} {}: nobody looked for leaks\n", child,
+  tell(fmt::format("leak check: process {} {}: nobody looked for leaks", child,
                    WIFSIGNALED(status) ? "was ended by a signal"
                                        : "ended without exit handlers, or without the library"));
 }

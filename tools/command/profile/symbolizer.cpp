@@ -9,7 +9,7 @@
 #include "tools/command/failure.h"
 #include "tools/command/profile/readable_stack.h"
 #include "tools/command/profile/source_lines.h"
-#include "tools/command/text/printable.h"
+#include "tools/command/system/standard_error.h"
 
 namespace pktmalloc {
 namespace {
@@ -74,7 +74,7 @@ void Symbolizer::prepare(const HeapProfile& profile) {
     try {
       found = source_lines(symbols.best_file(), addresses);
     } catch (const Failure& failure) {
-      fmt::print(stderr, "pktmalloc: {}\n", printable(failure.what()));
+      tell(failure.what());
       lines_ = false;
       return;
     }

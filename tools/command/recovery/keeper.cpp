@@ -20,6 +20,7 @@
 #include "tools/command/live/live.h"
 #include "tools/command/recovery/recovery.h"
 #include "tools/command/system/process.h"
+#include "tools/command/system/standard_error.h"
 #include "tools/command/system/temporary_place.h"
 #include "tools/command/text/path_pattern.h"
 
@@ -345,8 +346,8 @@ void keep(const Keeping& keeping) {
     throw Failure("run: cannot start a process: {}", strerror(error));
   }
   if (child > 0) {
-    signal(SIGPIPE,
-           SIG_IGN);  // what is told may have no reader, and the reports want to be written
+    // What is told may have no reader, and the reports want to be written.
+    signal(SIGPIPE, SIG_IGN);
     Keeper keeper(child, recordings, keeping, signals);
     if (keeping.at_start) keeping.at_start();
     const int status = keeper.wait();

@@ -12,7 +12,7 @@
 #include "preload/formats/sizes.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/output_file.h"
-#include "tools/command/text/printable.h"
+#include "tools/command/system/standard_error.h"
 
 namespace pktmalloc {
 
@@ -201,10 +201,6 @@ bool is_of_another(const RecordingFile& recording, const std::string& path, bool
 }
 
 }  // namespace
-
-void tell(const std::string& line) {
-  fputs(fmt::format("pktmalloc: {}\n", printable(line)).c_str(), stderr);
-}
 
 bool is_within(const std::string& path, const std::string& folder) {
   return !folder.empty() && path.starts_with(folder + "/");

@@ -19,7 +19,4 @@ bool recover_trace(const RecordingFile& recording);
 // False, too, if there is no folder.
 bool is_within(const std::string& path, const std::string& folder);
 
-// A line on stderr.
-void tell(const std::string& line);
-
 }  // namespace pktmalloc

@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -14,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "preload/formats/control.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/environment.h"
 #include "tools/command/text/printable.h"
@@ -27,12 +25,6 @@ using namespace std::chrono_literals;
 constexpr auto kBeginning = 5s;  // in which a process starts its thread, or takes another client
 constexpr auto kCalling = 2s;    // in which one of its threads comes by
 constexpr auto kPatience = 60s;  // a report may go to a slow file
-
-// The name at which it listens, and what that is where a chroot had hidden /proc from it before.
-std::array<control::Address, 2> addresses_of(const Process& process) {
-  const pid_t pid = process.innermost_pid();
-  return {control::Address(process.name_space("pid"), pid), control::Address(0, pid)};
-}
 
 bool connects(int socket, const control::Address& address) {
   return connect(socket, reinterpret_cast<const sockaddr*>(&address.name), address.bytes) == 0;
@@ -87,7 +79,7 @@ void ControlSocket::connect_to(const Process& process, const std::function<void(
     const int error = errno;
     if (error == ECONNREFUSED && connects(socket_, without_proc)) {
       // Processes of other namespaces, with the same number, may have this name.
-      if (peer() == pid_) break;
+      if (peer_of(socket_) == pid_) break;
       close(socket_);
       open_socket();
     }
@@ -104,8 +96,8 @@ void ControlSocket::connect_to(const Process& process, const std::function<void(
     std::this_thread::sleep_for(10ms);
   }
   // Anybody may take a free name.
-  if (peer() != pid_) {
-    throw Failure("process {} does not listen: process {} has taken its name", pid_, peer());
+  if (const pid_t peer = peer_of(socket_); peer != pid_) {
+    throw Failure("process {} does not listen: process {} has taken its name", pid_, peer);
   }
 }
 
@@ -114,13 +106,6 @@ void ControlSocket::open_socket() {
   if (socket_ < 0) throw Failure("there is no socket: {}", strerror(errno));
   const timeval wait{kBeginning.count(), 0};
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-}
-
-pid_t ControlSocket::peer() const {
-  ucred peer{};
-  socklen_t bytes = sizeof peer;
-  getsockopt(socket_, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
-  return peer.pid;
 }
 
 std::string ControlSocket::ask(const std::string& order) const {
@@ -151,6 +136,18 @@ std::string ControlSocket::ask(const std::string& order) const {
   return text;
 }
 
+std::array<control::Address, 2> addresses_of(const Process& process) {
+  const pid_t pid = process.innermost_pid();
+  return {control::Address(process.name_space("pid"), pid), control::Address(0, pid)};
+}
+
+pid_t peer_of(int socket) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes);
+  return peer.pid;
+}
+
 std::string control_of(const Process& process) {
   std::ifstream file(process.file("environ"), std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -159,11 +156,12 @@ std::string control_of(const Process& process) {
 }
 
 bool is_controlled(const Process& process) {
+  const std::array<control::Address, 2> addresses = addresses_of(process);
   std::ifstream sockets(process.file("net/unix"));
   for (std::string line; std::getline(sockets, line);) {
     const size_t at = line.find('@');
     if (at == std::string::npos) continue;
-    for (const control::Address& address : addresses_of(process)) {
+    for (const control::Address& address : addresses) {
       if (line.substr(at + 1) == address.name.sun_path + 1) return true;
     }
   }

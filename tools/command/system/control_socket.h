@@ -3,9 +3,11 @@
 // (preload/formats/control.h), for one order. Failures name the process and say what to do.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 
+#include "preload/formats/control.h"
 #include "tools/command/system/process.h"
 
 namespace pktmalloc {
@@ -26,11 +28,16 @@ class ControlSocket {
  private:
   void connect_to(const Process& process, const std::function<void()>& call);
   void open_socket();
-  pid_t peer() const;  // who listens where it has connected
 
   pid_t pid_;
   int socket_;
 };
+
+// The name at which it listens, and what that is where a chroot had hidden /proc from it before.
+std::array<control::Address, 2> addresses_of(const Process& process);
+
+// The process at the other end of a connection; 0: the system does not tell.
+pid_t peer_of(int socket);
 
 // PKTMALLOC_CONTROL as the process was started with; "0" without.
 std::string control_of(const Process& process);
