@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/core.h>
 
+#include "tools/command/text/printable.h"
 #include "tools/command/text/quantity.h"
 #include "tools/command/tune/tuning.h"
 
@@ -30,19 +31,11 @@ std::string class_line(const ClassFit& c) {
                      count_text(c.objects), c.threads, bytes(c.lost()));
 }
 
-// Names come from files.
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return text;
-}
-
 constexpr char kProgramLine[] = "  {:<18.18}{:>10}{:>12}{:>14}{:>14}{:>20}\n";
 
 std::string program_line(const ProgramFit& p) {
   const uint64_t lost = p.after > p.own ? p.after - p.own : 0;
-  return fmt::format(kProgramLine, printable(p.program), count_text(p.files), bytes(p.before),
+  return fmt::format(kProgramLine, printable_ascii(p.program), count_text(p.files), bytes(p.before),
                      bytes(p.after), bytes(p.own),
                      fmt::format("{} {:>7}", bytes(lost), share_text(lost, p.own)));
 }
@@ -51,7 +44,7 @@ std::string program_line(const ProgramFit& p) {
 
 std::string programs_text(const SizeRecording& recording) {
   if (recording.programs.empty()) return "nobody";
-  const std::string first = printable(*recording.programs.begin());
+  const std::string first = printable_ascii(*recording.programs.begin());
   const size_t others = recording.programs.size() - 1;
   return others == 0 ? first : first + " and " + plural(others, "other");
 }
