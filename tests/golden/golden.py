@@ -139,9 +139,9 @@ def start(build):
         def calls(of):
             output("strace", "-o", str(trace), "-E", f"LD_PRELOAD={pathlib.Path(of).resolve()}", "/bin/true")
             return collections.Counter(re.findall(r"^(\w+)\(", trace.read_text(), re.M))
-        less = calls(empty)
-        more = calls(library) - less
+        more = calls(library)
         largest = max(int(size) for size in re.findall(r"^mmap\([^,]+, (\d+),", trace.read_text(), re.M))
+        more -= calls(empty)
         base, low, high, _ = traced(build, trace, "/bin/cat", "/proc/self/maps")
         entered = {(address - base) >> 16 for kind, address in references(trace) if kind == "I" and low <= address < high}
     return [f"relocations relative to the library {relocations.count('R_X86_64_RELATIVE')}",
