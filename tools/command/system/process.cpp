@@ -52,7 +52,8 @@ std::vector<std::string> stat_fields(pid_t pid) {
 
 [[noreturn]] void fail(pid_t pid, int error) {
   const std::vector<std::string> fields = stat_fields(pid);
-  if (!fields.empty() && fields[Process::kState] == "Z" && fields[Process::kThreads] == "1") {
+  if (fields.empty()) throw Failure("there is no process {}", pid);
+  if (fields[Process::kState] == "Z" && fields[Process::kThreads] == "1") {
     throw Failure("process {} has ended; its parent has not asked for its status yet", pid);
   }
   if (error == EACCES || error == EPERM) {
@@ -65,7 +66,7 @@ std::vector<std::string> stat_fields(pid_t pid) {
     throw Failure("process {} is protected (not dumpable, more capabilities, or another container)",
                   pid);
   }
-  throw Failure("there is no process {}", pid);
+  throw Failure("process {} has no program: it just ends, or is the system's own", pid);
 }
 
 // The program of a `pktmalloc run` that waits for it; the process itself where it is none.

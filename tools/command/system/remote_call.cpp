@@ -49,7 +49,7 @@ std::optional<RemoteCall> RemoteCall::prepare(pid_t pid, pid_t thread) {
   if (!CallRegisters::kCanCall || Process(thread).filters() != 0) return std::nullopt;
   const ProcessMemory memory(pid, thread);
   std::vector<char> bytes(kSearched);
-  for (const Mapping& m : Process(thread).mappings()) {
+  for (const Mapping& m : Process(pid).mappings()) {
     if (!m.executable || !m.readable || m.path.empty() || m.path[0] != '/') continue;
     const size_t size = std::min<size_t>(kSearched, m.end - m.start);
     const RemoteMemory::Piece piece{m.start, bytes.data(), size};
