@@ -185,12 +185,13 @@ class alignas(64) Cache {
     Owned<Magazine*> loaded;          // nullptr: the sentinel is loaded
     Owned<Magazine*> previous;        // nullptr until needed
     Owned<uint32_t> previous_rounds;  // its objects
-    uint32_t last_trip = 0;           // tick number
-    uint16_t rounds = 0;    // capacity of the next magazine obtained; 0 = class not used yet
-    uint16_t grown_ms = 0;  // when lean trips were counted anew
-    uint8_t lean = 0;       // so many more trips may be lean
-    uint8_t source = 0;     // the home that the latest magazine came from
-    uint8_t swaps = 0;      // full for empty, since the latest trip or balance()
+    uint16_t last_trip = 0;           // tick number, its lowest bits
+    uint16_t last_look = UINT16_MAX;  // likewise, for wrong frees, of a busy thread
+    uint16_t rounds = 0;     // capacity of the next magazine obtained; 0 = class not used yet
+    uint16_t lean = 0;       // so many more trips may be lean
+    uint16_t streak_ms = 0;  // when a streak of trips began that is timed; 0: none is
+    uint8_t source = 0;      // the home that the latest magazine came from
+    uint8_t swaps = 0;       // full for empty, since the latest trip or balance()
     Owned<uint64_t> taken, given, takes, gives;
   };
   static_assert(sizeof(Line) == 64);
@@ -198,15 +199,10 @@ class alignas(64) Cache {
   // Full for empty, so often the thread swaps its own two before it balances them.
   static constexpr uint8_t kHovers = 8;
   // A look for wrong frees costs 3 ns an object. So a busy thread, with so many objects of a class
-  // behind it, looks at one magazine in so many only: an error that comes again is found all the
-  // same.
+  // behind it, looks at one magazine a tick only: an error that comes again is found all the same.
   static constexpr uint64_t kInspectAll = uint64_t{64} * ClassTable::kRoundsLimit;
-  static constexpr uint64_t kInspectOneIn = 64;
-  static bool looks(const Line& line) {
-    return line.given < kInspectAll || line.gives % kInspectOneIn == 0;
-  }
 
-  void note_trip(Line& line, uint32_t tick) {
+  void note_trip(Line& line, uint16_t tick) {
     line.swaps = 0;
     line.last_trip = tick;
     watched_calls = 0;

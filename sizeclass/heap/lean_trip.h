@@ -24,7 +24,7 @@ namespace pktmalloc {
     return nullptr;
   Magazine* full = line.previous;
   uint32_t rounds = line.previous_rounds;
-  if (rounds == 0 && (line.lean == 0 || empty->capacity != line.rounds || due.is_time()))
+  if (rounds == 0 && (line.lean == 0 || empty->capacity < line.rounds || due.is_time()))
       [[unlikely]]
     return nullptr;
   const Raised change(changing_);
@@ -33,13 +33,13 @@ namespace pktmalloc {
     line.previous_rounds = 0;
   } else {
     Mail& mail = *std::launder(&depot.mail(id, line.source));
-    const Mail::Word word = mail.take(Mail::empty(empty, line.rounds), line.gives);
+    const Mail::Word word = mail.take(Mail::empty(empty, empty->capacity), line.gives);
     if (word == 0) [[unlikely]]
       return nullptr;
     full = Mail::magazine(word);
     rounds = Mail::rounds(word);
     note_taken(line, rounds);
-    note_trip(line, static_cast<uint32_t>(seen_));
+    note_trip(line, static_cast<uint16_t>(seen_));
     --line.lean;
   }
   line.loaded = full;
@@ -59,26 +59,25 @@ namespace pktmalloc {
   const uintptr_t* const end = tops_[i];
   Magazine* empty = line.previous;
   if (seen_ != due.word() || empty == nullptr || end[1] != kFullMark ||
-      end[0] == reinterpret_cast<uintptr_t>(object)) [[unlikely]] {
+      end[0] == reinterpret_cast<uintptr_t>(object)) [[unlikely]]
     return false;
-  }
-  const bool swaps = line.previous_rounds == 0;
-  if (swaps ? line.swaps + 1 >= kHovers
-            : line.lean == 0 || line.previous_rounds != line.rounds || looks(line) || due.is_time())
-      [[unlikely]] {
+  const uint32_t rounds = line.previous_rounds;
+  if (rounds == 0 ? line.swaps + 1 >= kHovers
+                  : line.lean == 0 || rounds < line.rounds ||
+                        line.last_look != static_cast<uint16_t>(seen_) || due.is_time())
+      [[unlikely]]
     return false;
-  }
   const Raised change(changing_);
-  if (swaps) {
+  if (rounds == 0) {
     ++line.swaps;
   } else {
     Mail& mail = *std::launder(&depot.mail(id, home));
-    const Mail::Word word = mail.give(Mail::full(empty, line.rounds), line.rounds, line.gives);
+    const Mail::Word word = mail.give(Mail::full(empty, rounds), line.rounds, line.gives);
     if (word == 0) [[unlikely]]
       return false;
     empty = Mail::magazine(word);
-    note_given(line, line.rounds);
-    note_trip(line, static_cast<uint32_t>(seen_));
+    note_given(line, rounds);
+    note_trip(line, static_cast<uint16_t>(seen_));
     --line.lean;
   }
   Magazine* const full = line.loaded;

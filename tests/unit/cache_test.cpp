@@ -128,6 +128,25 @@ TEST_CASE("what was put aside stays so while trips could be lean") {
   parent->flush(stock.supply);
 }
 
+TEST_CASE("trips with magazines larger than the thread's own are lean, too") {
+  Stock stock({1536});
+  const auto giver = std::make_unique<Cache>(), taker = std::make_unique<Cache>();
+  const SizeClass& c = stock.shape(kOnly);
+  const auto held = [&] { return giver->statistics(kOnly).held; };
+  for (int n = 0; held() < c.largest_rounds; ++n) {  // until it was fast twice
+    REQUIRE(n < 20'000);
+    put(stock, *giver, kOnly, take(stock, *giver, kOnly, 2U * c.largest_rounds));
+  }
+  for (int n = 0; n < 15; ++n) {
+    if (n == 4) taker->saw(stock.due.word());
+    if (n == 5) taker->tripped = false;
+    put(stock, *giver, kOnly, take(stock, *taker, kOnly, c.largest_rounds));
+  }
+  CHECK_FALSE(taker->tripped);
+  giver->flush(stock.supply);
+  taker->flush(stock.supply);
+}
+
 TEST_CASE("the object released last is allocated next") {
   Stock stock({64});
   const auto cache = std::make_unique<Cache>();

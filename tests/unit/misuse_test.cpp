@@ -98,6 +98,32 @@ TEST_CASE("a second free after a few others is found when the magazine leaves th
   }
 }
 
+TEST_CASE("a busy thread looks for second frees once a tick") {
+  const auto freed_twice = [](Thread& t, uint64_t ticks) {
+    for (int n = 0; n < 100; ++n) {
+      t.release_next(400);
+      for (t.next = 0; t.next < 400; ++t.next) {
+        t.objects[t.next] = t.stock.allocate(*t.cache, kOnly);
+      }
+      t.next = 0;
+    }
+    for (; ticks > 0; --ticks) t.stock.due.end_tick();
+    t.cache->visits.tick = t.stock.due.tick();
+    t.cache->saw(t.stock.due.word());
+    void* const object = t.objects[t.next];
+    t.release_next(6);
+    t.release(object);
+    t.release_next(kMany - t.next);
+  };
+  for (const size_t bytes : {16, 64, 1536}) {
+    CAPTURE(bytes);
+    CHECK(found(bytes, [&](Thread& t) { freed_twice(t, 0); }) == kNothing);
+    for (const uint64_t ticks : {1, 2, 255, 0xfffe, 0x1ffff}) {
+      CHECK(found(bytes, [&](Thread& t) { freed_twice(t, ticks); }) == kDouble);
+    }
+  }
+}
+
 TEST_CASE("what is no object is found when the magazine leaves the thread") {
   for (const size_t bytes : {16, 48, 592, 1536, 16384}) {
     for (const ptrdiff_t off : {ptrdiff_t{1}, ptrdiff_t{8}, ptrdiff_t{-1}, ptrdiff_t{20} << 20}) {
