@@ -24,7 +24,7 @@ TEST_CASE("signal handlers that allocate may interrupt the checks") {
   CHECK(outcome.clean());
 }
 
-TEST_CASE("a library preloaded beside ours may allocate before our heap starts") {
+TEST_CASE("a library preloaded beside ours may allocate before our heap starts, and in its clock") {
   const std::string beside = build_path("tests/plugins/early_clock.so");
   for (const std::string kind : {"", "-hardened", "-checked"}) {
     const std::string ours = build_path("libpktmalloc" + kind + ".so");
@@ -34,6 +34,11 @@ TEST_CASE("a library preloaded beside ours may allocate before our heap starts")
       CHECK(outcome.out == "hello\n");
       CHECK(outcome.status == 7);
       CHECK(outcome.err.empty());
+      const Outcome busy = Program({program_path("producers_and_consumers_stay_bounded")})
+                               .with("LD_PRELOAD", both)
+                               .run();
+      INFO(both << ": " << busy);
+      CHECK(busy.clean());
     }
   }
 }

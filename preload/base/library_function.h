@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include "sizeclass/base/machine.h"
+
 namespace pktmalloc {
 
 // False, and nothing has changed, if the library has none of that name.
@@ -12,6 +14,13 @@ bool find_function(Function& function, void* library, const char* name) {
   void* const found = dlsym(library, name);
   if (found != nullptr) function = reinterpret_cast<Function>(found);
   return found != nullptr;
+}
+
+// libc's own, by its version, which no wrapper has. nullptr: libc has none such, or the program is
+// linked with -static.
+template <typename Function>
+Function find_in_libc(const char* name, const char* version = machine::kFirstLibc) {
+  return reinterpret_cast<Function>(dlvsym(RTLD_NEXT, name, version));
 }
 
 }  // namespace pktmalloc

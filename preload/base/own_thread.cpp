@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "preload/base/own_thread.h"
+#include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
 #include "sizeclass/base/keep_errno.h"
-#include "sizeclass/base/machine.h"
 #include "sizeclass/base/memory.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -47,11 +46,8 @@ constinit thread_local bool walks_loader = false;
 void OwnThread::allow() {
   if (sched_getaffinity(0, sizeof processors, &processors) != 0) CPU_ZERO(&processors);
   nice_value = getpriority(PRIO_PROCESS, 0);
-  // By their versions, which no wrapper has.
-  void* const create = dlvsym(RTLD_NEXT, "pthread_create", machine::kFirstLibc);
-  libc_create = reinterpret_cast<Create>(create);
-  void* const least = dlvsym(RTLD_NEXT, "__pthread_get_minstack", "GLIBC_PRIVATE");
-  least_stack = reinterpret_cast<LeastStack>(least);
+  libc_create = find_in_libc<Create>("pthread_create");
+  least_stack = find_in_libc<LeastStack>("__pthread_get_minstack", "GLIBC_PRIVATE");
 }
 
 bool OwnThread::start() {
@@ -98,11 +94,10 @@ bool OwnThread::create() {
   const LeastStack least = least_stack.load(std::memory_order_relaxed);
   pthread_attr_setstacksize(&attributes,
                             stack_bytes_ + (least != nullptr ? least(&attributes) : 0));
-  const auto make = libc_create.load(std::memory_order_relaxed);
   bool created;
   {
     const SignalsWait in_the_new_thread;  // it inherits the mask
-    created = make(&thread_, &attributes, enter, this) == 0;
+    created = libc_create.load(std::memory_order_relaxed)(&thread_, &attributes, enter, this) == 0;
   }
   pthread_attr_destroy(&attributes);
   return created;

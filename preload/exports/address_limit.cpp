@@ -38,18 +38,13 @@ extern "C" {
   return set_limit(0, resource, limit, nullptr);
 }
 
-[[gnu::weak]] PKTMALLOC_EXPORT int setrlimit64(int resource, const rlimit64* limit) noexcept {
-  return set_limit(0, resource, limit, nullptr);
-}
-
 [[gnu::weak]] PKTMALLOC_EXPORT int prlimit(pid_t process, __rlimit_resource resource,
                                            const rlimit* limit, rlimit* old) noexcept {
   return set_limit(process, resource, limit, old);
 }
 
-[[gnu::weak]] PKTMALLOC_EXPORT int prlimit64(pid_t process, __rlimit_resource resource,
-                                             const rlimit64* limit, rlimit64* old) noexcept {
-  return set_limit(process, resource, limit, old);
-}
+[[gnu::weak]] PKTMALLOC_ALIAS(setrlimit) int setrlimit64(int, const rlimit64*) noexcept;
+[[gnu::weak]] PKTMALLOC_ALIAS(prlimit) int prlimit64(pid_t, __rlimit_resource, const rlimit64*,
+                                                     rlimit64*) noexcept;
 
 }  // extern "C"

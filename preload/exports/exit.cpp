@@ -57,7 +57,6 @@ extern "C" {
 }
 
 [[gnu::weak]] PKTMALLOC_EXPORT void _exit(int status) {
-  using namespace pktmalloc;
   if (recording_here() != nullptr && in_own_memory()) note_moment();
   for (;;) syscall(SYS_exit_group, status);
 }

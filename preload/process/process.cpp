@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "preload/base/environment.h"
+#include "preload/base/library_function.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
@@ -21,6 +22,7 @@
 #include "preload/process/heap.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
+#include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/memory_limit.h"
@@ -155,6 +157,8 @@ void start_process() {
   const Lock lock(start_mutex);
   if (started.load(std::memory_order_relaxed)) return;
   read_options();
+  // What stands in for it (libfaketime) may allocate.
+  if (const auto own = find_in_libc<decltype(read_clock)>("clock_gettime")) read_clock = own;
   misuse_handler = on_misuse;
   process = getpid();
   HeapConfig config;

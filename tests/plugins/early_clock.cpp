@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Preloaded beside the library: has a getpid and a clock_gettime of its own, whose first call
-// allocates. The library calls them while it starts, so this object is older than the heap. At the
-// end it is resized and freed. (libfaketime does the like.)
+// Preloaded beside the library: has a getpid and a clock_gettime of its own. The first call of
+// either allocates. The library asks for its process while it starts, so this object is older than
+// the heap. At the end it is resized and freed. And the clock reads a file, which allocates at each
+// call, as libfaketime does where FAKETIME_TIMESTAMP_FILE tells the time.
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -35,6 +37,7 @@ pid_t getpid() {
 
 int clock_gettime(clockid_t clock, timespec* time) {
   start();
+  if (FILE* const file = fopen("/dev/null", "r")) fclose(file);
   return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
 }
 }

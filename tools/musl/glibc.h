@@ -58,4 +58,4 @@ void* pktmalloc_find_symbol(void* library, const char* name);
 
 // missing.cpp says why.
 #define dlsym pktmalloc_find_symbol
-#define dlvsym(library, name, version) pktmalloc_find_symbol(library, name)
+#define dlvsym(library, name, version) ((void)(version), pktmalloc_find_symbol(library, name))
