@@ -48,6 +48,27 @@ TEST_CASE("two options that name one file are refused before the program starts"
                 "--page and --trace name the same file");
 }
 
+TEST_CASE("a program is run and a wrong option refused whichever standard streams are closed") {
+  // Its status tells which the program has.
+  const std::string program =
+      "sh -c 'n=8; for f in 0 1 2; do [ ! -e /proc/self/fd/$f ] || n=$((n + (1 << f))); done; exit "
+      "$n' ";
+  for (const std::string closed :
+       {"0<&-", "1>&-", "2>&-", "0<&- 1>&-", "0<&- 2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"}) {
+    INFO(closed);
+    const TemporaryFolder folder;
+    const int alone = shell(program + closed).run().status;
+    for (const std::string options : {"", "--stats=a.json "}) {
+      const Outcome outcome =
+          shell("$PKTMALLOC run " + options + program + closed).in(folder.path()).run();
+      INFO(options << outcome);
+      CHECK(outcome.status == alone);
+    }
+    CHECK(std::filesystem::exists(folder / "a.json"));
+    CHECK(shell("$PKTMALLOC run --limit 1 " + program + closed).run().status == 2);
+  }
+}
+
 TEST_CASE("what the command tries beforehand says nothing on stdout") {
   TemporaryFolder folder;
   for (const std::string descriptors : {"5", "6", "7"}) {

@@ -2,7 +2,9 @@
 // The pktmalloc command: programs under the library are run, checked, compared, watched.
 //
 // Exit status 2 with one line on stderr for whatever cannot be done.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -19,6 +21,15 @@
 #include "tools/command/user_command.h"
 
 namespace {
+
+// Else a file or pipe of ours would get the number of a standard stream that is closed. What holds
+// it can be neither read nor written, and a program that we start finds the stream closed.
+void hold_closed_streams() {
+  int held = 0;
+  while ((held = open("/", O_PATH | O_CLOEXEC)) >= 0 && held <= STDERR_FILENO) {
+  }
+  close(held);
+}
 
 // `report profile` is `profile`, also behind `help`.
 void shorten_report_profile(std::vector<std::string>& words) {
@@ -65,6 +76,7 @@ int execute(std::vector<std::string> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_closed_streams();
   try {
     const int status = execute({argv + 1, argv + argc});
     pktmalloc::flush_standard_output();
