@@ -120,6 +120,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "calloc_of_fresh_memory_writes_nothing",  // their edges are written
       "random_sizes_fit_in_few_addresses",      // the same
       "realloc_shrinks_in_place",               // writes to the size before the last
+      "blocks_shrink_without_memory",           // an object much smaller is another one
       "realloc_at_the_border_of_the_pool",      // asks for the class of a request
       "calls_without_frame_pointers",           // its calls have no unwind tables either
   };

@@ -33,6 +33,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"batches_are_as_single_calls", {}},
     {"calls_without_frame_pointers", {}},
+    {"blocks_shrink_without_memory", {}},
     {"calloc_of_fresh_memory_writes_nothing", {}},
     {"calloc_overflow_is_no_memory", {}},
     {"calloc_zeroes_purged_memory", {}},

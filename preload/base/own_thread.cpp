@@ -94,11 +94,9 @@ bool OwnThread::create() {
   const LeastStack least = least_stack.load(std::memory_order_relaxed);
   pthread_attr_setstacksize(&attributes,
                             stack_bytes_ + (least != nullptr ? least(&attributes) : 0));
-  bool created;
-  {
-    const SignalsWait in_the_new_thread;  // it inherits the mask
-    created = libc_create.load(std::memory_order_relaxed)(&thread_, &attributes, enter, this) == 0;
-  }
+  const SignalsWait in_the_new_thread;  // it inherits the mask
+  const auto make = libc_create.load(std::memory_order_relaxed);
+  const bool created = make(&thread_, &attributes, enter, this) == 0;
   pthread_attr_destroy(&attributes);
   return created;
 }

@@ -292,8 +292,11 @@ void* reallocate_foreign(void* p, size_t bytes) {
       was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
   const size_t old_bytes = next_allocator().usable_size(p);
   const bool pools = !stays && old_bytes != 0 && heap.classes().find(bytes) != kNoClass;
-  void* const moved = pools ? reallocate_into_pool(p, old_bytes, bytes)
-                            : resize_by_next(this_site(), p, old_bytes, bytes, draws && !stays);
+  void* moved = pools ? reallocate_into_pool(p, old_bytes, bytes) : nullptr;
+  // One that shrinks stays with the next allocator if a class has no memory for it.
+  if (moved == nullptr && (!pools || bytes <= old_bytes)) {
+    moved = resize_by_next(this_site(), p, old_bytes, bytes, draws && !stays);
+  }
   if (was_sample && (stays || moved == nullptr)) {
     profile_kept(moved != nullptr ? moved : p, sample, moved != nullptr ? bytes : sample.bytes);
   }
