@@ -76,7 +76,8 @@ bool file(const char* value, Options& o) {
   const bool none = equal(value, "0");
   o.*kMember = none ? nullptr : copied<kMember>(value);
   if (o.*kMember != nullptr && *value != '/') remember_folder();
-  return none || (strpbrk(value, "/.") != nullptr && o.*kMember != nullptr);
+  const bool is_name = std::string_view(value).find_first_of("/.") != std::string_view::npos;
+  return none || (is_name && o.*kMember != nullptr);
 }
 
 bool statistics(const char* value, Options& o) {

@@ -9,6 +9,8 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace pktmalloc {
 namespace {
@@ -24,13 +26,19 @@ constinit std::atomic<LeastStack> least_stack = nullptr;
 alignas(64) constinit cpu_set_t processors{};
 constinit int nice_value = 0;
 
+// Of the calling thread. By the system's number: libc's own function lies on a page that a process
+// would touch for it alone. False if the machine has more than fit.
+bool read_processors(cpu_set_t& set) {
+  CPU_ZERO(&set);
+  return syscall(SYS_sched_getaffinity, 0, sizeof set, &set) > 0;
+}
+
 // These must be set from outside: pinned beside a thread that spins at a real-time priority, ours
 // would not run its first instruction. It leaves alone what is already right, because many services
 // may not set such things.
 void schedule(pthread_attr_t& attributes) {
   cpu_set_t now;
-  if (CPU_COUNT(&processors) > 0 && sched_getaffinity(0, sizeof now, &now) == 0 &&
-      !CPU_EQUAL(&now, &processors)) {
+  if (CPU_COUNT(&processors) > 0 && read_processors(now) && !CPU_EQUAL(&now, &processors)) {
     pthread_attr_setaffinity_np(&attributes, sizeof processors, &processors);
   }
   const int policy = sched_getscheduler(0);
@@ -44,7 +52,7 @@ void schedule(pthread_attr_t& attributes) {
 constinit thread_local bool walks_loader = false;
 
 void OwnThread::allow() {
-  if (sched_getaffinity(0, sizeof processors, &processors) != 0) CPU_ZERO(&processors);
+  read_processors(processors);
   nice_value = getpriority(PRIO_PROCESS, 0);
   libc_create = find_in_libc<Create>("pthread_create");
   least_stack = find_in_libc<LeastStack>("__pthread_get_minstack", "GLIBC_PRIVATE");

@@ -29,7 +29,7 @@ inline bool read_quantity(const char*& text, std::span<const Unit> units, uint64
   uint64_t n = 0;
   const auto [behind, error] = std::from_chars(text, text + strlen(text), n);
   if (error != std::errc{}) return false;
-  const std::string_view name(behind, strcspn(behind, ends));
+  const std::string_view rest(behind), name = rest.substr(0, rest.find_first_of(ends));
   text = behind + name.size();
   for (const Unit& unit : units) {
     if (unit.name != name || n > most / unit.factor) continue;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/thread.h"
 
-#include <unistd.h>
-
 #include <atomic>
 
 #include "preload/base/lock_rank.h"
 #include "preload/process/part.h"
+#include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 
@@ -38,7 +37,7 @@ void end_observation() {
 // Twice, because a slow call that was under way the first time sets its thread's pointers again.
 void divert_next_calls() {
   heap.each_thread(divert);
-  usleep(1000);
+  sleep_us(1000);
   heap.each_thread(divert);
 }
 

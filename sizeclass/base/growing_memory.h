@@ -18,9 +18,11 @@ namespace pktmalloc {
 
 class GrowingMemory {
  public:
-  // It may grow to `most` bytes, and begins at a page. Without `huge_pages` it never gets any.
-  void start(uintptr_t begin, size_t most, bool huge_pages = true) {
+  // It may grow to `most` bytes, and begins at a page; the first `bytes` are mapped. Without
+  // `huge_pages` it never gets any.
+  void start(uintptr_t begin, size_t most, bool huge_pages = true, size_t bytes = 0) {
     begin_ = begin;
+    bytes_ = bytes;
     most_ = most;
     huge_pages_ = huge_pages;
   }

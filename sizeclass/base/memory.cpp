@@ -29,37 +29,6 @@ void* reserve(size_t bytes) {
   return start == MAP_FAILED ? nullptr : start;
 }
 
-// Systems put a new mapping next to the others, of which this code is one, and go on from there
-// away from where it looks, or, with an unlimited stack, the other way. So a part tells of the
-// rest: qemu's user mode takes 24 bytes for each page that is ever mapped. Under a limit a page
-// does.
-uintptr_t find_room(size_t bytes, size_t alignment) {
-  const KeepErrno keep;
-  const auto place = [](uintptr_t hint, size_t wanted) -> uintptr_t {
-    void* const there = mmap(reinterpret_cast<void*>(hint), wanted, PROT_NONE, kPlain, -1, 0);
-    if (there == MAP_FAILED) return 0;
-    munmap(there, wanted);
-    return reinterpret_cast<uintptr_t>(there);
-  };
-  constexpr size_t kFar = size_t{1} << 30;
-  const auto is_free = [&](uintptr_t at) {
-    const uintptr_t found = place(at, std::min(bytes, kFar / 16));
-    return (found != 0 ? found : place(at, page_bytes())) == at;
-  };
-  constexpr int kTries = 16;
-  const size_t step = round_up(bytes + std::max(bytes, kFar), alignment);
-  // Downwards, then upwards: Valgrind's programs lie at low addresses.
-  for (const size_t onwards : {-step, step}) {
-    uintptr_t at = reinterpret_cast<uintptr_t>(&find_room) / alignment * alignment;
-    for (int n = 0; n < kTries; ++n) {
-      at += onwards;
-      if (at == 0 || at >> machine::kAddressBits != 0) break;
-      if (is_free(at)) return at;
-    }
-  }
-  return 0;
-}
-
 bool release(void* start, size_t bytes) {
   const KeepErrno keep;
   return munmap(start, bytes) == 0;
@@ -76,6 +45,25 @@ bool map(void* start, size_t bytes) {
     return false;
   }
   return true;
+}
+
+// Systems put a new mapping next to the others, of which this code is one, and go on from there
+// away from where it looks, or, with an unlimited stack, the other way. So the first bytes tell of
+// the rest.
+uintptr_t find_room(size_t bytes, size_t alignment, size_t mapped) {
+  constexpr size_t kFar = size_t{1} << 30;
+  constexpr int kTries = 16;
+  const size_t step = round_up(bytes + std::max(bytes, kFar), alignment);
+  // Downwards, then upwards: Valgrind's programs lie at low addresses.
+  for (const size_t onwards : {-step, step}) {
+    uintptr_t at = reinterpret_cast<uintptr_t>(&find_room) / alignment * alignment;
+    for (int n = 0; n < kTries; ++n) {
+      at += onwards;
+      if (at == 0 || at >> machine::kAddressBits != 0) break;
+      if (map(reinterpret_cast<void*>(at), mapped)) return at;
+    }
+  }
+  return 0;
 }
 
 bool commit(void* start, size_t bytes) {

@@ -94,11 +94,11 @@ class Depot {
   // Objects that wait, in all and at one home. Touches no memory of a class that nothing waits in.
   uint64_t objects(ClassId id) const {
     uint64_t sum = 0;
-    if (!holds_[index(id)].load(std::memory_order_relaxed)) return sum;
     for (unsigned home = 0; home < ShardedStack::kShards; ++home) sum += objects(id, home);
     return sum;
   }
   uint64_t objects(ClassId id, unsigned home) const {
+    if (!holds_[index(id)].load(std::memory_order_relaxed)) return 0;
     return uint64_t{stacks_[index(id)].objects(home)} + mail(id, home).objects();
   }
 

@@ -3,7 +3,6 @@
 // All but start() and stop() run under mutex().
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <new>
 
@@ -16,9 +15,12 @@ namespace pktmalloc {
 
 class Caches {
  public:
+  static constexpr size_t kStep = size_t{256} << 10;  // 48 threads
+
+  // The first step is mapped.
   void start(uintptr_t begin, size_t most, bool huge_pages) NOT_FOLLOWED {
     mutex_.set_rank(LockRank::kCaches);
-    memory_.start(begin, most, huge_pages);
+    memory_.start(begin, most, huge_pages, kStep);
   }
   void stop() NOT_FOLLOWED { memory_.shrink_to(0); }
 
@@ -53,9 +55,7 @@ class Caches {
  private:
   bool make() UNDER(mutex_) {
     const size_t begin = made_ * sizeof(Cache), end = begin + sizeof(Cache);
-    // Steps of 256 KiB: 48 threads.
-    const size_t step = std::min(round_up(end, size_t{256} << 10), memory_.most());
-    if (end > step || !memory_.grow_to(step)) return false;
+    if (!memory_.grow_to(round_up(end, kStep))) return false;
     Cache* const cache = new (memory_.at(begin)) Cache;
     cache->home = static_cast<uint8_t>(made_ % ShardedStack::kShards);
     ++made_;

@@ -33,9 +33,10 @@ bool Heap::start(const HeapConfig& config) {
 }
 
 // One place for all, where addresses are free for a long way:
-//     | objects | states | records | magazines | their records | caches |
+//     | caches | records | magazines | their records | states | objects |
 // Between them and around lie addresses that nobody has: a write past the end of one does not reach
-// another.
+// another. The caches come first, and have memory from the start on, so the next heap of the
+// process finds the place taken; the others have none before it is needed.
 bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   // Second-level pages of page tables begin at each GiB.
   const size_t alignment = size_t{1} << (bytes >= size_t{1} << 30 ? 30 : 22);
@@ -44,15 +45,15 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   // words name magazines within 256 GiB.
   const size_t magazines = std::max(bytes / 8, alignment);
   const size_t parts[] = {
-      bytes,
-      config.state_bytes != 0 ? ObjectStates::room_for(bytes, config.state_bytes) : 0,
+      std::max(bytes / 256, alignment),  // caches, 5 KiB each
       SlabPool::record_bytes(bytes),
       magazines,
       SlabPool::record_bytes(magazines),
-      std::max(bytes / 256, alignment)};  // caches, 5 KiB each
+      config.state_bytes != 0 ? ObjectStates::room_for(bytes, config.state_bytes) : 0,
+      bytes};
   size_t all = 0;
   for (const size_t part : parts) all += room(part) + alignment;
-  uintptr_t at = memory::find_room(all, alignment);
+  uintptr_t at = memory::find_room(all, alignment, Caches::kStep);
   if (at == 0) return false;
   uintptr_t begins[std::size(parts)];
   for (unsigned i = 0; i < std::size(parts); ++i) {
@@ -60,25 +61,22 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
     at += room(parts[i]) + alignment;
   }
 
+  caches_.start(begins[0], parts[0], config.huge_pages != HugePages::kNever);
   SlabPool::Config objects{
-      .begin = begins[0], .most = bytes, .records = begins[2], .bytes = &bytes_};
+      .begin = begins[5], .most = bytes, .records = begins[1], .bytes = &bytes_};
   objects.huge_pages = config.huge_pages;
   objects.zeroes = config.zeroes;
   if (config.state_bytes != 0) objects.states = &states_;
+  pool_.start(objects, limit_);
   SlabPool::Config of_magazines{
-      .begin = begins[3], .most = magazines, .records = begins[4], .bytes = &magazine_bytes_};
+      .begin = begins[2], .most = magazines, .records = begins[3], .bytes = &magazine_bytes_};
   of_magazines.rank = 1;
   of_magazines.huge_pages = config.huge_pages;
-  if (!pool_.start(objects, limit_) || !magazine_pool_.start(of_magazines, limit_)) {
-    pool_.stop();
-    magazine_pool_.stop();
-    return false;
-  }
+  magazine_pool_.start(of_magazines, limit_);
   if (config.state_bytes != 0) {
-    states_.start(pool_.start_of(pool_.first_unit()), bytes, classes_, begins[1],
+    states_.start(pool_.start_of(pool_.first_unit()), bytes, classes_, begins[4],
                   config.state_bytes);
   }
-  caches_.start(begins[5], parts[5], config.huge_pages != HugePages::kNever);
   store_.start(magazine_pool_);
   for (const ClassId id : classes_.ids()) {
     areas_[index(id)].start(classes_[id], LockRank::kArea + index(id), pool_, id);

@@ -16,7 +16,6 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, SlabPool& pool,
   class_ = size_class;
   pool_ = &pool;
   id_ = id;
-  record_kind_ = SlabPool::record_kind(class_.objects_per_slab);
   partial_.use(pool.words(id), pool.words_stride());
   thinned_.use(pool.words_of_thinned(id), pool.words_stride());
 }

@@ -125,16 +125,21 @@ class alignas(64) SlabArea {
 
  private:
   Record& record(uint32_t slab) const {
-    return *reinterpret_cast<Record*>(pool_->record(record_kind_, slab));
+    return *reinterpret_cast<Record*>(
+        pool_->record(SlabPool::record_kind(class_.objects_per_slab), slab));
   }
   static constexpr uint32_t kMostWords = 64;  // of bits: 4096 objects of 16 bytes in a unit
   uint32_t words() const { return (class_.objects_per_slab + 63) / 64; }
   uint32_t free_unthinned() const UNDER(mutex_) {
     return static_cast<uint32_t>(counts_.free_objects - thinned_objects_);
   }
-  // The object of a slab that is handed out first.
+  // The object of a slab that is handed out first: behind so many sixteenths of it, which are
+  // pages, and as many cache lines. One that began before would reach into two pages.
   uint32_t first_object(uint32_t slab) const {
-    return static_cast<uint32_t>(slab % 16 * class_.objects_per_slab / 16) & -class_.sharers;
+    const size_t place = slab % 16 * (slab_bytes() / 16 + 64);
+    const uint32_t at = class_.object_index(place + class_.object_bytes - 1);
+    const uint32_t first = (at + class_.sharers - 1) & -class_.sharers;
+    return first < class_.objects_per_slab ? first : 0;
   }
   uintptr_t* serve(uint32_t slab, bool lines, uintptr_t* low, uintptr_t* end, bool* zero)
       UNDER(mutex_);
@@ -153,11 +158,10 @@ class alignas(64) SlabArea {
   Mutex mutex_;
   SizeClass class_{};
   SlabPool* pool_ = nullptr;
-  ClassId id_ = kNoClass;
-  unsigned record_kind_ = 0;
   SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others
+  ClassId id_ = kNoClass;
   AreaStatistics counts_ GUARDED_BY(mutex_){};
   std::atomic<uint64_t> promised_ = 0;
 };

@@ -28,7 +28,7 @@ size_t SlabPool::record_bytes(size_t bytes, unsigned unit_shift) {
   return ((bytes >> unit_shift) / 64 + 1) * round_up(kChapter, memory::page_bytes());
 }
 
-bool SlabPool::start(const Config& config, MemoryLimit& limit) {
+void SlabPool::start(const Config& config, MemoryLimit& limit) {
   mutex_.set_rank(LockRank::kPool + config.rank);
   config_ = config;
   limit_ = &limit;
@@ -45,7 +45,6 @@ bool SlabPool::start(const Config& config, MemoryLimit& limit) {
   chapters_ = records_.at(0) - first_ / 64 * chapter_bytes_;
   empty_.use(words(kEmptySet), chapter_bytes_);
   purged_.use(words(kPurgedSet), chapter_bytes_);
-  return grow_to(first_ + units_in(kStepLeast));
 }
 
 void SlabPool::stop() {
@@ -188,9 +187,10 @@ bool SlabPool::grow_to(uint32_t end) {
   if (!grown) {
     map_memory_.shrink_to(units_end() * sizeof(Entry));
     records_.shrink_to(records_to(units_end()));
+    return false;
   }
   note_mapped();
-  return grown;
+  return true;
 }
 
 void SlabPool::note_mapped() {
@@ -325,6 +325,7 @@ bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
 
 void SlabPool::decommit() {
   const Lock lock(mutex_);
+  if (units_.bytes() == 0) return;
   uint32_t fresh = this->fresh(), top = fresh;
   while (top > first_ && purged_.contains(top - 1)) --top;
   *config_.bytes = bytes_in(top);  // before the first address can be somebody else's

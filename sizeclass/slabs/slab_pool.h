@@ -74,8 +74,8 @@ class SlabPool {
 
   constexpr SlabPool() = default;
 
-  // Maps the first units. Once, before any other call. False when the system refuses.
-  bool start(const Config& config, MemoryLimit& limit);
+  // Once, before any other call. It maps nothing before the first slab is taken.
+  void start(const Config& config, MemoryLimit& limit);
   // Gives all back; for tests.
   void stop();
 

@@ -45,10 +45,10 @@ unsigned huge_pages = 0;  // that the system still has, in this test's eyes
 }  // namespace
 
 extern "C" {
-uintptr_t __real__ZN9pktmalloc6memory9find_roomEmm(size_t bytes, size_t alignment);
-uintptr_t __wrap__ZN9pktmalloc6memory9find_roomEmm(size_t bytes, size_t alignment) {
+uintptr_t __real__ZN9pktmalloc6memory9find_roomEmmm(size_t bytes, size_t alignment, size_t mapped);
+uintptr_t __wrap__ZN9pktmalloc6memory9find_roomEmmm(size_t bytes, size_t alignment, size_t mapped) {
   if (refusals.refuse(kFindRoom)) return 0;
-  return __real__ZN9pktmalloc6memory9find_roomEmm(bytes, alignment);
+  return __real__ZN9pktmalloc6memory9find_roomEmmm(bytes, alignment, mapped);
 }
 
 bool __real__ZN9pktmalloc6memory3mapEPvm(void* start, size_t bytes);

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "tests/model/slab_pool_model.h"
+#include "tests/unit/lone_area.h"
 
 namespace pktmalloc::test {
 
 class SlabAreaModel {
  public:
-  SlabAreaModel(SlabPoolModel& pool, unsigned id, uint32_t units, uint32_t per_slab,
-                uint32_t sharers)
-      : pool_(pool), id_(id), units_(units), per_slab_(per_slab), sharers_(sharers) {}
+  SlabAreaModel(SlabPoolModel& pool, unsigned id, const SizeClass& shape, size_t unit_bytes)
+      : pool_(pool), id_(id), shape_(shape), unit_bytes_(unit_bytes) {}
 
   // {first unit of a slab, object} in the order in which they are to be popped.
   // Of a slab, objects whose cache lines are wholly free come first.
@@ -31,11 +31,11 @@ class SlabAreaModel {
       std::set<uint32_t> of_whole_lines;
       for (const uint32_t object : free) {
         uint32_t others = 0;
-        for (uint32_t n = 0; n < sharers_; ++n)
-          others += free.count(object - object % sharers_ + n);
-        if (others == sharers_ && sharers_ > 1) of_whole_lines.insert(object);
+        for (uint32_t n = 0; n < shape_.sharers; ++n)
+          others += free.count(object - object % shape_.sharers + n);
+        if (others == shape_.sharers && shape_.sharers > 1) of_whole_lines.insert(object);
       }
-      const uint32_t first = (slab + 1) % 16 * per_slab_ / 16 / sharers_ * sharers_;
+      const uint32_t first = first_object(shape_, slab + 1, unit_bytes_);
       for (std::set<uint32_t>* from : {&of_whole_lines, &free}) {
         while (taken.size() < want && !from->empty()) {
           auto next = from->lower_bound(first);
@@ -55,9 +55,9 @@ class SlabAreaModel {
     free.insert(object);
     thinned_.erase(slab);
     ++drained;
-    if (free.size() < per_slab_) return;
+    if (free.size() < shape_.objects_per_slab) return;
     slabs_.erase(slab);
-    pool_.give(slab, units_);
+    pool_.give(slab, shape_.units);
   }
 
   uint32_t thin_one() {
@@ -90,15 +90,17 @@ class SlabAreaModel {
     return lowest_thinned;
   }
   uint32_t take_slab() {
-    const uint32_t slab = pool_.take(id_, units_);
+    const uint32_t slab = pool_.take(id_, shape_.units);
     if (slab == SlabPoolModel::kNone) return slab;
-    for (uint32_t object = 0; object < per_slab_; ++object) slabs_[slab].insert(object);
+    for (uint32_t object = 0; object < shape_.objects_per_slab; ++object)
+      slabs_[slab].insert(object);
     return slab;
   }
 
   SlabPoolModel& pool_;
   unsigned id_;
-  uint32_t units_, per_slab_, sharers_;
+  SizeClass shape_;
+  size_t unit_bytes_;
   std::map<uint32_t, std::set<uint32_t>> slabs_;  // free objects by first unit
   std::set<uint32_t> thinned_;
 };

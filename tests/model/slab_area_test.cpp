@@ -25,8 +25,7 @@ class Run {
     for (const size_t bytes : sizes) {
       const unsigned id = static_cast<unsigned>(areas_.size() + 1);
       const LoneArea& area = areas_.emplace_back(bytes, pool_, ClassId(id));
-      models_.emplace_back(pool_model_, id, area.shape().units, area.per_slab(),
-                           area.shape().sharers);
+      models_.emplace_back(pool_model_, id, area.shape(), pool_.unit_bytes());
     }
     live_.resize(sizes.size());
   }

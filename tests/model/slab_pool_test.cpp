@@ -95,7 +95,8 @@ class Run {
   const char* compare() {
     for (uint32_t n = 0; n < model_.size(); ++n) {
       const SlabPoolModel::Unit& unit = model_[n];
-      const SlabPool::Entry entry = pool_->entry(n + 1);
+      const bool mapped = pool_->bytes() > (n + 1) * pool_.unit_bytes();
+      const SlabPool::Entry entry = mapped ? pool_->entry(n + 1) : SlabPool::Entry{};
       const bool owned = unit.state == SlabPoolModel::kOwned;
       if (entry.owner != (owned ? unit.owner : 0)) return "owner";
       if (owned && entry.back != unit.back) return "back";

@@ -11,6 +11,15 @@
 
 namespace pktmalloc::test {
 
+// The object that a slab hands out first: no object before it ends behind so many of its sixteenths
+// and cache lines, and its own line is whole.
+inline uint32_t first_object(const SizeClass& shape, uint32_t unit, size_t unit_bytes) {
+  const size_t place = unit % 16 * (shape.units * unit_bytes / 16 + 64);
+  uint32_t first = 0;
+  while (size_t{first} * shape.object_bytes < place) first += shape.sharers;
+  return first < shape.objects_per_slab ? first : 0;
+}
+
 class LoneArea {
  public:
   LoneArea(size_t object_bytes, uint32_t units, unsigned shift = unit_shift())
@@ -37,7 +46,7 @@ class LoneArea {
   // The n-th one to be handed out of a slab none of whose objects is in use.
   uintptr_t nth(uint32_t slab, uint32_t n) const {
     const uint32_t unit = 1 + slab * shape().units;
-    return object(slab, ((unit % 16 * per_slab() / 16 & -shape().sharers) + n) % per_slab());
+    return object(slab, (first_object(shape(), unit, pool->unit_bytes()) + n) % per_slab());
   }
   std::vector<uintptr_t> slab(uint32_t number) const {
     std::vector<uintptr_t> all;

@@ -24,16 +24,22 @@ class LonePool {
     const size_t most = (units + size_t{1}) << shift;  // the map takes one
     const size_t alignment = std::max(size_t{4} << 20, memory::huge_page_bytes());
     const size_t room = round_up(most, alignment) + alignment;
-    const uintptr_t begin =
-        memory::find_room(room + SlabPool::record_bytes(most, shift), alignment);
+    // The same room for all, lest one begin within another's.
+    const uintptr_t place = memory::find_room(size_t{1} << 30, alignment, memory::page_bytes());
+    place_.start(place, memory::page_bytes(), true, memory::page_bytes());
+    const uintptr_t begin = place + alignment;
     SlabPool::Config config{
         .begin = begin, .most = most, .records = begin + room, .bytes = &bytes_};
     config.unit_shift = shift;
     config.huge_pages = huge_pages;
     config.zeroes = zeroes;
-    if (begin == 0 || !pool_.start(config, limit) || pool_.first_unit() != 1) abort();
+    pool_.start(config, limit);
+    if (place == 0 || pool_.first_unit() != 1) abort();
   }
-  ~LonePool() { pool_.stop(); }
+  ~LonePool() {
+    pool_.stop();
+    place_.shrink_to(0);
+  }
   LonePool(const LonePool&) = delete;
   LonePool& operator=(const LonePool&) = delete;
 
@@ -56,6 +62,7 @@ class LonePool {
   MemoryLimit limit;  // none; to be set before the first unit is taken
 
  private:
+  GrowingMemory place_;  // has memory: the next pool lies elsewhere
   Owned<uintptr_t> bytes_ = 0;
   SlabPool pool_;
 };

@@ -43,9 +43,26 @@ TEST_CASE("a slab's objects are handed out round from one that differs from slab
     CHECK(wrong == 0);
   }
   LoneArea area(64, 32);
-  std::set<size_t> offsets;
-  for (uint32_t n = 0; n < 16; ++n) offsets.insert(area.fill(area.per_slab()).front() % kUnit);
+  std::set<size_t> offsets, lines;
+  for (uint32_t n = 0; n < 16; ++n) {
+    const size_t offset = area.fill(area.per_slab()).front() % kUnit;
+    offsets.insert(offset);
+    lines.insert(offset % (kUnit / 16));
+  }
   CHECK(offsets.size() == 16);
+  CHECK(lines.size() == 16);
+}
+
+TEST_CASE("the first objects of a slab lie in one page") {
+  const size_t page = 4096;
+  for (const size_t bytes : {16, 48, 96, 208, 320, 384, 448, 592, 768}) {
+    LoneArea area(bytes, 32, ClassTable::kUnitShift);
+    CAPTURE(bytes);
+    for (uint32_t n = 0; n < area.slabs(); ++n) {
+      const std::vector<uintptr_t> objects = area.fill(area.per_slab());
+      CHECK(objects[0] / page == (objects[2] + bytes - 1) / page);
+    }
+  }
 }
 
 TEST_CASE("small objects come in whole cache lines, as long as a slab has any") {
