@@ -195,7 +195,7 @@ void print_options() {
 void read_options() {
   static bool done = false;
   // A program linked with -static may allocate before libc knows its name.
-  if (*name == '\0') strncpy(name, program_invocation_short_name, sizeof name - 1);
+  strncpy(name, program_invocation_short_name, sizeof name - 1);
   if (done) return;
   for (const Option& option : table) option.read(option.default_value, parsed);
   if (environ == nullptr) return;

@@ -17,8 +17,9 @@
 #include "preload/process/process.h"
 #include "preload/recording/profile.h"
 
+// Aligned so that it lies before the heap, with what else is written at start, in one page.
 extern "C" {
-alignas(64) PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
+alignas(4096) PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
 }
 
 namespace pktmalloc {

@@ -58,9 +58,9 @@ class MagazineStore {
   SlabArea& area(unsigned size) { return areas_[size]; }
 
  private:
+  SlabArea areas_[kMagazineSizes];
   SlabPool* pool_ = nullptr;
   ShardedStack empties_[kMagazineSizes];
-  SlabArea areas_[kMagazineSizes];
 };
 
 }  // namespace pktmalloc

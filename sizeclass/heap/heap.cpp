@@ -21,7 +21,6 @@ bool Heap::start(const HeapConfig& config) {
   }
   limit_.set(config.limit, config.soft_limit);
   ageing_.start(config.interval_ms, limit_, due_);
-  states_.mutex().set_rank(LockRank::kStates);
   supply_.emplace(Supply{classes_, areas_, pool_, depot_, store_});
   shuffle_seed_ = config.shuffle_seed;
   constexpr size_t kLeast = size_t{64} << 20;
@@ -230,7 +229,7 @@ std::span<Mutex*> Heap::locks(Mutex* (&all)[kLocks]) {
   for (unsigned size = 0; size < kMagazineSizes; ++size) all[n++] = &store_.area(size).mutex();
   all[n++] = &pool_.mutex();
   all[n++] = &magazine_pool_.mutex();
-  all[n++] = &states_.mutex();
+  if (pool_.has_states()) all[n++] = &states_.mutex();
   return {all, n};
 }
 

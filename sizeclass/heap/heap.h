@@ -240,8 +240,6 @@ class Heap {
   Owned<uintptr_t> magazine_bytes_ = 0;
   SlabPool pool_, magazine_pool_;
   SlabArea areas_[kMaxClasses];  // by class
-  ObjectStates states_;
-  MagazineStore store_;
   MemoryLimit limit_;
   Ageing ageing_;
   std::optional<Supply> supply_;  // from start() on
@@ -250,10 +248,13 @@ class Heap {
   uint64_t shuffle_seed_ = 0;
   uint64_t threads_seen_ GUARDED_BY(caches_.mutex()) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
+  // Of what follows only the beginning is touched at start.
+  MagazineStore store_;
+  ObjectStates states_;
   std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that came from no cache
   std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
 
-  Depot depot_;  // the last: nothing of it is touched at start
+  Depot depot_;
 };
 
 }  // namespace pktmalloc

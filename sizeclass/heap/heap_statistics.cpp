@@ -63,6 +63,7 @@ HeapWindow Heap::window() {
     w.slab_bytes[i - 1] = areas_[i].slab_bytes();
     w.areas[i - 1] = address(&areas_[i].counts());
     w.shares[i - 1] = address(&pool_.share(id));
+    if (pool_.has_states()) w.states[i - 1] = states_.place(id).words;
   }
   w.units = pool_.start_of(pool_.first_unit());
   w.pool = address(&pool_.counts());
@@ -81,7 +82,6 @@ HeapWindow Heap::window() {
   w.map = pool_.base();
   w.records = address(pool_.chapters());
   w.chapter_bytes = pool_.words_stride();
-  for (const ClassId id : classes_.ids()) w.states[index(id) - 1] = states_.place(id).words;
   w.magazines = magazine_pool_.base();
   w.magazine_units = magazine_pool_.start_of(magazine_pool_.first_unit());
   w.depots = address(&depot_.stack(static_cast<ClassId>(1)));

@@ -7,6 +7,7 @@ namespace pktmalloc {
 
 void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room,
                          size_t word_bytes) {
+  mutex_.set_rank(LockRank::kStates);
   const Lock lock(mutex_);
   base_ = base;
   word_bytes_ = word_bytes;
