@@ -54,6 +54,7 @@ const Row kRows[] = {
     {"double_free_in_static", "double free of *, an object of 100 bytes", "frees_in_secret"},
     {"double_free_on_small_stack", "double free of *, an object of 100 bytes", "frees"},
     {"free_inside", "free of *, 24 bytes inside an object of 100 bytes", "frees_inside", 24},
+    {"free_near", "free of *, 8 bytes inside an object of 100 bytes", "frees_near", 8},
     {"free_inside_large", "free of *, 24 bytes inside an object of 1000000 bytes", "frees_inside",
      24},
     {"free_inside_aligned", "free of *, 24 bytes inside an object of 512 bytes", "frees_inside",

@@ -76,7 +76,7 @@ bool tell_unknown(const char* call, void* p, StackId now) {
 }
 
 // The freed pointer is not the beginning of a live object.
-[[gnu::cold, gnu::noinline]] void release_other(Object around, void* p, Told told, StackId now) {
+void release_other(Object around, void* p, Told told, StackId now) {
   const char* const call = name_of(told);
   if (around) {
     tell_wrong_pointer(now, facts_of(around), call, p);
@@ -106,6 +106,16 @@ inline bool claim(const char* call, Object& object, StackId now) {
   }
   object.record->freed_at = now;
   return true;
+}
+
+// Of any place, rightly or wrongly.
+[[gnu::noinline]] void release_any(void* p, Told told, StackId now) {
+  Object object = find_object(p);
+  if (object.user != p || !object.head.is_live()) return release_other(object, p, told, now);
+  if (!claim("free", object, now)) return;
+  if (!fits(object.head, told)) tell_mismatch(name_of(told), object, told, now);
+  inspect_edges(object, now);
+  quarantine(object, heap.class_of(p));
 }
 
 // Total size of an unguarded object; if it is too large, more than there is.
@@ -173,7 +183,7 @@ void* allocate_at(Site site, size_t bytes, Family family) {
   constexpr size_t kDress = kFront + kLeastBack;
   if (bytes - 1 < ClassTable::kSmallLimit - kDress && guarded_class == kNoClass) [[likely]] {
     const ClassId id = heap.classes().small(bytes + kDress);
-    if (void* raw = this_thread.allocates_from->allocate(id)) [[likely]]
+    if (void* raw = this_thread.allocates_from->allocate(id, false)) [[likely]]
       return dress(pooled_place(id, raw), 0, bytes, family, capture(site));
   }
   return allocate_any(site, bytes, family);
@@ -192,22 +202,28 @@ void* allocate_zeroed_at(Site site, size_t bytes) {
   return hand_out(site, pktmalloc::allocate_zeroed(raw_bytes(0, bytes)), 0, bytes, Family::kMalloc);
 }
 
+// Nearly every object is in the pool, live, without an alignment, and as the caller says.
 void release_at(Site site, void* p, Family family, size_t bytes, size_t alignment) {
   if (p == nullptr) return;
   // Nobody may have touched the object for long. Prefetch its two ends while the stack is compared.
-  __builtin_prefetch(static_cast<char*>(p) - kFront);
-  __builtin_prefetch(static_cast<char*>(p) + 64);
-  const Told told{family, bytes, alignment};
+  char* const user = static_cast<char*>(p);
+  __builtin_prefetch(user - kFront);
+  __builtin_prefetch(user + 64);
   const StackId now = capture(site);
-  Object object = find_object(p);
-  if (object.user != p || !object.head.is_live()) [[unlikely]]
-    return release_other(object, p, told, now);
-  if (claim("free", object, now)) [[likely]] {
-    if (!fits(object.head, told)) [[unlikely]]
-      tell_mismatch(name_of(told), object, told, now);
-    inspect_edges(object, now);
-    quarantine(object);
+  const ClassId id = heap.class_of(p);
+  if (id != kNoClass && reinterpret_cast<uintptr_t>(p) % kFront == 0 && alignment == kUntold)
+      [[likely]] {
+    const Place place = pooled_place(id, user - kFront);
+    const Head head = place.record->head.load(std::memory_order_acquire);
+    if (head.is_plain_live_of(reinterpret_cast<uintptr_t>(place.raw), family) &&
+        (bytes == kUntold || bytes == head.bytes())) [[likely]] {
+      Object object{place.record, user, place.end, head};
+      if (!claim("free", object, now)) return;
+      inspect_edges(object, now);
+      return quarantine(object, id);
+    }
   }
+  release_any(p, {family, bytes, alignment}, now);
 }
 
 void* reallocate_at(Site site, void* p, size_t bytes) {
@@ -226,7 +242,7 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
   void* moved = allocate_at(site, bytes, Family::kMalloc);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(object.bytes(), bytes));
-  if (claim("realloc", object, now)) quarantine(object);
+  if (claim("realloc", object, now)) quarantine(object, heap.class_of(p));
   return moved;
 }
 
@@ -240,7 +256,7 @@ size_t usable_size_at(Site site, void* p) {
 }
 
 void inspect_copy_at(Site site, void* to, size_t bytes, ClassId) {
-  const Object object = find_object_slow(to);  // most copies begin inside of objects
+  const Object object = find_object(to);
   if (!object) return;
   const size_t at = static_cast<size_t>(static_cast<char*>(to) - object.user);
   const bool is_inside = at <= object.bytes() && bytes <= object.bytes() - at;

@@ -18,7 +18,7 @@ inline Facts facts_of(const Object& object) {
 // Checks an object's canaries and mends broken ones, so that one fault is reported once. `now`: the
 // call that asks; 0 at exit.
 void mend_edges(Object object, StackId now);  // a copy: the others stay in registers
-inline void inspect_edges(const Object& object, StackId now) {
+[[gnu::always_inline]] inline void inspect_edges(const Object& object, StackId now) {
   if (!near_edges_intact(object)) [[unlikely]]
     mend_edges(object, now);
 }

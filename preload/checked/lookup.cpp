@@ -6,7 +6,7 @@
 
 namespace pktmalloc::checked {
 
-Object find_object_slow(const void* p) {
+Object find_object(const void* p) {
   const ClassId id = heap.class_of(p);
   if (id == kNoClass) return is_guarded(p) ? find_guarded(p) : find_large(p);
   const uintptr_t raw = heap.object_at(id, p);

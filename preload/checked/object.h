@@ -56,10 +56,11 @@ struct Head {
     static_assert(ObjectStates::kLive == 1 && ObjectStates::kFreed == 2);
     return ((word ^ key(raw)) & 0xFFFF) - 1 < 2;
   }
-  // The same of one for which no alignment was asked.
-  bool is_plain_of(uintptr_t raw) const { return ((word ^ key(raw)) & 0xFCFFFF) - 1 < 2; }
+  // Of a live one that the family allocated without an alignment?
+  bool is_plain_live_of(uintptr_t raw, Family family) const {
+    return ((word ^ Head::of(raw, 0, family, 0).word) & 0xFFFFFF) == 0;
+  }
   bool is_live() const { return (word & ObjectStates::kLive) != 0; }
-  bool is_freed_of(uintptr_t raw) const { return is_of(raw) && !is_live(); }
   bool is_aligned() const { return (word >> 18 & 63) != 0; }
   Head freed() const { return {word ^ ObjectStates::kLive ^ ObjectStates::kFreed}; }
   bool operator==(const Head&) const = default;
@@ -102,27 +103,51 @@ struct Object {
   Head head{};
 };
 
-// Up to 128 bytes are blocks that may overlap, which costs less than a call.
 inline constexpr uint64_t kFillerWord = 0xDFDFDFDFDFDFDFDF;
-using Block = char __attribute__((vector_size(16), aligned(1), may_alias));
-static_assert(sizeof(Block) == 2 * sizeof(uint64_t));
+using Block = uint64_t __attribute__((vector_size(16)));
 
-// From both ends inwards. In a loop the compiler sees a memset, and makes it a `rep stos`: slower
-// than the rest of a malloc.
-inline void fill(char* begin, size_t bytes) {
-  if (bytes - sizeof(Block) <= kFewBytes - sizeof(Block)) {
-    Block* const first = reinterpret_cast<Block*>(begin);
-    Block* const end = reinterpret_cast<Block*>(begin + bytes);
-    const Block block = Block{} + kFiller;
-    first[0] = end[-1] = block;
-    if (bytes > 2 * sizeof block) first[1] = end[-2] = block;
-    if (bytes > 4 * sizeof block) first[2] = first[3] = end[-3] = end[-4] = block;
-  } else if (bytes - sizeof(uint64_t) < sizeof(uint64_t)) {
-    memcpy(begin, &kFillerWord, sizeof kFillerWord);
-    memcpy(begin + bytes - sizeof kFillerWord, &kFillerWord, sizeof kFillerWord);
-  } else {
-    memset(begin, kFiller, bytes);
+// Memory of one to four times kStep bytes, taken as four steps that may overlap. So no branch asks
+// for the size, which the processor would guess wrongly where sizes are many (docs/decisions.md).
+template <typename Unit, size_t kStep>
+struct FourSteps {
+  static bool hold(size_t bytes) { return bytes - kStep <= 3 * kStep; }
+
+  template <typename Visit>
+  [[gnu::always_inline]] static void each(size_t bytes, Visit visit) {
+    const size_t last = bytes - kStep, second = std::min(kStep, last);
+#pragma GCC unroll 2
+    for (size_t i = 0; i < kStep; i += sizeof(Unit)) {
+      visit(i);
+      visit(second + i);
+      visit(last - second + i);
+      visit(last + i);
+    }
   }
+
+  static void fill(char* begin, size_t bytes) {
+    const Unit filler = Unit{} + kFillerWord;
+    each(bytes, [=](size_t at) { memcpy(begin + at, &filler, sizeof filler); });
+  }
+
+  static bool filled(const char* begin, size_t bytes) {
+    Unit other{};
+    each(bytes, [=, &other](size_t at) {
+      Unit unit;
+      memcpy(&unit, begin + at, sizeof unit);
+      other |= unit ^ kFillerWord;
+    });
+    uint64_t words[2]{};
+    memcpy(words, &other, sizeof other);
+    return (words[0] | words[1]) == 0;
+  }
+};
+using Words = FourSteps<uint64_t, 8>;
+using Blocks = FourSteps<Block, 32>;
+
+inline void fill(char* begin, size_t bytes) {
+  if (Words::hold(bytes)) return Words::fill(begin, bytes);
+  if (Blocks::hold(bytes)) return Blocks::fill(begin, bytes);
+  memset(begin, kFiller, bytes);
 }
 
 // Position of the first byte that is no filler; `bytes` if there is none.
@@ -133,34 +158,11 @@ inline size_t first_other(const char* begin, size_t bytes) {
   return i;
 }
 
-inline bool filled(const char* begin, size_t bytes) {
-  if (bytes > kFewBytes) return filled(begin, 64) && memcmp(begin, begin + 64, bytes - 64) == 0;
-  if (bytes >= sizeof(Block)) [[likely]] {
-    const Block block = Block{} + kFiller;
-    Block other = *reinterpret_cast<const Block*>(begin + bytes - sizeof block) ^ block;
-#pragma GCC unroll 4
-    for (size_t i = 0; i < bytes - sizeof block; i += sizeof block) {
-      other |= *reinterpret_cast<const Block*>(begin + i) ^ block;
-    }
-    uint64_t words[2];
-    memcpy(words, &other, sizeof words);
-    return (words[0] | words[1]) == 0;
-  }
-  if (bytes < sizeof(uint64_t)) return first_other(begin, bytes) == bytes;
-  uint64_t first, last;
-  memcpy(&first, begin, sizeof first);
-  memcpy(&last, begin + bytes - sizeof last, sizeof last);
-  return first == kFillerWord && last == kFillerWord;
-}
-
-// Are the canaries there already? After a short wait all of the memory is filler (leave_recent). A
-// short one behind is looked at with the bytes before it; to write a long one costs no more.
-inline bool has_canaries(const Place& place, const char* user, const char* back, size_t bytes) {
-  const uintptr_t raw = reinterpret_cast<uintptr_t>(place.raw);
-  const size_t looked = std::max(bytes, sizeof(Block));
-  return bytes <= 2 * sizeof(Block) &&
-         place.record->head.load(std::memory_order_relaxed).is_freed_of(raw) &&
-         filled(user - kFront, kFront) && filled(back + bytes - looked, looked);
+[[gnu::always_inline]] inline bool filled(const char* begin, size_t bytes) {
+  if (Words::hold(bytes)) return Words::filled(begin, bytes);
+  if (Blocks::hold(bytes)) return Blocks::filled(begin, bytes);
+  if (bytes <= kFewBytes) return first_other(begin, bytes) == bytes;
+  return Blocks::filled(begin, 64) && memcmp(begin, begin + 64, bytes - 64) == 0;
 }
 
 // Makes an object of it and leaves its user bytes as they are. A sweep may be looking: nothing says
@@ -170,12 +172,8 @@ inline bool has_canaries(const Place& place, const char* user, const char* back,
   Record& record = *place.record;
   char *const user = place.raw + front_bytes(alignment), *const back = user + bytes;
   const size_t back_bytes = std::min(static_cast<size_t>(place.end - back), kMostBack);
-  if (!has_canaries(place, user, back, back_bytes)) {
-    record.head.store(Head{}, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    fill(user - kFront, kFront);
-    fill(back, back_bytes);
-  }
+  fill(user - kFront, kFront);
+  fill(back, back_bytes);
   record.allocated_at = allocated_at;
   record.head.store(Head::of(reinterpret_cast<uintptr_t>(place.raw), bytes, family, alignment),
                     std::memory_order_release);
@@ -192,7 +190,7 @@ inline Object object_in(const Place& place) {
 inline bool edges_intact(const Object& object) {
   return filled(object.user - kFront, kFront) && filled(object.back(), object.back_bytes());
 }
-inline bool near_edges_intact(const Object& object) {
+[[gnu::always_inline]] inline bool near_edges_intact(const Object& object) {
   return filled(object.user - kFront, kFront) && filled(object.back(), object.near_back_bytes());
 }
 

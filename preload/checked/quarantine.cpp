@@ -132,10 +132,10 @@ constinit thread_local Recent recent{};
 
 void leave_recent(uint64_t place) {
   if (place == 0) return;
+  const ClassId id = static_cast<ClassId>(place);
   char* const raw = reinterpret_cast<char*>(place >> 16);
-  const uintptr_t owner = heap.owner(raw);
-  if (!Recent::is_other(place) && filled(raw, Recent::amount_of(place)) && Heap::is_class(owner))
-    return release_pooled(static_cast<ClassId>(owner), raw);
+  if (!Recent::is_other(place) && filled(raw, heap.classes()[id].object_bytes)) [[likely]]
+    return release_pooled(id, raw);
   leave_recent_slow(place);
 }
 

@@ -21,8 +21,8 @@ void start_quarantine(size_t bytes, int rate);
 // What a thread freed last. So few wait that they are still in the processor's cache when they are
 // inspected and used again: 64 of them, and 512 KiB besides the small ones.
 //
-//     | where its memory begins: 48 | 0, bytes that must hold kFiller: 15 |    a place of a small
-//     one | its user's bytes            | 1, of these the 64ths:           15 |    of another
+//     | where its memory begins: 48 | 0, its class:                 15 |    a place of a small one
+//     | its user's bytes            | 1, of these the 64ths:        15 |    of another
 struct Recent {
   static constexpr unsigned kMost = 64;
   static constexpr size_t kMostBytes = size_t{512} << 10;
@@ -30,9 +30,10 @@ struct Recent {
   static_assert(kMostBytes / 64 < kOther);
 
   static bool is_other(uint64_t place) { return (place & kOther) != 0; }
-  static size_t amount_of(uint64_t place) { return place & (kOther - 1); }  // bytes, or 64ths
+  static size_t amount_of(uint64_t place) { return place & (kOther - 1); }  // 64ths, of another
   // Returns the longest to wait, whose place it takes; 0: there was none.
   uint64_t swap(uint64_t place) {
+    const Raised is_at_work(at_work);
     const uint64_t longest = std::exchange(places[next++ % kMost], place);
     __builtin_prefetch(reinterpret_cast<void*>(places[(next + 1) % kMost] >> 16));
     return longest;
@@ -69,18 +70,18 @@ inline bool can_wait_shortly(size_t bytes) {
 void leave_recent(uint64_t place);
 void quarantine_slow(Object object, bool waits_long);
 
-// Takes an object that is freed. Its memory goes back at once if it is too large to wait.
-[[gnu::always_inline]] inline void quarantine(const Object& object) {
+// Takes an object that is freed, of the class or of none. Its memory goes back at once if it is too
+// large to wait.
+[[gnu::always_inline]] inline void quarantine(const Object& object, ClassId id) {
   const size_t bytes = static_cast<size_t>(object.end - object.user);
   const bool waits_long = chosen();
-  if (waits_long || bytes > kPoisonedWhole || object.head.is_aligned() || !can_wait_shortly(bytes))
-      [[unlikely]] {
+  if (waits_long || bytes > kPoisonedWhole || id == kNoClass || object.head.is_aligned() ||
+      !can_wait_shortly(bytes)) [[unlikely]] {
     return quarantine_slow(object, waits_long);
   }
   fill(object.user, bytes);
-  const Raised at_work(recent.at_work);
   const auto begin = reinterpret_cast<uintptr_t>(object.user - kFront);
-  leave_recent(recent.swap(begin << 16 | (kFront + bytes)));
+  leave_recent(recent.swap(begin << 16 | static_cast<uint64_t>(id)));
 }
 
 // What this thread freed, and the oldest in the ring beyond so many bytes, are inspected and, as a

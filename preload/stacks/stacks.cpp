@@ -64,10 +64,10 @@ StackId intern(const Frame* frames, uint32_t count, bool is_cut) {
   } while (!used.compare_exchange_weak(offset, offset + bytes, std::memory_order_relaxed));
   const StackId id = static_cast<StackId>(offset / kStackUnit);
   Stack& stack = *reinterpret_cast<Stack*>(stack_store + offset);
-  stack.count = static_cast<uint16_t>(count);
+  stack.count = static_cast<uint16_t>(count & 0x7fff);
   // The two outermost of a long stack are those of libc; of a short one, a fiber's, perhaps not.
   const bool ends_in_libc = !is_cut && count >= kLongStack;
-  stack.compared = static_cast<uint16_t>((ends_in_libc ? count - 2 : count) & 0x7fff);
+  stack.compared = static_cast<uint16_t>(ends_in_libc ? count - 2 : count);
   stack.is_cut = is_cut;
   stack.hash = hash;
   memcpy(stack.frames, frames, frames_bytes);

@@ -24,9 +24,9 @@ using StackId = uint32_t;  // 0: none
 
 struct Stack {
   StackId next;  // in the same bucket
-  uint16_t count;
-  uint16_t compared : 15;
+  uint16_t count : 15;
   uint16_t is_cut : 1;  // there are more frames outside
+  uint16_t compared;
   uint64_t hash;
   Frame frames[];  // innermost first; `count` are stored
 };

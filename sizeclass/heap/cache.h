@@ -72,13 +72,13 @@ class alignas(64) Cache {
   }
 
   // An object, or nullptr: then call allocate_slow().
-  void* allocate(ClassId id) {
+  void* allocate(ClassId id, bool prefetches = true) {
     const size_t i = static_cast<size_t>(id);  // full width: spares the fast path an extension
     uintptr_t* const top = tops_[i];
     const uintptr_t object = *top;
     if (object == kEmptyMark) [[unlikely]]
       return nullptr;
-    machine::prefetch_for_writing(top[-kAhead]);
+    if (prefetches) machine::prefetch_for_writing(top[-kAhead]);
     tops_[i] = top - 1;
     ++allocated_[i];
     return reinterpret_cast<void*>(object);

@@ -96,6 +96,7 @@ SITE void* far_in_the_heap() { return shown(bytes(malloc(100)) + 32 * 160); }
 
 SITE void frees(void* p) { free(p); }
 SITE void frees_inside(void* p) { free(bytes(p) + 24); }
+SITE void frees_near(void* p) { free(bytes(p) + 8); }
 SITE void frees_before(void* p) { free(bytes(p) - 16); }
 SITE void reallocs(void* p) { escaped = realloc(p, 10); }
 SITE void reallocs_inside(void* p) { escaped = realloc(bytes(p) + 16, 10); }
@@ -332,6 +333,7 @@ const std::map<std::string, Fault> kFaults = {
     {"double_free_on_small_stack", {freed_allocation, starts_small_thread}},
     {"double_free_at_once", {nothing, frees_at_once}},
     {"free_inside", {allocation, frees_inside}},
+    {"free_near", {allocation, frees_near}},
     {"free_inside_large", {large_allocation, frees_inside}},
     {"free_inside_aligned", {aligned_allocation, frees_inside}},
     {"free_before", {allocation, frees_before}},
