@@ -35,6 +35,18 @@ TEST_CASE("freed memory is cleared, waits, and comes again in no order") {
   CHECK(whole.clean());
 }
 
+TEST_CASE("a write to any of the first 64 bytes of a freed object is told") {
+  const Outcome outcome = hardened({program_path("freed_objects", "hardened"), "written"})
+                              .with("PKTMALLOC_CHECK", "report")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  const std::string report = "pktmalloc: write after free to ";
+  int found = 0;
+  for (size_t at = 0; (at = outcome.err.find(report, at)) != std::string::npos; ++at) ++found;
+  CHECK(outcome.out == std::to_string(found) + "\n");
+}
+
 TEST_CASE("canaries show every overflow, and nothing else") {
   const auto with_canaries = [](const std::string& what) {
     return hardened({program_path("canaries", "hardened"), what})

@@ -18,27 +18,16 @@ namespace pktmalloc::hardened {
 inline constexpr size_t kInspected = 64;
 
 typedef long long Vector __attribute__((vector_size(16), may_alias));
-
-// Where the vectors behind the first lie, in a line or a smaller object. There some are the same:
-// so a program of many sizes has no branch that goes now this way, now that. Only objects of one
-// vector have a branch, because three more looks at what was just written take longer.
-typedef uint8_t Line[3];
+inline constexpr size_t kSecond = sizeof(Vector);
 
 // What malloc and free look up of a class, side by side.
-struct alignas(16) ClassRow {
-  uintptr_t words;       // of the objects' states, as in ObjectStates::Place
-  uint8_t shift;         // likewise
+struct alignas(4) ClassRow {
+  uint8_t last;          // where the last vector lies in a line or a smaller object
+  uint8_t last_cleared;  // the same, unless more than a line is cleared: 0
   uint8_t places_shift;  // 60 plus the logarithm of unused places (waiting.h)
-  Line line;
-  bool clears_more;  // than a line
-
-  ObjectStates::Entry state_of(const void* p) const {
-    const auto address = reinterpret_cast<uintptr_t>(p);
-    return {*reinterpret_cast<std::atomic<uint16_t>*>(words + (address >> shift) * 2), address};
-  }
 };
 inline constinit ClassRow rows[kMaxClasses]{};
-inline const ClassRow& row(ClassId id) { return rows[index(id)]; }
+inline const ClassRow& row(ClassId id) { return rows[static_cast<size_t>(id)]; }
 
 inline Vector& vector_at(void* p, size_t offset) {
   return *reinterpret_cast<Vector*>(static_cast<char*>(p) + offset);
@@ -51,16 +40,19 @@ inline bool is_head_blank(const void* p) {
   return (head[0] | head[1]) == 0;
 }
 
+// In a line or a smaller object: the first two vectors and the last two, of which some may be the
+// same. So a program of many sizes has no branch that goes now this way, now that. Only objects of
+// one vector have a branch, because three more looks at what was just written take longer.
+
 // What blank_head() left.
-inline void blank_line(void* p, const Line& line) {
-  if (line[2] == 0) return;
-  vector_at(p, line[0]) = vector_at(p, line[1]) = vector_at(p, line[2]) = Vector{};
+inline void blank_line(void* p, size_t last) {
+  vector_at(p, kSecond) = vector_at(p, last - kSecond) = vector_at(p, last) = Vector{};
 }
 
-inline bool is_blank(void* p, const Line& line) {
-  if (line[2] == 0) return is_head_blank(p);
+inline bool is_blank(void* p, size_t last) {
+  if (last == 0) return is_head_blank(p);
   const Vector any =
-      vector_at(p, 0) | vector_at(p, line[0]) | vector_at(p, line[1]) | vector_at(p, line[2]);
+      vector_at(p, 0) | vector_at(p, kSecond) | vector_at(p, last - kSecond) | vector_at(p, last);
   return (any[0] | any[1]) == 0;
 }
 

@@ -109,7 +109,7 @@ void* hand_out_suspicious_at(Site site, ClassId id, void* p, bool blank_before) 
   // and the first write is a second fault, which interrupts the other processors. W4 untouched with
   // two threads took 7,700 faults instead of 5,100, and twice as long.
   const bool begins_blank = machine::is_zero_for_writing(static_cast<uint64_t*>(p));
-  if (!begins_blank || !is_blank(p, row(id).line)) tell_written(capture(site), p);
+  if (!begins_blank || !is_blank(p, row(id).last)) tell_written(capture(site), p);
   return p;
 }
 
@@ -123,6 +123,7 @@ void tell_written(StackId now, const void* p) {
 }
 
 void release_waited_at(Site site, ClassId id, void* p) {
+  if (p == nullptr) return;
   if (!is_head_blank(p)) tell_written(capture(site), p);
   memset(p, 0, std::min(class_bytes(id), std::max(kInspected, options().clear_bytes)));
   release_pooled(id, p);
@@ -172,7 +173,7 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
   void* const moved = allocate_at(site, bytes, Family::kMalloc);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
-  set_freed(site, id, p, heap.state_of(id, p));
+  release_waited_at(site, id, set_freed(id, p, heap.state_of(id, p)));
   return moved;
 }
 
@@ -206,7 +207,9 @@ void release_at(Site site, void* p, Family family, size_t bytes, size_t alignmen
                 "%s of %p with %zu bytes: an object of %s%zu bytes", name_of(told), p, bytes,
                 canaries ? "" : "up to ", real);
   }
-  set_freed(site, id, p, heap.state_of(id, p));  // without a canary: addresses were given back
+  release_waited_at(
+      site, id,
+      set_freed(id, p, heap.state_of(id, p)));  // without a canary: addresses were given back
 }
 
 }  // namespace pktmalloc::twin

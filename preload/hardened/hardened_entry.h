@@ -20,7 +20,8 @@ namespace pktmalloc::hardened {
 
 using namespace twin;
 
-// Of an object that has waited: clears it and gives it back; looks whether it was written to.
+// Of an object that has waited, or nullptr: clears it and gives it back; looks whether it was
+// written to.
 void release_waited_at(Site site, ClassId id, void* p);
 
 // Of an object on its way out that is not as it should be: reports that, and hands it out if the
@@ -30,17 +31,22 @@ void* hand_out_suspicious_at(Site site, ClassId id, void* p, bool blank_before =
 // Reports, and returns if the program is to go on. `now`: the call that found it; 0: at exit.
 void tell_written(StackId now, const void* p);
 
-// An object in use is not from now on. `state` is its own.
-[[gnu::always_inline]] inline void set_freed(Site site, ClassId id, void* p,
-                                             ObjectStates::Entry state) {
+// An object in use is not from now on. `state` is its own. Returns an object for
+// release_waited_at(): one that was written to while it waited or of which more than a line is
+// cleared; in a thread where none waits, this one. Else nullptr.
+[[gnu::always_inline]] inline void* set_freed(ClassId id, void* p, ObjectStates::Entry state) {
   state.set(ObjectStates::kFreed);
   blank_head(p);
+  if (waiting.objects == nullptr) return p;
   void* const waited = wait(id, p);
-  if (waited == nullptr) return;
-  if (row(id).clears_more || !is_head_blank(waited)) [[unlikely]]
-    return release_waited_at(site, id, waited);
-  blank_line(waited, row(id).line);
-  return release_pooled(id, waited);
+  if (waited == nullptr || !is_head_blank(waited)) return waited;
+  if (row(id).last_cleared != 0) [[likely]] {
+    blank_line(waited, row(id).last_cleared);
+  } else if (row(id).last != 0) [[unlikely]] {
+    return waited;
+  }
+  if (!this_thread.releases_to->put(id, waited)) release_slow(waited);
+  return nullptr;
 }
 
 // Does the caller say the size of its object? Only delete says it for sure: what malloc gave may
@@ -66,8 +72,8 @@ template <void* (*kSlow)(size_t)>
   if (bytes - 1 < fast_bytes) [[likely]] {  // not 0 either
     const ClassId id = heap.classes().small(bytes);
     if (void* p = this_thread.allocates_from->allocate(id)) [[likely]] {
-      const ObjectStates::Entry state = row(id).state_of(p);
-      if (!state.is(ObjectStates::kFreed) || !is_blank(p, row(id).line)) [[unlikely]]
+      const ObjectStates::Entry state = heap.state_of(id, p);
+      if (!state.is(ObjectStates::kFreed) || !is_blank(p, row(id).last)) [[unlikely]]
         return hand_out_suspicious_at(this_site(), id, p);
       state.set(ObjectStates::kLive);
       return p;
@@ -77,11 +83,13 @@ template <void* (*kSlow)(size_t)>
 }
 
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
-  const ClassId id = heap.class_of(p);
-  if (id != kNoClass) [[likely]] {
-    const ObjectStates::Entry state = row(id).state_of(p);
-    if (is_start(p) && state.is(ObjectStates::kLive) && fits(id, told)) [[likely]]
-      return set_freed(this_site(), id, p, state);
+  if (heap.spans(p)) [[likely]] {
+    const auto id = static_cast<ClassId>(heap.owner_of_unit(p));
+    const ObjectStates::Entry state = heap.state_of(id, p);
+    if (is_start(p) && state.is(ObjectStates::kLive) && fits(id, told)) [[likely]] {
+      if (void* const left = set_freed(id, p, state)) release_waited_at(this_site(), id, left);
+      return;
+    }
   }
   release_at(this_site(), p, told.family, told.bytes, told.alignment);
 }

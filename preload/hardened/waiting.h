@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "preload/hardened/blank.h"
 #include "preload/process/thread.h"
@@ -17,26 +18,20 @@ namespace pktmalloc::hardened {
 
 inline constexpr unsigned kPlacesShift = 4;
 
-struct WaitingObjects {
-  void* places[kMaxClasses][1U << kPlacesShift];
-};
+typedef void* WaitingObjects[1U << kPlacesShift];  // of a class
 
 struct Waiting {
-  WaitingObjects* objects;  // nullptr: nothing waits in this thread
+  WaitingObjects* objects;  // by class; nullptr: nothing waits in this thread
   uint64_t random;
 };
 inline constinit thread_local Waiting waiting{nullptr, 0};
 
-// The object that goes back to the cache now; nullptr: none does.
+// The object that goes back to the cache now; nullptr: none does. Only in a thread where objects
+// wait.
 inline void* wait(ClassId id, void* p) {
-  Waiting& w = waiting;
-  if (w.objects == nullptr) [[unlikely]]
-    return p;
-  w.random = next_number(w.random);
-  void*& place = w.objects->places[index(id)][w.random >> row(id).places_shift];
-  void* const longest = place;
-  place = p;
-  return longest;
+  waiting.random = next_odd_number(waiting.random);
+  WaitingObjects& places = waiting.objects[index(id)];
+  return std::exchange(places[waiting.random >> row(id).places_shift], p);
 }
 
 // At most 64 KiB of a class wait. `clears_more`: than a line of each freed object.

@@ -84,15 +84,20 @@ class alignas(64) Cache {
     return reinterpret_cast<void*>(object);
   }
 
-  // False when there is no room, or when the object was released just before: then call
-  // release_slow().
-  bool release(ClassId id, void* object) {
+  // Of an object that is known to be in use. False when there is no room: then call release_slow().
+  bool put(ClassId id, void* object) {
     const size_t i = static_cast<size_t>(id);
     uintptr_t* const top = tops_[i];
-    if (top[1] == kFullMark || top[0] == reinterpret_cast<uintptr_t>(object)) return false;
+    if (top[1] == kFullMark) return false;
     top[1] = reinterpret_cast<uintptr_t>(object);
     tops_[i] = top + 1;
     return true;
+  }
+  // Of any; false also when the object was released just before.
+  bool release(ClassId id, void* object) {
+    const uintptr_t* const top = tops_[static_cast<size_t>(id)];
+    if (top[1] == kFullMark || top[0] == reinterpret_cast<uintptr_t>(object)) return false;
+    return put(id, object);
   }
 
   // The same for many at once: how many of the objects were served, the first ones. The next one

@@ -75,11 +75,11 @@ class Heap {
 
   const ClassTable& classes() const { return classes_; }
 
-  // Only if there are states. Of the object that begins at p, in a slab of class `id`.
+  // Only if there are states. Of the object that begins at p, in a slab of class `id`; kNone if
+  // that is kNoClass.
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
     return states_.entry(id, reinterpret_cast<uintptr_t>(p));
   }
-  const ObjectStates::Place& state_place(ClassId id) const { return states_.place(id); }
   template <typename Word>
   Word& state_word(ClassId id, const void* p) const {
     return states_.word<Word>(id, reinterpret_cast<uintptr_t>(p));

@@ -16,9 +16,12 @@ void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes
     words_[shift].start(room, most, false);  // few of them are used
     room += most;
   }
+  words_of_[index(kNoClass)] = reinterpret_cast<uintptr_t>(&nobodys_);
+  shifts_[index(kNoClass)] = 63;  // no program has such addresses
   for (const ClassId id : classes.ids()) {
     const unsigned shift = shift_of(classes[id]);
-    places_[index(id)] = {words_[shift].begin() - (base >> shift) * word_bytes, shift};
+    words_of_[index(id)] = words_[shift].begin() - (base >> shift) * word_bytes;
+    shifts_[index(id)] = static_cast<uint8_t>(shift);
   }
 }
 
@@ -28,7 +31,7 @@ void ObjectStates::stop() {
 }
 
 bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
-  const Place& place = places_[index(id)];
+  const Place place = this->place(id);
   const Lock lock(mutex_);
   GrowingMemory& words = words_[place.shift];
   const uintptr_t begin = place.word(start, word_bytes_) - words.begin();

@@ -29,6 +29,7 @@
 
 #include "sizeclass/base/growing_memory.h"
 #include "sizeclass/base/mutex.h"
+#include "sizeclass/base/owned.h"
 #include "sizeclass/slabs/class_table.h"
 
 namespace pktmalloc {
@@ -37,24 +38,23 @@ class ObjectStates {
  public:
   enum State : uint16_t { kNone, kLive, kFreed, kLiveWithCanary };
 
-  // A plain load and store: an object has one owner at a time. `address` is a multiple of 16.
+  // An object has one owner at a time. `address` is a multiple of 16.
   class Entry {
    public:
-    Entry(std::atomic<uint16_t>& word, uintptr_t address)
-        : word_(word), key_(static_cast<uint16_t>(address >> 2)) {}
-    bool is(State state) const { return word_.load(std::memory_order_relaxed) == (key_ | state); }
+    Entry(Owned<uint16_t>& word, uintptr_t address) : word_(word), key_(address >> 2) {}
+    bool is(State state) const { return word_ == with(state); }
     State state() const {
-      const unsigned found = word_.load(std::memory_order_relaxed) ^ unsigned { key_ };
+      const unsigned found = word_ ^ with(kNone);
       return found <= kLiveWithCanary ? static_cast<State>(found) : kNone;
     }
     // Only where an object of a slab begins.
-    void set(State state) const {
-      word_.store(static_cast<uint16_t>(key_ | state), std::memory_order_relaxed);
-    }
+    void set(State state) const { word_ = with(state); }
 
    private:
-    std::atomic<uint16_t>& word_;
-    const uint16_t key_;
+    uint16_t with(State state) const { return static_cast<uint16_t>(key_ + state); }
+
+    Owned<uint16_t>& word_;
+    const uintptr_t key_;
   };
 
   constexpr ObjectStates() = default;
@@ -76,9 +76,9 @@ class ObjectStates {
   // Nobody has the units there. Their words go back, as far as they have whole pages.
   void purge(uintptr_t start, size_t bytes);
 
-  // `address` lies in a slab of the class.
+  // `address` lies in a slab of the class; for kNoClass, which has none, anywhere.
   Entry entry(ClassId id, uintptr_t address) const {
-    return {word<std::atomic<uint16_t>>(id, address), address};
+    return {word<Owned<uint16_t>>(id, address), address};
   }
 
   template <typename Word>
@@ -87,9 +87,9 @@ class ObjectStates {
   }
 
   // Where the words of a class begin.
-  struct alignas(16) Place {
-    uintptr_t words = 0;  // of the address 0
-    unsigned shift = 0;   // a granule is 1 << shift bytes
+  struct Place {
+    uintptr_t words;  // of the address 0
+    unsigned shift;   // a granule is 1 << shift bytes
 
     uintptr_t word(uintptr_t address, size_t word_bytes) const {
       return words + (address >> shift) * word_bytes;
@@ -98,7 +98,7 @@ class ObjectStates {
   static unsigned shift_of(const SizeClass& c) {
     return std::min<unsigned>(c.granule_shift, kMostShift);
   }
-  const Place& place(ClassId id) const { return places_[index(id)]; }
+  Place place(ClassId id) const { return {words_of_[index(id)], shifts_[index(id)]}; }
 
   const std::atomic<uint64_t>& committed_bytes() const { return committed_; }
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
@@ -114,7 +114,9 @@ class ObjectStates {
 
   uintptr_t base_ = 0;
   size_t word_bytes_ = 0;
-  Place places_[kMaxClasses];
+  uintptr_t words_of_[kMaxClasses]{};  // as in Place
+  uint8_t shifts_[kMaxClasses]{};
+  Owned<uint16_t> nobodys_;  // word of all addresses that no class has
   Mutex mutex_;
   GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex_);  // by shift
   std::atomic<uint64_t> committed_ = 0;

@@ -2,6 +2,7 @@
 // What a program can see of the hardened library's freed memory.
 #include <malloc.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,25 @@ void is_cleared(size_t bytes, size_t cleared) {
     free(again);
   }
   CHECK(again == p);
+}
+
+// Writes to each 16 bytes that are looked at, of freed objects that wait no more; how many.
+int write_after_free() {
+  int writes = 0;
+  for (const size_t bytes : {16, 32, 48, 64, 1500}) {
+    for (size_t at = 15; at < std::min<size_t>(bytes, 64); at += 16) {
+      std::vector<unsigned char*> objects(400);
+      for (unsigned char*& object : objects) object = filled(bytes);
+      unsigned char* const p = objects[0];
+      for (unsigned char* object : objects) free(object);
+      hidden(p)[at] = 1;
+      objects.clear();
+      while (objects.empty() || objects.back() != p) objects.push_back(filled(bytes));
+      for (unsigned char* object : objects) free(object);
+      ++writes;
+    }
+  }
+  return writes;
 }
 
 // How many pairs of malloc and free it takes until the object comes again.
@@ -117,7 +137,11 @@ void threads_exchange() {
 
 }  // namespace
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "written") == 0) {
+    printf("%d\n", write_after_free());
+    return 0;
+  }
   const size_t cleared = argc > 1 ? size_t{256} << 10 : 64;
   for (const size_t bytes : {16, 48, 64, 1500, 5000}) is_cleared(bytes, cleared);
   comes_late_and_at_random(64);

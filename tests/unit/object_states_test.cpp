@@ -41,6 +41,7 @@ TEST_CASE("each object of each class has a state of its own, and no other addres
     for (char* p : objects) {
       CHECK(heap->state_of(id, p).state() == ObjectStates::kNone);
       heap->state_of(id, p).set(ObjectStates::kLive);
+      CHECK(heap->state_of(kNoClass, p).state() == ObjectStates::kNone);
     }
     heap->state_of(id, objects[7]).set(ObjectStates::kFreed);
     for (char* p : objects) {
@@ -106,7 +107,7 @@ TEST_CASE("nothing is left of the states that a slab's former class had") {
 
 TEST_CASE("states go back with the memory of the objects, and their neighbours' stay") {
   struct Word {
-    std::atomic<uint16_t> state;
+    Owned<uint16_t> state;
     char more[14];
   };
   HeapConfig config = roomy();

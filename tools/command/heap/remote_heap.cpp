@@ -336,7 +336,7 @@ void RemoteHeap::use_states() {
     each_live(slab, [&](uint32_t object, uint64_t address) {
       uint16_t word;
       memcpy(&word, state_of(address, slab.of), sizeof word);
-      std::atomic<uint16_t> copy = word;
+      Owned<uint16_t> copy = word;
       const ObjectStates::State state = ObjectStates::Entry(copy, address).state();
       if (state != ObjectStates::kLive && state != ObjectStates::kLiveWithCanary) {
         set_free(slab, object);
