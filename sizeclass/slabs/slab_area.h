@@ -158,12 +158,12 @@ class alignas(64) SlabArea {
   Mutex mutex_;
   SizeClass class_{};
   SlabPool* pool_ = nullptr;
+  std::atomic<uint64_t> promised_ = 0;
   SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others
   ClassId id_ = kNoClass;
-  AreaStatistics counts_ GUARDED_BY(mutex_){};
-  std::atomic<uint64_t> promised_ = 0;
+  AreaStatistics counts_ GUARDED_BY(mutex_){};  // in one cache line
 };
 
 }  // namespace pktmalloc
