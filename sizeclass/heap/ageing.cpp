@@ -18,7 +18,6 @@ constexpr uint32_t kHoverIntervals = 10;
 constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
 // A watched call costs about 15 ns more: 150 are 0.2 % of a millisecond. Saved up for 0.8 s.
 constexpr Budget::Income kTokens{.per_ms = 150, .most = 120'000};
-constexpr uint32_t kIdleTicks = LowWater::kTicks;  // a thread keeps an unused class this long
 
 // Microseconds of work: a fortieth of a thread's time, of which it saves up what six calls may do.
 constexpr Budget::Income kWork{.per_ms = 25, .most = 300};
@@ -234,7 +233,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   const auto tick = static_cast<uint32_t>(word);
   visits.sweeps |= visits.tick != tick;
   visits.tick = tick;
-  if (visits.sweeps) visits.sweeps = cache.flush_idle(supply, tick - kIdleTicks, id);
+  if (visits.sweeps) visits.sweeps = cache.flush_idle(supply, LowWater::kTicks, id);
   if (why != Visit::kPassing) visits.watched = should_watch(cache, why);
   // Who has more to do goes on at its next call.
   cache.saw(visits.sweeps || works() ? Due::kNever : Due::seen_at(word));

@@ -20,7 +20,7 @@ constinit const Cache kNullCache;
 // thread that makes kStreak trips within kStreakMs. After a slower streak the next kPause are not
 // timed: at a steady rate a trip that is not lean costs 0.7 us, most of it cold code.
 void Cache::grow(const SizeClass& c, Line& line) {
-  constexpr uint16_t kStreak = 32, kPause = 4096, kStreakMs = 4;  // a reading of the coarse clock
+  constexpr uint16_t kStreak = 32, kPause = 512, kStreakMs = 4;  // a reading of the coarse clock
   if (line.rounds < c.usual_rounds) {
     line.rounds = static_cast<uint16_t>(
         line.rounds == 0 ? c.first_rounds : std::min<unsigned>(line.rounds * 4U, c.usual_rounds));
@@ -30,13 +30,13 @@ void Cache::grow(const SizeClass& c, Line& line) {
     --line.lean;
   } else {
     const auto now = static_cast<uint16_t>(clock_ms() | 1);
-    const bool is_fast = static_cast<uint16_t>(now - line.streak_ms) <= kStreakMs;
-    const bool pauses = line.streak_ms != 0 && !is_fast;
+    const bool is_timed = line.streak_ms != 0;
+    const bool is_fast = is_timed && static_cast<uint16_t>(now - line.streak_ms) <= kStreakMs;
     if (is_fast) {
       line.rounds = static_cast<uint16_t>(std::min<unsigned>(line.rounds * 4U, c.largest_rounds));
     }
-    line.streak_ms = pauses ? 0 : now;
-    line.lean = pauses ? kPause : kStreak;
+    line.streak_ms = is_timed && !is_fast ? 0 : now;
+    line.lean = line.streak_ms == 0 ? kPause : kStreak;
   }
 }
 
@@ -244,9 +244,8 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
 Magazine* Cache::make_room(const Supply& supply, ClassId id, Line& line) {
   Magazine *const full = line.previous, *const loaded = line.loaded;
   const SlabArea& area = supply.areas[index(id)];
-  const auto tick = static_cast<uint16_t>(visits.tick);
-  if (line.last_look != tick) inspect(area, full, loaded);
-  if (line.given >= kInspectAll) line.last_look = tick;
+  if (line.last_look != static_cast<uint16_t>(visits.tick)) inspect(area, full, loaded);
+  line.last_look = static_cast<uint16_t>(visits.tick - (line.given < kInspectAll ? 1 : 0));
   const bool grows = full == nullptr || full->capacity < line.rounds;
   if (!grows) {
     if (Magazine* empty = supply.depot.exchange(id, full, line.rounds, home, line.gives)) {
@@ -290,11 +289,11 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
   }
 }
 
-bool Cache::flush_idle(const Supply& supply, uint32_t before, ClassId busy) {
+bool Cache::flush_idle(const Supply& supply, uint32_t ticks, ClassId busy) {
   if (busy != kNoClass) lines_[index(busy)].last_trip = static_cast<uint16_t>(visits.tick);
   for (const ClassId id : supply.classes.ids()) {
     Line& line = lines_[index(id)];
-    const bool is_idle = static_cast<int16_t>(line.last_trip - before) < 0;
+    const bool is_idle = static_cast<uint16_t>(visits.tick - line.last_trip) > ticks;
     if (line.rounds == 0 || id == busy || !is_idle) continue;
     flush_class(supply, id, line, false);
     return true;

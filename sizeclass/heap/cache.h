@@ -143,9 +143,9 @@ class alignas(64) Cache {
   // After release() failed. Takes the object, or reports that it is free already.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
-  // Drains to the slabs what the thread has of one class that made no trip since `before` (a tick
-  // number), except class `busy`, which is making one. False: there is none.
-  bool flush_idle(const Supply& supply, uint32_t before, ClassId busy);
+  // Drains to the slabs what the thread has of one class that made no trip for more than so many
+  // ticks, except class `busy`, which is making one. False: there is none.
+  bool flush_idle(const Supply& supply, uint32_t ticks, ClassId busy);
 
   // Reports and aborts if an object lies here twice or is none. Does nothing where a signal
   // interrupted a change.
@@ -191,7 +191,7 @@ class alignas(64) Cache {
     Owned<Magazine*> previous;        // nullptr until needed
     Owned<uint32_t> previous_rounds;  // its objects
     uint16_t last_trip = 0;           // tick number, its lowest bits
-    uint16_t last_look = UINT16_MAX;  // likewise, for wrong frees, of a busy thread
+    uint16_t last_look = UINT16_MAX;  // likewise, for wrong frees, of a busy thread; else before
     uint16_t rounds = 0;     // capacity of the next magazine obtained; 0 = class not used yet
     uint16_t lean = 0;       // so many more trips may be lean
     uint16_t streak_ms = 0;  // when a streak of trips began that is timed; 0: none is

@@ -43,7 +43,7 @@ class Run {
         break;
       case 1:
         cache.visits.tick += random_.below(3);
-        cache.flush_idle(stock_.supply, cache.visits.tick - random_.below(3), kNoClass);
+        cache.flush_idle(stock_.supply, random_.below(3), kNoClass);
         break;
       case 2:
         if (const char* what = age(id)) return what;

@@ -98,6 +98,28 @@ TEST_CASE("a second free after a few others is found when the magazine leaves th
   }
 }
 
+TEST_CASE("a thread that is not busy looks for second frees at every tick") {
+  for (const uint64_t ticks : {0, 1, 0xfffe, 0xffff, 0x10000, 0x1ffff}) {
+    CAPTURE(ticks);
+    CHECK(found(64, [&](Thread& t) {
+            for (uint64_t n = 0; n < ticks; ++n) t.stock.due.end_tick();
+            t.cache->visits.tick = t.stock.due.tick();
+            t.cache->saw(t.stock.due.word());
+            for (int n = 0; n < 4; ++n) {
+              t.release_next(400);
+              for (t.next = 0; t.next < 400; ++t.next) {
+                t.objects[t.next] = t.stock.allocate(*t.cache, kOnly);
+              }
+              t.next = 0;
+            }
+            void* const object = t.objects[t.next];
+            t.release_next(6);
+            t.release(object);
+            t.release_next(kMany - t.next);
+          }) == kDouble);
+  }
+}
+
 TEST_CASE("a busy thread looks for second frees once a tick") {
   const auto freed_twice = [](Thread& t, uint64_t ticks) {
     for (int n = 0; n < 100; ++n) {
