@@ -118,6 +118,7 @@ void wait_long(const Object& object) {
 // Of any place: looks its object up.
 void leave_recent_slow(uint64_t place, bool gives_back = true) {
   if (place == 0) return;
+  const Raised at_work(recent.at_work);
   const auto* const at = reinterpret_cast<const char*>(place >> 16);
   if (Recent::is_other(place)) recent.other_64ths -= Recent::amount_of(place);
   const Object object = find_object(Recent::is_other(place) ? at : at + kFront);

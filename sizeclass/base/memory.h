@@ -26,6 +26,8 @@ void* reserve(size_t bytes);
 // multiple of `alignment`. 0: there is no such place. The first `mapped` bytes are ready for use,
 // so that nobody else finds the same place.
 uintptr_t find_room(size_t bytes, size_t alignment, size_t mapped);
+// Could a page be mapped there?
+bool is_free(uintptr_t page);
 
 // Gives back a reservation, or pages of one. False when the system refuses (too many mappings).
 bool release(void* start, size_t bytes);

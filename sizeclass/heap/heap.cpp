@@ -35,7 +35,8 @@ bool Heap::start(const HeapConfig& config) {
 //     | caches | records | magazines | their records | states | objects |
 // Between them and around lie addresses that nobody has: a write past the end of one does not reach
 // another. The caches come first, and have memory from the start on, so the next heap of the
-// process finds the place taken; the others have none before it is needed.
+// process finds the place taken; the others have none before it is needed. Another mapping where
+// the objects begin would end all growth.
 bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   // Second-level pages of page tables begin at each GiB.
   const size_t alignment = size_t{1} << (bytes >= size_t{1} << 30 ? 30 : 22);
@@ -59,6 +60,9 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
     begins[i] = at;
     at += room(parts[i]) + alignment;
   }
+  const bool is_free = memory::is_free(begins[5]);
+  if (!is_free) memory::release(reinterpret_cast<void*>(begins[0]), Caches::kStep);
+  if (!is_free) return false;
 
   caches_.start(begins[0], parts[0], config.huge_pages != HugePages::kNever);
   SlabPool::Config objects{

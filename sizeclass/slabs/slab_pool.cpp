@@ -187,10 +187,9 @@ bool SlabPool::grow_to(uint32_t end) {
   if (!grown) {
     map_memory_.shrink_to(units_end() * sizeof(Entry));
     records_.shrink_to(records_to(units_end()));
-    return false;
   }
-  note_mapped();
-  return true;
+  if (units_.bytes() != 0) note_mapped();
+  return grown;
 }
 
 void SlabPool::note_mapped() {

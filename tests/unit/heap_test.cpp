@@ -119,6 +119,20 @@ TEST_CASE("a heap of default size starts, and maps little") {
   CHECK(heap->mapped_bytes() <= size_t{2} << 20);
 }
 
+TEST_CASE("a heap begins elsewhere where somebody has the place of its objects") {
+  const auto heap = std::make_unique<Heap>(), next = std::make_unique<Heap>();
+  REQUIRE(heap->start({}));
+  const uintptr_t base = heap->base();
+  heap->stop();
+  void* const there = reinterpret_cast<void*>(base);
+  REQUIRE(memory::map(there, memory::page_bytes()));
+  REQUIRE(next->start({}));
+  CHECK(next->base() != base);
+  CHECK(next->allocate(nullptr, ClassId{1}) != nullptr);
+  next->stop();
+  CHECK(memory::release(there, memory::page_bytes()));
+}
+
 TEST_CASE("a stopped heap leaves no address space behind") {
   const size_t before = process_bytes("VmSize");
   for (const HeapConfig& config : {whole(), roomy(), tiny()}) {
