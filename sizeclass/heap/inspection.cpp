@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "sizeclass/base/misuse.h"
 #include "sizeclass/heap/cache.h"
@@ -16,27 +17,29 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
   const uint32_t count = first_count + more_count;
   if (count == 0 || pool_->has_states()) return;  // who keeps states looks at each call
   const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
-  uint8_t table[8 * kInspectMost];  // the number of an object, from 1; 0: none
-  const uint32_t last = std::bit_ceil(8 * count) - 1;
+  uint16_t table[4 * kInspectMost];  // the number of an object, from 1; 0: none
+  const uint32_t last = std::bit_ceil(4 * count) - 1;
   const auto shift = 64 - static_cast<unsigned>(std::bit_width(last));
-  memset(table, 0, last + size_t{1});
-  const SizeClass c = class_;  // a copy: a byte of the table might be anything, to the compiler
-  for (uint32_t i = 0; i < count; ++i) {
-    const uintptr_t object = at(i);
-    const uint32_t slab = pool_->slab_of(id_, object);
-    if (slab == SlabPool::kNone ||
-        c.exact_index(static_cast<uint32_t>(object - pool_->start_of(slab))) >= c.objects_per_slab)
-        [[unlikely]] {
-      refuse(object);
-    }
-    uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
-    while (const uint8_t other = table[entry & last]) {
-      if (at(other - 1U) == object) {
-        report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
+  memset(table, 0, (last + size_t{1}) * sizeof *table);
+  const SizeClass& c = class_;
+  uint32_t number = 0;
+  for (const auto list : {std::span(objects, first_count), std::span(more, more_count)}) {
+    for (const uintptr_t object : list) {
+      const uint32_t slab = pool_->slab_of(id_, object);
+      if (slab == SlabPool::kNone ||
+          c.exact_index(static_cast<uint32_t>(object - pool_->start_of(slab))) >=
+              c.objects_per_slab) [[unlikely]] {
+        refuse(object);
       }
-      ++entry;
+      uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
+      while (const uint16_t other = table[entry & last]) {
+        if (at(other - 1U) == object) {
+          report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
+        }
+        ++entry;
+      }
+      table[entry & last] = static_cast<uint16_t>(++number);
     }
-    table[entry & last] = static_cast<uint8_t>(i + 1);  // the last of 256 needs no number
   }
 }
 
