@@ -15,7 +15,7 @@ TESTS := $(BUILD)/tests
 ENGINE_SUITES := unit model stress fault
 # tests/fault stands between the engine and its memory verbs, by their mangled names.
 LINK_fault := $(addprefix -Wl$(comma)--wrap=_ZN9pktmalloc6memory, \
-  9find_roomEmmm 3mapEPvm 6commitEPvm 8populateEPvm 5purgeEPvm 8withdrawEPvmb 7releaseEPvm \
+  9find_roomEmmmm 3mapEPvm 6commitEPvm 8populateEPvm 5purgeEPvm 8withdrawEPvmb 7releaseEPvm \
   14take_from_poolEPvm)
 # From outside the release is tried.
 OUTSIDE_SUITES := $(if $(filter release,$(VARIANT)),$(patsubst tests/%_test.cpp,%,$(wildcard tests/*_test.cpp)))

@@ -47,10 +47,15 @@ bool map(void* start, size_t bytes) {
   return true;
 }
 
+static bool is_free(uintptr_t page) {
+  void* const there = reinterpret_cast<void*>(page);
+  return map(there, page_bytes()) && release(there, page_bytes());
+}
+
 // Systems put a new mapping next to the others, of which this code is one, and go on from there
 // away from where it looks, or, with an unlimited stack, the other way. So the first bytes tell of
 // the rest.
-uintptr_t find_room(size_t bytes, size_t alignment, size_t mapped) {
+uintptr_t find_room(size_t bytes, size_t alignment, size_t mapped, size_t also) {
   constexpr size_t kFar = size_t{1} << 30, kTries = 16;
   const size_t step = round_up(bytes + std::max(bytes, kFar), alignment);
   // Downwards, then upwards: Valgrind's programs lie at low addresses.
@@ -59,15 +64,10 @@ uintptr_t find_room(size_t bytes, size_t alignment, size_t mapped) {
     for (size_t n = 0; n < kTries; ++n) {
       at += onwards;
       if (at == 0 || at >> machine::kAddressBits != 0) break;
-      if (map(reinterpret_cast<void*>(at), mapped)) return at;
+      if (is_free(at + also) && map(reinterpret_cast<void*>(at), mapped)) return at;
     }
   }
   return 0;
-}
-
-bool is_free(uintptr_t page) {
-  void* const there = reinterpret_cast<void*>(page);
-  return map(there, page_bytes()) && release(there, page_bytes());
 }
 
 bool commit(void* start, size_t bytes) {

@@ -24,10 +24,8 @@ void* reserve(size_t bytes);
 
 // Where most likely nobody has or gets an address in so many bytes: far below the latest mapping. A
 // multiple of `alignment`. 0: there is no such place. The first `mapped` bytes are ready for use,
-// so that nobody else finds the same place.
-uintptr_t find_room(size_t bytes, size_t alignment, size_t mapped);
-// Could a page be mapped there?
-bool is_free(uintptr_t page);
+// so that nobody else finds the same place; the page `also` bytes behind is free as well.
+uintptr_t find_room(size_t bytes, size_t alignment, size_t mapped, size_t also);
 
 // Gives back a reservation, or pages of one. False when the system refuses (too many mappings).
 bool release(void* start, size_t bytes);

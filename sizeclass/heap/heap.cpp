@@ -53,16 +53,13 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
       bytes};
   size_t all = 0;
   for (const size_t part : parts) all += room(part) + alignment;
-  uintptr_t at = memory::find_room(all, alignment, Caches::kStep);
+  uintptr_t at = memory::find_room(all, alignment, Caches::kStep, all - room(bytes) - alignment);
   if (at == 0) return false;
   uintptr_t begins[std::size(parts)];
   for (unsigned i = 0; i < std::size(parts); ++i) {
     begins[i] = at;
     at += room(parts[i]) + alignment;
   }
-  const bool is_free = memory::is_free(begins[5]);
-  if (!is_free) memory::release(reinterpret_cast<void*>(begins[0]), Caches::kStep);
-  if (!is_free) return false;
 
   caches_.start(begins[0], parts[0], config.huge_pages != HugePages::kNever);
   SlabPool::Config objects{

@@ -45,10 +45,12 @@ unsigned huge_pages = 0;  // that the system still has, in this test's eyes
 }  // namespace
 
 extern "C" {
-uintptr_t __real__ZN9pktmalloc6memory9find_roomEmmm(size_t bytes, size_t alignment, size_t mapped);
-uintptr_t __wrap__ZN9pktmalloc6memory9find_roomEmmm(size_t bytes, size_t alignment, size_t mapped) {
+uintptr_t __real__ZN9pktmalloc6memory9find_roomEmmmm(size_t bytes, size_t alignment, size_t mapped,
+                                                     size_t also);
+uintptr_t __wrap__ZN9pktmalloc6memory9find_roomEmmmm(size_t bytes, size_t alignment, size_t mapped,
+                                                     size_t also) {
   if (refusals.refuse(kFindRoom)) return 0;
-  return __real__ZN9pktmalloc6memory9find_roomEmmm(bytes, alignment, mapped);
+  return __real__ZN9pktmalloc6memory9find_roomEmmmm(bytes, alignment, mapped, also);
 }
 
 bool __real__ZN9pktmalloc6memory3mapEPvm(void* start, size_t bytes);

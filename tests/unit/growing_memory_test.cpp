@@ -11,7 +11,7 @@ using namespace pktmalloc;
 TEST_CASE("a stretch grows and shrinks in place, in whole pages, and new ones are zero") {
   const size_t page = memory::page_bytes();
   GrowingMemory stretch;
-  stretch.start(memory::find_room(64 * page, page, page), 64 * page, true, page);
+  stretch.start(memory::find_room(64 * page, page, page, page), 64 * page, true, page);
   CHECK(stretch.bytes() == page);
   REQUIRE(stretch.grow_to(1));
   CHECK(stretch.bytes() == page);
@@ -32,7 +32,7 @@ TEST_CASE("a stretch grows and shrinks in place, in whole pages, and new ones ar
 TEST_CASE("a stretch stops at what somebody else has, and grows on when that is gone") {
   const size_t page = memory::page_bytes();
   GrowingMemory stretch;
-  stretch.start(memory::find_room(64 * page, page, page), 64 * page, true, page);
+  stretch.start(memory::find_room(64 * page, page, page, page), 64 * page, true, page);
   REQUIRE(stretch.grow_to(8 * page));
   void* const other = mmap(stretch.at(20 * page), page, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);

@@ -25,7 +25,8 @@ class LonePool {
     const size_t alignment = std::max(size_t{4} << 20, memory::huge_page_bytes());
     const size_t room = round_up(most, alignment) + alignment;
     // The same room for all, lest one begin within another's.
-    const uintptr_t place = memory::find_room(size_t{1} << 30, alignment, memory::page_bytes());
+    const uintptr_t place =
+        memory::find_room(size_t{1} << 30, alignment, memory::page_bytes(), alignment);
     place_.start(place, memory::page_bytes(), true, memory::page_bytes());
     const uintptr_t begin = place + alignment;
     SlabPool::Config config{
