@@ -207,9 +207,8 @@ void release_at(Site site, void* p, Family family, size_t bytes, size_t alignmen
                 "%s of %p with %zu bytes: an object of %s%zu bytes", name_of(told), p, bytes,
                 canaries ? "" : "up to ", real);
   }
-  release_waited_at(
-      site, id,
-      set_freed(id, p, heap.state_of(id, p)));  // without a canary: addresses were given back
+  // Without a canary: addresses were given back.
+  release_waited_at(site, id, set_freed(id, p, heap.state_of(id, p)));
 }
 
 }  // namespace pktmalloc::twin

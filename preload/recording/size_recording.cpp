@@ -204,7 +204,7 @@ void write_sizes(Writer& out) {
   look_at_memory();
   uint64_t classes[kMaxClasses];
   const unsigned count = list_classes(classes);
-  const auto now = static_cast<int64_t>(since_epoch_us() / 1000000);
+  const auto now = static_cast<int64_t>(epoch_seconds());
   SizesOrigin origin{program_name(),  PKTMALLOC_VERSION, getpid(), started_us, now, 0, {},
                      {classes, count}};
   uint32_t rows;

@@ -19,6 +19,11 @@ namespace {
 
 constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
+bool is_free(uintptr_t page) {
+  void* const there = reinterpret_cast<void*>(page);
+  return map(there, page_bytes()) && release(there, page_bytes());
+}
+
 }  // namespace
 
 size_t page_bytes() { return getauxval(AT_PAGESZ); }
@@ -45,11 +50,6 @@ bool map(void* start, size_t bytes) {
     return false;
   }
   return true;
-}
-
-static bool is_free(uintptr_t page) {
-  void* const there = reinterpret_cast<void*>(page);
-  return map(there, page_bytes()) && release(there, page_bytes());
 }
 
 // Systems put a new mapping next to the others, of which this code is one, and go on from there

@@ -45,7 +45,7 @@ void Cache::trip(const Supply& supply, ClassId id, Line& line) {
   const SizeClass& c = supply.classes[id];
   if (supply.areas[index(id)].is_reserved_for_many()) line.rounds = c.largest_rounds;
   grow(c, line);
-  note_trip(line, static_cast<uint16_t>(visits.tick));
+  note_trip(line, visits.tick);
   tripped = true;
 }
 

@@ -207,9 +207,9 @@ class alignas(64) Cache {
   // behind it, looks at one magazine a tick only: an error that comes again is found all the same.
   static constexpr uint64_t kInspectAll = uint64_t{64} * ClassTable::kRoundsLimit;
 
-  void note_trip(Line& line, uint16_t tick) {
+  void note_trip(Line& line, uint64_t tick) {
     line.swaps = 0;
-    line.last_trip = tick;
+    line.last_trip = static_cast<uint16_t>(tick);
     watched_calls = 0;
   }
   static void note_taken(Line& line, uint32_t rounds) {

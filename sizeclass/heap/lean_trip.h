@@ -39,7 +39,7 @@ namespace pktmalloc {
     full = Mail::magazine(word);
     rounds = Mail::rounds(word);
     note_taken(line, rounds);
-    note_trip(line, static_cast<uint16_t>(seen_));
+    note_trip(line, seen_);
     --line.lean;
   }
   line.loaded = full;
@@ -77,7 +77,7 @@ namespace pktmalloc {
       return false;
     empty = Mail::magazine(word);
     note_given(line, rounds);
-    note_trip(line, static_cast<uint16_t>(seen_));
+    note_trip(line, seen_);
     --line.lean;
   }
   Magazine* const full = line.loaded;

@@ -39,6 +39,26 @@ struct Thread {
     for (; count > 0; --count) release(objects[next++]);
   }
 
+  void use(int rounds) {  // of 400 objects
+    for (; rounds > 0; --rounds) {
+      release_next(400);
+      for (next = 0; next < 400; ++next) objects[next] = stock.allocate(*cache, kOnly);
+      next = 0;
+    }
+  }
+  void see_end(uint64_t ticks) {
+    for (; ticks > 0; --ticks) stock.due.end_tick();
+    cache->visits.tick = stock.due.tick();
+    cache->saw(stock.due.word());
+  }
+  // With six others between.
+  void free_twice() {
+    void* const object = objects[next];
+    release_next(6);
+    release(object);
+    release_next(kMany - next);
+  }
+
   Stock stock;
   std::unique_ptr<Cache> cache = std::make_unique<Cache>();
   std::vector<void*> objects;
@@ -101,47 +121,17 @@ TEST_CASE("a second free after a few others is found when the magazine leaves th
 TEST_CASE("a thread that is not busy looks for second frees at every tick") {
   for (const uint64_t ticks : {0, 1, 0xfffe, 0xffff, 0x10000, 0x1ffff}) {
     CAPTURE(ticks);
-    CHECK(found(64, [&](Thread& t) {
-            for (uint64_t n = 0; n < ticks; ++n) t.stock.due.end_tick();
-            t.cache->visits.tick = t.stock.due.tick();
-            t.cache->saw(t.stock.due.word());
-            for (int n = 0; n < 4; ++n) {
-              t.release_next(400);
-              for (t.next = 0; t.next < 400; ++t.next) {
-                t.objects[t.next] = t.stock.allocate(*t.cache, kOnly);
-              }
-              t.next = 0;
-            }
-            void* const object = t.objects[t.next];
-            t.release_next(6);
-            t.release(object);
-            t.release_next(kMany - t.next);
-          }) == kDouble);
+    CHECK(found(64, [&](Thread& t) { t.see_end(ticks), t.use(4), t.free_twice(); }) == kDouble);
   }
 }
 
 TEST_CASE("a busy thread looks for second frees once a tick") {
-  const auto freed_twice = [](Thread& t, uint64_t ticks) {
-    for (int n = 0; n < 100; ++n) {
-      t.release_next(400);
-      for (t.next = 0; t.next < 400; ++t.next) {
-        t.objects[t.next] = t.stock.allocate(*t.cache, kOnly);
-      }
-      t.next = 0;
-    }
-    for (; ticks > 0; --ticks) t.stock.due.end_tick();
-    t.cache->visits.tick = t.stock.due.tick();
-    t.cache->saw(t.stock.due.word());
-    void* const object = t.objects[t.next];
-    t.release_next(6);
-    t.release(object);
-    t.release_next(kMany - t.next);
-  };
   for (const size_t bytes : {16, 64, 1536}) {
     CAPTURE(bytes);
-    CHECK(found(bytes, [&](Thread& t) { freed_twice(t, 0); }) == kNothing);
+    CHECK(found(bytes, [](Thread& t) { t.use(100), t.see_end(0), t.free_twice(); }) == kNothing);
     for (const uint64_t ticks : {1, 2, 255, 0xfffe, 0x1ffff}) {
-      CHECK(found(bytes, [&](Thread& t) { freed_twice(t, ticks); }) == kDouble);
+      CHECK(found(bytes, [&](Thread& t) { t.use(100), t.see_end(ticks), t.free_twice(); }) ==
+            kDouble);
     }
   }
 }
