@@ -11,8 +11,9 @@
 // atomic (magazine_stack.h) or Owned.
 //
 // Taking an object prefetches the one that comes kAhead objects later. So kAhead words below slot 0
-// can be read as if objects lay there; those of no other use hold the magazine's own address, which
-// is quickly found.
+// can be read as if objects lay there. One of them holds the address of the mail that the next trip
+// goes to (lean_trip.h); the others of no other use that of the magazine itself, which is quickly
+// found.
 #pragma once
 
 #include <atomic>

@@ -37,6 +37,7 @@ namespace pktmalloc {
     if (word == 0) [[unlikely]]
       return nullptr;
     full = Mail::magazine(word);
+    full->more_ahead[0] = reinterpret_cast<uintptr_t>(&mail);  // fetched before the next trip
     rounds = Mail::rounds(word);
     note_taken(line, rounds);
     note_trip(line, seen_);
