@@ -289,6 +289,11 @@ TEST_CASE("PKTMALLOC_NEXT=mimalloc serves what is not pooled", "[.long]") {
         INFO(name << ": " << outcome);
         CHECK(outcome.clean());
       }
+      const Outcome few_classes =
+          run("aligned_blocks_are_aligned", way,
+              {{{"PKTMALLOC_NEXT", "mimalloc"}, {"PKTMALLOC_CLASSES", "16"}}});
+      INFO(few_classes);
+      CHECK(few_classes.clean());
     }
   }
 }

@@ -194,7 +194,9 @@ void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
   if (alignment > PTRDIFF_MAX || bytes > PTRDIFF_MAX - alignment) return no_memory();
   return within_limit(bytes, nullptr, [&] {
     void* p = nullptr;
-    return chosen_.posix_memalign(&p, alignment, bytes) == 0 ? p : no_memory();
+    // mimalloc 2.0 misplaces what is a multiple of its alignment.
+    const size_t asked = in_chosen_ != nullptr ? bytes | 1 : bytes;
+    return chosen_.posix_memalign(&p, alignment, asked) == 0 ? p : no_memory();
   });
 }
 

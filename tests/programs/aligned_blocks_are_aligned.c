@@ -29,7 +29,20 @@ static void one(size_t alignment, size_t bytes) {
   }
 }
 
+// Of sizes that blocks may have, with others between them.
+static void many(void) {
+  void* kept[64] = {NULL};
+  for (size_t n = 0; n < 100000; ++n) {
+    const size_t alignment = (size_t)64 << n % 5, bytes = (size_t)64 << n / 5 % 5;
+    free(kept[n % 64]);
+    CHECK(posix_memalign(&kept[n % 64], alignment, n % 3 == 0 ? 1 + n % 5000 : bytes) == 0);
+    CHECK((uintptr_t)kept[n % 64] % alignment == 0);
+  }
+  for (int i = 0; i < 64; ++i) free(kept[i]);
+}
+
 int main(void) {
+  many();
   for (size_t alignment = 1; alignment <= 8 << 20; alignment *= 2) {
     for (size_t bytes = 1; bytes <= 200000; bytes = bytes * 3 + 1) one(alignment, bytes);
     one(alignment, alignment);
