@@ -474,15 +474,3 @@ TEST_CASE("a file that is no whole profile is told in one line") {
   }
   CHECK(command({folder / "none"}).status == 2);
 }
-
-TEST_CASE("exit in a handler that interrupts a sample ends the program all the same") {
-  TemporaryFolder folder;
-  const Outcome outcome = Program({program_path("exit_in_a_signal_handler")})
-                              .preloaded()
-                              .with("PKTMALLOC_PROFILE", folder / "%p.heap")
-                              .with("PKTMALLOC_PROFILE_RATE", "1")
-                              .run();
-  INFO(outcome);
-  CHECK(outcome.status == 0);
-  CHECK(has(outcome.err, "pktmalloc: no report: exit() was called amid malloc or free\n"));
-}

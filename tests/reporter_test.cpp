@@ -211,3 +211,29 @@ TEST_CASE("PKTMALLOC_CHILDREN=0: programs started by this one run without the li
     CHECK((outcome.out.find("libm.so.6:libdl.so.2\n") != std::string::npos) == two);
   }
 }
+
+TEST_CASE(
+    "exit in a handler that interrupts the library ends the program, with or without report") {
+  const std::string left_out = "pktmalloc: no report: exit() was called amid malloc or free\n";
+  const std::pair<std::string, std::string> cases[] = {{"libpktmalloc.so", "STATS"},
+                                                       {"libpktmalloc-checked.so", "STATS"},
+                                                       {"libpktmalloc-hardened.so", "STATS"},
+                                                       {"libpktmalloc.so", "SIZES"},
+                                                       {"libpktmalloc.so", "PROFILE"}};
+  for (const auto& [library, option] : cases) {
+    TemporaryFolder folder;
+    const Outcome outcome = Program({program_path("exit_in_a_signal_handler")})
+                                .with("LD_PRELOAD", build_path(library))
+                                .with("PKTMALLOC_" + option, folder / "%p.json")
+                                .with("PKTMALLOC_PROFILE_RATE", "1")
+                                .run();
+    INFO(library << ", " << option << ": " << outcome);
+    CHECK(outcome.status == 0);
+    const size_t lines = std::count(outcome.err.begin(), outcome.err.end(), '\n');
+    CHECK(outcome.err.size() == lines * left_out.size());
+    // Each of the children, and the program itself.
+    CHECK(files_ending(folder, ".json") + lines == 101);
+    CHECK(files_ending(folder, ".tmp") == 0);
+    if (option == "PROFILE") CHECK(lines > 0);
+  }
+}

@@ -21,7 +21,6 @@
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/raised.h"
 
 namespace pktmalloc {
 namespace {
@@ -42,11 +41,9 @@ uint32_t frames_recorded = 0;
 uint64_t lost = 0;
 constinit std::atomic<bool> active = false;  // stays
 
-constinit thread_local bool holding = false;  // this thread has the lock, or waits for it
-
 // Between the fork handlers the thread already holds the lock.
-struct ProfileLock : private Raised, Lock {
-  ProfileLock() : Raised(holding), Lock(mutex, !this_thread.forking) {}
+struct ProfileLock : Lock {
+  ProfileLock() : Lock(mutex, !this_thread.forking) {}
 };
 
 // Of threads that are told apart, a stack is the number of the calls' stack and the thread's words.
@@ -185,8 +182,6 @@ EVERY_PROCESS void load() {
 }  // namespace
 
 EVERY_PROCESS bool profiling() { return active.load(std::memory_order_acquire); }
-
-bool amid_profile() { return holding; }
 
 bool profile_released(void* p, Sample& sample) {
   if (!live.may_hold(p)) return false;

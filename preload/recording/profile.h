@@ -50,8 +50,6 @@ bool profile_released(void* p, Sample& sample);
 void profile_kept(void* p, const Sample& sample, size_t bytes);
 
 ProfileWindow profile_window();
-// Is this thread amid a change of it, which a signal handler has interrupted?
-bool amid_profile();
 
 // Samples that could not be kept.
 uint64_t profile_lost();

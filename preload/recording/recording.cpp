@@ -101,10 +101,10 @@ EVERY_PROCESS void load() {
   heap.due().tell_always();  // and with them the moments
 }
 
-// Behind all parts that report: all is written. `pktmalloc run` removes the file itself, so that it
-// sees that there was one.
+// Behind all parts that report: all is written, if it could be. `pktmalloc run` removes the file
+// itself, so that it sees that there was one.
 EVERY_PROCESS void at_exit() {
-  if (recording_here() == nullptr || tells_files()) return;
+  if (recording_here() == nullptr || tells_files() || Mutex::any_held()) return;
   const KeepErrno keep;
   unlink(file.path);
 }

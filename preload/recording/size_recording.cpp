@@ -24,16 +24,14 @@
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/raised.h"
 
 namespace pktmalloc {
 namespace {
 
 // A process with one thread does without: locked instructions were half of the cost.
 constinit Mutex mutex{lock_rank(OuterRank::kSizes)};  // guards what follows
-constinit thread_local bool holding = false;          // this thread has the lock, or waits for it
-struct SizesLock : private Raised, Lock {
-  SizesLock() : Raised(holding), Lock(mutex, !has_one_thread()) {}
+struct SizesLock : Lock {
+  SizesLock() : Lock(mutex, !has_one_thread()) {}
 };
 
 constinit SizeHistogram histogram;
@@ -163,8 +161,6 @@ constinit const Part size_recording_part{
     .load = load, .thread_exit = thread_exit, .mutexes = {&mutex}, .forked = forked};
 
 EVERY_PROCESS bool recording_sizes() { return active.load(std::memory_order_acquire); }
-
-bool amid_sizes() { return holding && !has_one_thread(); }
 
 void size_allocated(void* p, size_t bytes, size_t alignment) {
   if (!recording_sizes()) return;

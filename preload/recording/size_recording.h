@@ -15,8 +15,6 @@ namespace pktmalloc {
 
 // Is there a record to write?
 bool recording_sizes();
-// Is this thread amid a change of them, which a signal handler has interrupted?
-bool amid_sizes();
 // What calls do (observer.h), if there is.
 void size_allocated(void* p, size_t bytes, size_t alignment);
 void size_released(void* p);

@@ -141,8 +141,7 @@ EVERY_PROCESS void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
   const KeepErrno keep;
   // In a signal handler: what the thread holds it would wait for.
-  if (amid_profile() || amid_sizes())
-    return message("no report: exit() was called amid malloc or free");
+  if (Mutex::any_held()) return message("no report: exit() was called amid malloc or free");
   report(true);
 }
 

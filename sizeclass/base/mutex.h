@@ -47,21 +47,28 @@ class LOCK_TYPE Mutex {
     rank_ = rank;
   }
 
+  // Does this thread hold a lock, or wait for one? A signal handler that finds it so must wait for
+  // none: it has interrupted the holder.
+  static bool any_held() { return held_ != 0; }
+
   void lock() LOCKS() {
     if (kCheckLockRanks && rank_ <= highest_held_) abort();
+    ++held_;
     pthread_mutex_lock(&mutex_);
     note_held();
   }
   // In the child of a fork, for a lock that the fork handler does not take: its holder is gone.
   void forget_holder() { set_rank(rank_); }
   bool try_lock() LOCKS_IF_TRUE {
-    if (pthread_mutex_trylock(&mutex_) != 0) return false;
+    ++held_;
+    if (pthread_mutex_trylock(&mutex_) != 0) return --held_, false;
     note_held();
     return true;
   }
   void unlock() UNLOCKS() {
     if constexpr (kCheckLockRanks) highest_held_ = below_;
     pthread_mutex_unlock(&mutex_);
+    --held_;
   }
 
  private:
@@ -76,6 +83,7 @@ class LOCK_TYPE Mutex {
   LockRank rank_{};
   LockRank below_{};  // debug: the holder's highest rank before this lock; guarded by mutex_
   static inline thread_local LockRank highest_held_{INT16_MIN};  // debug
+  static inline thread_local unsigned held_ = 0;
 };
 
 // Holds the lock until the end of the scope; does nothing if it is not needed.
