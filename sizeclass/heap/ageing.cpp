@@ -94,12 +94,13 @@ void Ageing::collect(const Supply& supply, Tick why) {
   for (const ClassId id : supply.classes.ids()) {
     SlabArea& area = supply.areas[index(id)];
     const bool ages = area.may_shrink();
-    to_do_[kFirstArea + index(id)] = ages ? area.tick() : 0;
+    const uint32_t unneeded = ages ? area.tick() : 0;
+    // By growth slabs go over as they are. Only where the pool takes ever more memory, those that
+    // few objects hold are thinned as well, unless these come back, and with them whole slabs.
+    const bool thins = why == Tick::kTime || (why == Tick::kNewMemory && area.is_quiet());
+    to_do_[kFirstArea + index(id)] = thins ? unneeded : 0;
     to_do_[index(id)] = ages || !area.is_reserved() ? supply.depot.tick(id) : 0;
   }
-  // By growth slabs go over as they are. Only where the pool takes ever more memory, those that few
-  // objects hold are thinned as well.
-  if (why == Tick::kGrowth) std::fill_n(to_do_ + kFirstArea, kMaxClasses, 0);
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
     to_do_[kFirstSize + size] = supply.store.empties(size).tick();
   }

@@ -13,6 +13,7 @@
 // malloc's contract, the environment or processes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -166,12 +167,7 @@ class Heap {
   void limit_addresses(size_t limit);
 
   // Is memory of any class ready in advance?
-  bool has_reserved() const {
-    for (const ClassId id : classes_.ids()) {
-      if (areas_[index(id)].is_reserved()) return true;
-    }
-    return false;
-  }
+  bool has_reserved() const { return std::ranges::any_of(areas_, &SlabArea::is_reserved); }
 
   // For a background thread, see Ageing.
   uint64_t age() { return started_ ? ageing_.run(*supply_) : 0; }

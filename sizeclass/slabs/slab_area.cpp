@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/misuse.h"
@@ -148,6 +149,11 @@ uint32_t SlabArea::tick() {
   const Lock lock(mutex_);
   const uint32_t unneeded = free_low_.tick(free_unthinned());
   return unneeded - std::min(unneeded, class_.objects_per_slab);
+}
+
+bool SlabArea::is_quiet() {
+  const Lock lock(mutex_);
+  return std::exchange(drains_then_, counts_.drains) == counts_.drains;
 }
 
 uint32_t SlabArea::make_idle() {

@@ -49,6 +49,8 @@ class alignas(64) SlabArea {
   // For ageing. Ends a tick: so many objects of slabs that are not thinned were not needed in a
   // whole window. Those of one slab, which serves next, are left out.
   uint32_t tick();
+  // Has no object come back since the latest call?
+  bool is_quiet();
   // Has it any slab that would go when its objects came back? Takes no lock.
   bool may_shrink() const NOT_FOLLOWED {
     return counts_.slabs.seen() > counts_.populated_slabs.seen();
@@ -161,6 +163,7 @@ class alignas(64) SlabArea {
   std::atomic<uint64_t> promised_ = 0;
   SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
+  uint64_t drains_then_ GUARDED_BY(mutex_) = 0;      // at the latest is_quiet()
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others
   ClassId id_ = kNoClass;
   AreaStatistics counts_ GUARDED_BY(mutex_){};  // in one cache line

@@ -137,6 +137,29 @@ TEST_CASE("slabs that few objects hold are thinned while other classes grow") {
       eventually([&] { heap->visit(*cache); }, [&] { return heap->resident_bytes() < 22 * kMiB; }));
 }
 
+TEST_CASE("slabs are not thinned while objects come back to them, and others grow") {
+  StartedHeap heap(roomy(3'600'000));  // no tick ends by time
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(3000), other = heap->classes().find(5000);
+  const std::vector<void*> objects = take(heap, cache, id, 32 * kMiB / 3000);
+  size_t next = 0;
+  const auto grow = [&](bool releases) {
+    for (unsigned n = 0; n < 64; ++n) {
+      take(heap, cache, other, 512 * 1024 / 5000);
+      // Those that lie together, so that whole pages are free.
+      for (unsigned k = 0; releases && k < 32; ++k, ++next) {
+        if (next % 16 != 0) heap->release(nullptr, id, objects[next]);
+      }
+      heap->visit(*cache);
+    }
+  };
+  grow(true);
+  CHECK(heap.of(id).cached_slabs > 1500);
+  CHECK(heap.of(id).purged_bytes == 0);
+  grow(false);
+  CHECK(eventually([&] { heap->visit(*cache); }, [&] { return heap.of(id).purged_bytes > kMiB; }));
+}
+
 TEST_CASE("of a peak only what the work no longer needs is given back") {
   StartedHeap heap(roomy());
   Cache* cache = heap->attach();
