@@ -481,6 +481,46 @@ TEST_CASE("what held the memory when the process was killed for want of memory")
   CHECK(traced(folder / "a.trace").held > 6000);
 }
 
+TEST_CASE("a process that has ended counts so before its parent has noticed") {
+  TemporaryFolder folder;
+  // In a shell that becomes the command, which does not wait for the shell's children.
+  const std::string script =
+      "LD_PRELOAD=" + library_path() + " PKTMALLOC_SIZES=a.sizes PKTMALLOC_RECORDING=a.rec " +
+      kProgram + " pause & until [ -s a.rec ]; do sleep 0.02; done; sleep 0.2; kill -9 $!; " +
+      "sleep 0.2; exec " + kCommand + " recover a.rec";
+  const Outcome outcome = Program({"bash", "-c", script}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(!folder.read("a.sizes").empty());
+}
+
+TEST_CASE("a recording is known in a folder of any name") {
+  TemporaryFolder folder;
+  const std::string place = folder / "two\nlines";
+  std::filesystem::create_directory(place);
+  const std::string script = "LD_PRELOAD=" + library_path() +
+                             " PKTMALLOC_SIZES=a.sizes PKTMALLOC_RECORDING=a.rec " + kProgram +
+                             " pause & until [ -s a.rec ]; do sleep 0.02; done; sleep 0.2; " +
+                             kCommand + " recover a.rec; kill -9 $!; [ -e a.rec ]";
+  const Outcome outcome = Program({"bash", "-c", script}).in(place).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.err, "still runs"));
+}
+
+TEST_CASE("what a program cannot write at its end the command writes") {
+  TemporaryFolder folder;
+  const Outcome outcome = Program({kCommand, "run", "--stats=a.json", "--sizes=a.sizes", "bash",
+                                   "-c", "ulimit -n 3; exec " + kProgram + " exit"})
+                              .in(folder.path())
+                              .run();
+  INFO(outcome);
+  CHECK(!has(outcome.err, "cannot write"));
+  CHECK(has(outcome.err, "statistics are in"));
+  CHECK(!folder.read("a.json").empty());
+  CHECK(!folder.read("a.sizes").empty());
+}
+
 TEST_CASE(
     "if the command is killed too, so is the program, and pktmalloc recover writes the rest") {
   TemporaryFolder folder;
@@ -674,7 +714,7 @@ TEST_CASE("a full disc is called so, before the program starts where that can be
       "exec $PROGRAM'");
   INFO(filled);
   CHECK(filled.status == 7);
-  CHECK(has(filled.err, "cannot write statistics to " + (folder / "a.json") + ": No space left"));
+  CHECK(has(filled.err, "cannot write " + (folder / "a.json") + ": No space left"));
 }
 
 TEST_CASE("a place that takes no recording is told in one line, and the program works as ever") {

@@ -263,6 +263,7 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", "--stats=/no/such/a.json", "echo", "started"}, "cannot write /no/such/a.json"},
       {{"run", "--stats=/", "echo", "started"}, "cannot write /"},
       {{"run", "--stats=", "echo", "started"}, "run: --stats= lacks its value"},
+      {{"run", "--page", "", "echo", "started"}, "run: --page lacks its value"},
       {{"run", "--stats=-", "echo", "started"}, "cannot write -: stdout is the program's"},
       {{"run", "--page", "-", "echo", "started"}, "cannot write -: stdout is the program's"},
       {{"run", "--profile", "/proc/x", "echo", "started"}, "cannot write /proc/x: /proc takes no"},

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -81,6 +82,10 @@ int main(int argc, char** argv) {
     const int status = execute({argv + 1, argv + argc});
     pktmalloc::flush_standard_output();
     return status;
+  } catch (const std::filesystem::filesystem_error& failure) {
+    const std::string path = failure.path1();
+    pktmalloc::tell(fmt::format("cannot find {}: {}", path.empty() ? "the current folder" : path,
+                                failure.code().message()));
   } catch (const std::system_error& failure) {
     pktmalloc::end_if_unread(failure.code().value());
     pktmalloc::tell(failure.what());

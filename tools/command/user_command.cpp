@@ -17,7 +17,9 @@ UserCommand cut_user_command(const Subcommand& subcommand, std::vector<std::stri
     // "--interval" of "--interval 10s"; not "--interval=10s", not "--stats".
     const bool skip_value = subcommand.takes_value(*at);
     ++at;
-    if (skip_value && at != arguments.end()) ++at;
+    if (!skip_value || at == arguments.end()) continue;
+    if (at->empty()) throw Failure("{}: {} lacks its value", subcommand.name(), at[-1]);
+    ++at;
   }
   const bool behind_dashes = at != arguments.end() && *at == "--";
   UserCommand words(std::make_move_iterator(behind_dashes ? at + 1 : at),

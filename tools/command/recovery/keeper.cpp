@@ -302,7 +302,8 @@ std::string new_folder(const std::vector<std::string>& files) {
     std::string path = place + "/" + name + ".recording-XXXXXX";
     if (!place.empty() && mkdtemp(path.data()) != nullptr) return path;
   }
-  throw Failure("run: cannot make a folder for the recording: {}", strerror(errno));
+  throw Failure("run: cannot make a folder for the recording in {} (TMPDIR): {}", temporary_place(),
+                strerror(errno));
 }
 
 // The reports that other processes than the child have written since `begin`.

@@ -2,7 +2,6 @@
 #include "tools/command/recovery/recording_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -86,13 +85,17 @@ std::string RecordingFile::report_path(Content content) const {
 }
 
 bool RecordingFile::in_use() const {
-  const pid_t pid = header_->pid;
+  const Process process(header_->pid);
+  // As /proc tells it.
+  std::string path = path_;
+  for (size_t at = 0; (at = path.find('\n', at)) != std::string::npos;)
+    path.replace(at, 1, "\\012");
   try {
-    const std::vector<Mapping> mappings = Process(pid).mappings();
+    const std::vector<Mapping> mappings = process.mappings();
     return std::any_of(mappings.begin(), mappings.end(),
-                       [&](const Mapping& m) { return m.path == path_; });
+                       [&](const Mapping& m) { return m.path == path; });
   } catch (const Failure&) {
-    return pid > 0 && (kill(pid, 0) == 0 || errno == EPERM);
+    return process.has_memory();  // which may not be looked at
   }
 }
 

@@ -185,6 +185,17 @@ std::string Process::field(Field wanted) const {
   return fields[wanted];
 }
 
+bool Process::has_memory() const {
+  std::error_code ignored;
+  for (const auto& task :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), ignored)) {
+    if (status_of(std::stoi(task.path().filename()), "VmSize:").rdbuf()->in_avail() > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Process::is_stopped() const {
   const std::string state = field(kState);
   return state == "T" || state == "t";

@@ -47,6 +47,8 @@ class Process {
     kStart = 22
   };
   std::string field(Field field) const;
+  // False: it has ended, perhaps unnoticed by its parent, or is the system's own. Does not throw.
+  bool has_memory() const;
   // By a signal or a debugger.
   bool is_stopped() const;
   bool is_traced() const;

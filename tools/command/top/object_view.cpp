@@ -75,7 +75,9 @@ std::vector<Line> ObjectView::head() const {
   const double seconds = std::chrono::duration<double>(at_ - begin_).count();
   return {{{head_text(*subject_, now_.objects(), now_.bytes()), Style::kBold}},
           {{look_.text()}},
-          {{fmt::format("what grew most in {} comes first", duration_text(1e3 * seconds))}},
+          {{seconds == 0
+                ? ""
+                : fmt::format("what grew most in {} comes first", duration_text(1e3 * seconds))}},
           {{message_, Style::kBold}},
           {{fmt::format("{:>9}{:>9}{:>10}{:>10}{:>8}  {}", "objects", "bytes", "grown by", "bytes",
                         "size", "type"),
