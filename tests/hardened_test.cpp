@@ -47,6 +47,15 @@ TEST_CASE("a write to any of the first 64 bytes of a freed object is told") {
   CHECK(outcome.out == std::to_string(found) + "\n");
 }
 
+TEST_CASE("a canary knows that the C++ runtime rounds up") {
+  const Outcome outcome = hardened({program_path("aligned_new_after_its_handler")})
+                              .with("PKTMALLOC_CANARY", "1")
+                              .with("PKTMALLOC_LIMIT", "16MiB")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
 TEST_CASE("canaries show every overflow, and nothing else") {
   const auto with_canaries = [](const std::string& what) {
     return hardened({program_path("canaries", "hardened"), what})

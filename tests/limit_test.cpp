@@ -41,6 +41,14 @@ TEST_CASE("statistics tell the limits and what is used of them") {
   CHECK(both["limited_bytes"] < 8 * kMiB);
 }
 
+TEST_CASE("what was refused is not counted") {
+  for (const std::string name : {"PKTMALLOC_SOFT_LIMIT", "PKTMALLOC_LIMIT"}) {
+    const auto process = statistics_of(
+        Program({program_path("refused_requests_count_nothing")}).with(name, "64MiB"));
+    CHECK(process["limited_bytes"] < 8 * kMiB);
+  }
+}
+
 TEST_CASE("stat, the text and the report show a limit and how far it is") {
   const Waiting program(controlled({{"PKTMALLOC_LIMIT", "64MiB"}}));
   const Outcome outcome = Program({build_path("pktmalloc"), "stat", program.id}).run();

@@ -29,6 +29,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"allocation_in_key_destructors", {}},
     {"allocation_in_thread_local_destructors", {}},
     {"allocation_is_no_cancellation_point", {}},
+    {"aligned_new_after_its_handler", {{{"PKTMALLOC_LIMIT", "16MiB"}}}},
     {"background_thread_is_not_pinned", {}},
     {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"batches_are_as_single_calls", {}},
@@ -77,6 +78,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"main_thread_ends_before_others", {}},
     {"process_ends_with_its_last_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"mallinfo2_is_plausible", {}},
+    {"mallinfo2_without_memory", {{{"PKTMALLOC_PROFILE", "/dev/null"}}}},
     {"malloc_info_writes_xml", {}},
     {"malloc_of_zero_gives_distinct_objects", {}},
     {"malloc_trim_tells_whether_it_gave_back", {}},
@@ -157,6 +159,7 @@ const std::set<std::string> kRunElsewhere = {
     "double_free_in_a_batch_is_told",       // failures_test.cpp
     "double_free_is_told",                  // failures_test.cpp
     "ends_as_told",                         // recording_test.cpp
+    "refused_requests_count_nothing",       // limit_test.cpp
     "ends_on_the_smallest_stack",           // small_stacks_test.cpp
     "double_free_of_many_is_told",          // failures_test.cpp
     "free_inside_an_object_is_told",        // failures_test.cpp

@@ -35,7 +35,7 @@ ProcessStatistics totals() {
 struct mallinfo2 both_heaps() {
   ProcessStatistics ours = totals();
   if (profiling()) {
-    const uint64_t theirs = heap.outside_bytes();
+    const uint64_t theirs = std::min(heap.outside_bytes(), ours.allocated_bytes);
     ours.committed_bytes -= theirs;
     ours.allocated_bytes -= theirs;
   }

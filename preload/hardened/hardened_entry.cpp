@@ -202,7 +202,9 @@ void release_at(Site site, void* p, Family family, size_t bytes, size_t alignmen
   const ClassId id = heap.class_of(p);
   if (id == kNoClass) return release_slow(p);
   const size_t real = inspect_canary(site, ", found when it was freed", id, p);
-  if (canaries ? is_sized(told) && bytes != real : !fits(id, told)) {
+  // The C++ runtime's own aligned operator new, after a new-handler found memory, rounds up.
+  const size_t rounded = alignment == kUntold ? bytes : round_up(bytes, alignment);
+  if (canaries ? is_sized(told) && bytes != real && rounded != real : !fits(id, told)) {
     return tell(capture(site), facts_of(p, real, !canaries),
                 "%s of %p with %zu bytes: an object of %s%zu bytes", name_of(told), p, bytes,
                 canaries ? "" : "up to ", real);

@@ -59,16 +59,15 @@ void note_call() {
 
 void count_free(uint64_t bytes) { free_bytes.fetch_add(bytes, std::memory_order_relaxed); }
 
-// Before a request. False: the limit would be exceeded.
-bool take(size_t bytes) {
-  const uint64_t reused = subtract_at_most(free_bytes, bytes);
+// Before a request, of which so many bytes are counted already. False: the limit would be exceeded.
+bool take(size_t bytes, uint64_t& reused) {
+  reused = subtract_at_most(free_bytes, bytes);
   if (heap.limit().take(bytes - reused)) return true;
   count_free(reused);
   return false;
 }
 
-// After it: of `taken` bytes, which are counted, the object has `got`, perhaps more; 0 if it was
-// refused.
+// After it: of `taken` bytes, which are counted, the object has `got`, perhaps more.
 void settle(size_t taken, size_t got) {
   if (got <= taken) return count_free(taken - got);
   const size_t more = got - taken;
@@ -175,9 +174,11 @@ void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) con
     return call();
   const size_t old_bytes = old != nullptr ? usable_size(old) : 0;
   const size_t most = std::max(bytes, old_bytes);
-  if (!take(most - old_bytes)) return no_memory();
+  uint64_t reused;
+  if (!take(most - old_bytes, reused)) return no_memory();
   void* const p = call();
-  settle(most, p != nullptr ? usable_size(p) : old_bytes);
+  if (p == nullptr) heap.limit().give(most - old_bytes - reused);
+  p != nullptr ? settle(most, usable_size(p)) : count_free(reused);
   return p;
 }
 

@@ -170,11 +170,8 @@ void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
 }
 
 void Heap::release(Cache* cache, ClassId id, void* object) {
-  if (cache == nullptr) {
-    const uintptr_t only = reinterpret_cast<uintptr_t>(object);
-    areas_[index(id)].drain(&only, 1);
-    return;
-  }
+  const uintptr_t only = reinterpret_cast<uintptr_t>(object);
+  if (cache == nullptr) return areas_[index(id)].drain(&only, 1);
   if (cache->release(id, object)) return;
   cache->release_slow(*supply_, id, object);
   if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
@@ -270,11 +267,7 @@ void Heap::forget_other_threads(Cache* mine) {
   threads_alive_.store(mine != nullptr ? 1 : 0, std::memory_order_relaxed);
   void* const thread = mine != nullptr ? mine->holder.thread() : nullptr;
   for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
-    if (cache->holder.thread() != thread) {
-      cache->holder.forget();
-    } else {
-      cache->holder.enter(thread);
-    }
+    cache->holder.thread() != thread ? cache->holder.forget() : cache->holder.enter(thread);
   }
 }
 
