@@ -60,6 +60,14 @@ TEST_CASE("what a program lost that has no /proc any more is told") {
   CHECK((outcome.status == 5 || outcome.status == 7));
 }
 
+TEST_CASE("it is told how many objects are guarded, at which nobody looks") {
+  const Outcome outcome = checked({program_path("hello")}, {"--leak-check", "--sample-guard", "1"});
+  INFO(outcome);
+  CHECK(outcome.err.find(" more objects are guarded: nobody has looked at them\n") !=
+        std::string::npos);
+  CHECK(outcome.status == 7);
+}
+
 TEST_CASE("what is only perhaps lost is told, and does not change the status") {
   const Outcome outcome = checked({kHolds, "return", "perhaps"});
   INFO(outcome);

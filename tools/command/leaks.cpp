@@ -34,6 +34,7 @@ void print_leaks(const Options& options) {
                                       {"bytes", found.bytes},
                                       {"lost_objects", report.objects()},
                                       {"lost_bytes", report.bytes()},
+                                      {"guarded_objects", report.guarded_objects},
                                       {"lost", report.json()}};
   fmt::print("{}\n", all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }

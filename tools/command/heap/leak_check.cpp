@@ -109,7 +109,7 @@ unsigned char LeakCheck::answer_to(pid_t pid) {
     const Subject subject(std::to_string(pid));
     LeakSearch found(subject, false, true);
     found.report.suppress(suppressions_);
-    if (found.report.rows.empty()) return 0;
+    if (found.report.rows.empty() && found.report.guarded_objects == 0) return 0;
     const std::string head = head_text(subject, found.objects, found.bytes);
     fputs(fmt::format("pktmalloc: {} at exit\n{}", head, found.report.text(kMostRows)).c_str(),
           stderr);

@@ -48,7 +48,12 @@ void LeakReport::suppress(const Suppressions& suppressions) {
 }
 
 std::string LeakReport::text(size_t most_rows) const {
-  if (rows.empty()) return "nothing is lost\n";
+  const std::string guarded =
+      guarded_objects == 0
+          ? ""
+          : fmt::format("{:>14} more objects are guarded: nobody has looked at them\n",
+                        count_text(guarded_objects));
+  if (rows.empty()) return "nothing is lost\n" + guarded;
   uint64_t perhaps = 0;
   for (const Row& row : rows) perhaps += row.ends_known;
   std::string text =
@@ -77,7 +82,7 @@ std::string LeakReport::text(size_t most_rows) const {
     text += fmt::format("{:>14} more objects, {}, are suppressed\n", count_text(suppressed_objects),
                         bytes_text(suppressed_bytes));
   }
-  return text;
+  return text + guarded;
 }
 
 nlohmann::ordered_json LeakReport::json() const {
@@ -149,6 +154,10 @@ LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCop
     row.hanging_bytes += one.hanging_bytes;
   }
   LeakReport report;
+  for (unsigned of = 0; of < heap.classes(); ++of) report.guarded_objects += heap.outside(of);
+  for (const SampledObject& one : sampled.all()) {
+    report.guarded_objects -= one.of != SampledObject::kNoClassOf ? 1 : 0;
+  }
   std::vector<uint32_t> places;
   for (auto& [key, row] : rows) {
     report.rows.push_back(std::move(row));

@@ -31,6 +31,7 @@ struct LeakReport {
   };
   std::vector<Row> rows;  // the most bytes first, with what hangs from them
   uint64_t suppressed_objects = 0, suppressed_bytes = 0;  // those of rows that are taken out
+  uint64_t guarded_objects = 0;  // live ones of the sampled guard, at which nobody has looked
 
   uint64_t objects() const;  // with what hangs from them
   uint64_t bytes() const;

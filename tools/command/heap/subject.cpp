@@ -64,7 +64,7 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const try {
   }
   return look_at(heap, pid(), kAsLongAsItTakes, [&](StandingProcess& process) {
     const std::vector<Registers> registers = process.registers();
-    const Process own(process.threads().front());
+    const Process own(process.threads().front(), pid());
     const ProcessMemory own_memory(pid(), own.pid());
     whole.sampled = SampledObjects(window_.profile, own_memory);
     const pid_t child = waits ? 0 : process.copy_memory();
@@ -75,7 +75,7 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const try {
                                own.file("pagemap"));
       return;
     }
-    const Process copied(child);
+    const Process copied(child, pid());
     std::vector<Mapping> mappings = copied.mappings();
     whole.roots = find_roots(heap, whole.sampled, own_memory, not_copied(own.mappings(), mappings),
                              registers, own.file("pagemap"));

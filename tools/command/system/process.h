@@ -22,7 +22,9 @@ struct Mapping {
 
 class Process {
  public:
-  explicit Process(pid_t pid) : pid_(pid) {}
+  explicit Process(pid_t pid) : Process(pid, pid) {}
+  // Failures name another one, of which it is a thread or a copy.
+  Process(pid_t pid, pid_t named) : pid_(pid), named_(named) {}
 
   pid_t pid() const { return pid_; }
   // One that has memory: after main()'s has ended by pthread_exit the process shows by the others
@@ -66,7 +68,7 @@ class Process {
   std::string file(const std::string& name) const;
 
  private:
-  pid_t pid_;
+  pid_t pid_, named_;
 };
 
 // Of the text of /proc/PID/maps.
