@@ -367,7 +367,7 @@ TEST_CASE("a process that ends while it is looked at is told in one line") {
       });
       const Outcome outcome = Program({build_path("pktmalloc"), subcommand, pid}).run();
       killer.join();
-      INFO(after_us << " us: " << outcome);
+      INFO(subcommand << " " << pid << ", " << after_us << " us: " << outcome);
       if (outcome.status != 0) check_refused(outcome, "process " + pid);
     }
   }

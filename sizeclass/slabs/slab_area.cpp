@@ -153,7 +153,8 @@ uint32_t SlabArea::tick() {
 
 bool SlabArea::is_quiet() {
   const Lock lock(mutex_);
-  return std::exchange(drains_then_, counts_.drains) == counts_.drains;
+  const auto drains = static_cast<uint32_t>(counts_.drains);
+  return std::exchange(drains_then_, drains) == drains;
 }
 
 uint32_t SlabArea::make_idle() {

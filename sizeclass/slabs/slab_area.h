@@ -163,10 +163,10 @@ class alignas(64) SlabArea {
   std::atomic<uint64_t> promised_ = 0;
   SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
-  uint64_t drains_then_ GUARDED_BY(mutex_) = 0;      // at the latest is_quiet()
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others
   ClassId id_ = kNoClass;
-  AreaStatistics counts_ GUARDED_BY(mutex_){};  // in one cache line
+  uint32_t drains_then_ GUARDED_BY(mutex_) = 0;  // at the latest is_quiet(), the lowest bits
+  AreaStatistics counts_ GUARDED_BY(mutex_){};   // in one cache line
 };
 
 }  // namespace pktmalloc

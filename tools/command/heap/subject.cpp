@@ -81,7 +81,7 @@ Look Subject::look_whole(RemoteHeap& heap, Whole& whole, bool waits) const try {
                              registers, own.file("pagemap"));
     process.let_go();
     std::erase_if(mappings, [](const Mapping& m) { return m.shared; });
-    const OpenMemory memory(child);
+    const OpenMemory memory(child, pid());
     whole.copy = std::make_unique<HeapCopy>(heap, memory);
     whole.sampled.copy_contents(memory);
     const std::vector<uint64_t> more =

@@ -51,7 +51,7 @@ FoundFile::~FoundFile() {
 }
 
 RunningImage::RunningImage(pid_t pid, pid_t thread)
-    : pid_(pid), process_(thread), memory_(std::make_unique<ProcessMemory>(pid, thread)) {}
+    : pid_(pid), process_(thread, pid), memory_(std::make_unique<ProcessMemory>(pid, thread)) {}
 
 RunningImage::~RunningImage() {
   for (const int file : {maps_, root_, program_}) {
@@ -61,7 +61,7 @@ RunningImage::~RunningImage() {
 
 void RunningImage::keep_open() {
   process_.mappings();  // tells why it cannot be read
-  memory_ = std::make_unique<OpenMemory>(process_.pid());
+  memory_ = std::make_unique<OpenMemory>(process_.pid(), pid_);
   maps_ = open(process_.file("maps").c_str(), O_RDONLY | O_CLOEXEC);
   root_ = open(process_.file("root").c_str(), O_PATH | O_CLOEXEC);
   program_ = open(process_.executable().c_str(), O_PATH | O_CLOEXEC);

@@ -63,9 +63,9 @@ size_t ProcessMemory::copy(std::span<const Piece> pieces) const {
   return done;
 }
 
-OpenMemory::OpenMemory(pid_t pid)
+OpenMemory::OpenMemory(pid_t pid, pid_t named)
     : file_(open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (file_ < 0) refused(pid);
+  if (file_ < 0) refused(named);
 }
 
 OpenMemory::~OpenMemory() { close(file_); }

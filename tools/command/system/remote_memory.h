@@ -59,7 +59,7 @@ class ProcessMemory : public RemoteMemory {
 // ProcessMemory would copy each page in the kernel.
 class OpenMemory : public RemoteMemory {
  public:
-  explicit OpenMemory(pid_t pid);
+  OpenMemory(pid_t pid, pid_t named);  // as Process
   ~OpenMemory() override;
   OpenMemory(const OpenMemory&) = delete;
   OpenMemory& operator=(const OpenMemory&) = delete;
