@@ -481,13 +481,24 @@ TEST_CASE("what held the memory when the process was killed for want of memory")
   CHECK(traced(folder / "a.trace").held > 6000);
 }
 
+// A program that waits, and records in a.rec, to which it is in use from here on; its number is
+// $id. Its parent never asks how it ended.
+std::string recorded_by_one_that_waits() {
+  return "(LD_PRELOAD=" + library_path() + " PKTMALLOC_SIZES=a.sizes PKTMALLOC_RECORDING=a.rec " +
+         kProgram +
+         " pause & echo $! > id; exec sleep 1000) & "
+         "until " +
+         kCommand +
+         " recover a.rec 2>&1 | grep -q 'still runs'; do sleep 0.02; done; "
+         "id=$(cat id); ";
+}
+
 TEST_CASE("a process that has ended counts so before its parent has noticed") {
   TemporaryFolder folder;
-  // In a shell that becomes the command, which does not wait for the shell's children.
   const std::string script =
-      "LD_PRELOAD=" + library_path() + " PKTMALLOC_SIZES=a.sizes PKTMALLOC_RECORDING=a.rec " +
-      kProgram + " pause & until [ -s a.rec ]; do sleep 0.02; done; sleep 0.2; kill -9 $!; " +
-      "sleep 0.2; exec " + kCommand + " recover a.rec";
+      recorded_by_one_that_waits() +
+      "kill -9 $id; until grep -q ') Z ' /proc/$id/stat; do sleep 0.02; done; " + kCommand +
+      " recover a.rec; status=$?; kill $!; exit $status";
   const Outcome outcome = Program({"bash", "-c", script}).in(folder.path()).run();
   INFO(outcome);
   CHECK(outcome.status == 0);
@@ -498,10 +509,8 @@ TEST_CASE("a recording is known in a folder of any name") {
   TemporaryFolder folder;
   const std::string place = folder / "two\nlines";
   std::filesystem::create_directory(place);
-  const std::string script = "LD_PRELOAD=" + library_path() +
-                             " PKTMALLOC_SIZES=a.sizes PKTMALLOC_RECORDING=a.rec " + kProgram +
-                             " pause & until [ -s a.rec ]; do sleep 0.02; done; sleep 0.2; " +
-                             kCommand + " recover a.rec; kill -9 $!; [ -e a.rec ]";
+  const std::string script =
+      recorded_by_one_that_waits() + kCommand + " recover a.rec; kill -9 $id $!; [ -e a.rec ]";
   const Outcome outcome = Program({"bash", "-c", script}).in(place).run();
   INFO(outcome);
   CHECK(outcome.status == 0);

@@ -154,10 +154,13 @@ LeakReport leak_report(const Image& image, const RemoteHeap& heap, const HeapCop
     row.hanging_bytes += one.hanging_bytes;
   }
   LeakReport report;
-  for (unsigned of = 0; of < heap.classes(); ++of) report.guarded_objects += heap.outside(of);
-  for (const SampledObject& one : sampled.all()) {
-    report.guarded_objects -= one.of != SampledObject::kNoClassOf ? 1 : 0;
-  }
+  uint64_t outside = 0;
+  for (unsigned of = 0; of < heap.classes(); ++of) outside += heap.outside(of);
+  // The table of samples may be ahead of the counts.
+  const auto samples = static_cast<uint64_t>(
+      std::count_if(sampled.all().begin(), sampled.all().end(),
+                    [&](const SampledObject& one) { return one.of < heap.classes(); }));
+  report.guarded_objects = outside - std::min(outside, samples);
   std::vector<uint32_t> places;
   for (auto& [key, row] : rows) {
     report.rows.push_back(std::move(row));

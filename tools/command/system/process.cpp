@@ -50,25 +50,6 @@ std::vector<std::string> stat_fields(pid_t pid) {
   return fields;
 }
 
-[[noreturn]] void fail(pid_t pid, pid_t named, int error) {
-  const std::vector<std::string> fields = stat_fields(pid);
-  if (fields.empty()) throw Failure("there is no process {}", named);
-  if (fields[Process::kState] == "Z" && fields[Process::kThreads] == "1") {
-    throw Failure("process {} has ended; its parent has not asked for its status yet", named);
-  }
-  if (error == EACCES || error == EPERM) {
-    uid_t owner = 0;
-    uid_t effective = 0;
-    read_ids(pid, "Uid:", owner, effective);
-    if (geteuid() != 0 && owner != geteuid()) {
-      throw Failure("process {} belongs to another user", named);
-    }
-    throw Failure("process {} is protected (not dumpable, more capabilities, or another container)",
-                  named);
-  }
-  throw Failure("process {} has no program: it just ends, or is the system's own", named);
-}
-
 // The program of a `pktmalloc run` that waits for it; the process itself where it is none.
 pid_t waited_for(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
@@ -92,6 +73,25 @@ pid_t waited_for(pid_t pid) {
 
 }  // namespace
 
+void Process::fail(int error) const {
+  const std::vector<std::string> fields = stat_fields(pid_);
+  if (fields.empty()) throw Failure("there is no process {}", named_);
+  if (fields[kState] == "Z" && fields[kThreads] == "1") {
+    throw Failure("process {} has ended; its parent has not asked for its status yet", named_);
+  }
+  if (error == EACCES || error == EPERM) {
+    uid_t owner = 0;
+    uid_t effective = 0;
+    read_ids(pid_, "Uid:", owner, effective);
+    if (geteuid() != 0 && owner != geteuid()) {
+      throw Failure("process {} belongs to another user", named_);
+    }
+    throw Failure("process {} is protected (not dumpable, more capabilities, or another container)",
+                  named_);
+  }
+  throw Failure("process {} has no program: it just ends, or is the system's own", named_);
+}
+
 std::string Process::file(const std::string& name) const {
   return fmt::format("/proc/{}/{}", thread(), name);
 }
@@ -109,7 +109,7 @@ pid_t Process::thread() const {
 std::string Process::name() const {
   std::ifstream comm(fmt::format("/proc/{}/comm", pid_));
   std::string name;
-  if (!std::getline(comm, name)) fail(pid_, named_, errno);
+  if (!std::getline(comm, name)) fail(errno);
   return name;
 }
 
@@ -138,18 +138,18 @@ std::vector<Mapping> mappings_in(std::istream& maps) {
 std::vector<Mapping> Process::mappings() const {
   for (unsigned tries = 0; tries < 20; ++tries) {
     std::ifstream maps(file("maps"));
-    if (!maps) fail(pid_, named_, errno);
+    if (!maps) fail(errno);
     std::vector<Mapping> all = mappings_in(maps);
     if (!all.empty()) return all;
     if (access(executable().c_str(), F_OK) != 0) break;
     usleep(1000);
   }
-  fail(pid_, named_, ESRCH);
+  fail(ESRCH);
 }
 
 uint64_t Process::name_space(const std::string& kind) const {
   struct stat found {};
-  if (stat(file("ns/" + kind).c_str(), &found) != 0) fail(pid_, named_, errno);
+  if (stat(file("ns/" + kind).c_str(), &found) != 0) fail(errno);
   return found.st_ino;
 }
 
@@ -181,17 +181,16 @@ pid_t Process::innermost_pid() const {
 
 std::string Process::field(Field wanted) const {
   const std::vector<std::string> fields = stat_fields(pid_);
-  if (fields.empty()) fail(pid_, named_, ESRCH);
+  if (fields.empty()) fail(ESRCH);
   return fields[wanted];
 }
 
 bool Process::has_memory() const {
   std::error_code ignored;
-  for (const auto& task :
-       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid_), ignored)) {
-    if (status_of(std::stoi(task.path().filename()), "VmSize:").rdbuf()->in_avail() > 0) {
-      return true;
-    }
+  std::filesystem::directory_iterator task(fmt::format("/proc/{}/task", pid_), ignored);
+  for (; task != std::filesystem::directory_iterator(); task.increment(ignored)) {
+    const pid_t thread = std::stoi(task->path().filename());
+    if (status_of(thread, "VmSize:").rdbuf()->in_avail() > 0) return true;
   }
   return false;
 }
@@ -205,7 +204,7 @@ Process::User Process::user() const {
   User user{};
   unsigned real = 0;
   if (!read_ids(pid_, "Uid:", real, user.uid) || !read_ids(pid_, "Gid:", real, user.gid)) {
-    fail(pid_, named_, ESRCH);
+    fail(ESRCH);
   }
   try {
     if (shares("user")) status_of(pid_, "CapPrm:") >> std::hex >> user.capabilities;

@@ -68,6 +68,8 @@ class Process {
   std::string file(const std::string& name) const;
 
  private:
+  [[noreturn]] void fail(int error) const;
+
   pid_t pid_, named_;
 };
 
