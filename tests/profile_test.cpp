@@ -85,6 +85,22 @@ TEST_CASE("frame pointers find the same bytes") {
   CHECK(bytes_of(folder / "heap", names(kLeaks)) == kLeaks);
 }
 
+TEST_CASE("frame pointers find who called the functions that allocate, each of them") {
+  TemporaryFolder folder;
+  REQUIRE(profiled({program_path("leaks_by_each_function")}, folder / "heap")
+              .with("PKTMALLOC_PROFILE_STACKS", "frame_pointers")
+              .run()
+              .clean());
+  const std::string stacks = command({"--cumulative", "--collapsed", folder / "heap"}).out;
+  INFO(stacks);
+  for (const std::string size : {"", "large_"}) {
+    for (const std::string function : {"malloc", "calloc", "aligned_alloc", "realloc"}) {
+      CHECK(stacks.find(";main;by_" + size + function + " ") != std::string::npos);
+    }
+  }
+  CHECK(stacks.find(";main;by_shrinking_realloc ") != std::string::npos);
+}
+
 TEST_CASE("what a walk by frame pointers finds may be anything") {
   TemporaryFolder folder;
   for (const std::string threads : {"0", "1"}) {

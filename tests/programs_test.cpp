@@ -155,6 +155,7 @@ const std::set<std::string> kRunElsewhere = {
     "holds_until_it_ends",                  // leak_check_test.cpp
     "waits_undisturbed",                    // leaks_test.cpp
     "peak_before_a_large_object",           // sizes_test.cpp
+    "leaks_by_each_function",               // profile_test.cpp
     "leaks_known_objects",                  // profile_test.cpp
     "double_free_in_a_batch_is_told",       // failures_test.cpp
     "double_free_is_told",                  // failures_test.cpp

@@ -48,8 +48,7 @@ struct mallinfo2 both_heaps() {
 
 uint64_t trim() {
   if (this_thread.forking) return 0;
-  Cache* const cache = cache_of_this_thread();
-  return heap.trim(cache, this_thread.release_cache);
+  return heap.trim(cache_of_this_thread(), this_thread.release_cache);
 }
 
 }  // namespace
@@ -65,10 +64,7 @@ PKTMALLOC_EXPORT void malloc_stats() { report_now(); }
 
 // glibc's XML, as far as it has words for us; the rest is in our own statistics.
 PKTMALLOC_EXPORT int malloc_info(int options, FILE* stream) {
-  if (options != 0) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (options != 0) return errno = EINVAL, -1;
   const Mapped<Snapshot> s;
   if (!s) return -1;
   take_snapshot(*s);

@@ -218,10 +218,8 @@ void free(void* p) {
   const Mapping mapping = mapping_of(p);
   head_of(p).seal ^= kLive ^ kFreed;
   take_back(mapping);
-  if (mapping.bytes <= Kept::kMostBytes) {
-    do {
-      if (kept.add(mapping)) return;
-    } while (unmap_oldest());
+  for (bool fits = mapping.bytes <= Kept::kMostBytes; fits; fits = unmap_oldest()) {
+    if (kept.add(mapping)) return;
   }
   unmap(mapping.start, mapping.bytes);
 }

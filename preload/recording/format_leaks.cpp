@@ -25,9 +25,7 @@ void write_amount(Writer& out, const Amount& amount) {
   }
   const uint64_t objects = rounded(amount.objects);
   out.print(" in %llu object%s", number(objects), objects == 1 ? "" : "s");
-  if (!exact) {
-    out.print(" (%llu sample%s)", number(amount.samples), amount.samples == 1 ? "" : "s");
-  }
+  if (!exact) out.print(" (%llu sample%s)", number(amount.samples), amount.samples == 1 ? "" : "s");
 }
 
 struct Leak {

@@ -71,9 +71,7 @@ bool TraceFile::open(int forked_from) {
   is_open_ = true;
   note_length();
   // Elsewhere nobody can add to it.
-  if (is_alone() && !by_order()) {
-    record_report(recording::Content::kTrace, options().trace_path, 1);
-  }
+  if (is_alone() && !by_order()) record_report(recording::Content::kTrace, options().trace_path, 1);
   put_away();
   return true;
 }

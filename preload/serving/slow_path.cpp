@@ -134,7 +134,7 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment) {
   return sampled(site, p, bytes);
 }
 
-// Both put the caller's frame pointer where a stack is walked from (machine.h).
+// They put the caller's frame pointer where a stack is walked from (machine.h).
 #define PUSHES_FRAME_POINTER gnu::noinline, gnu::optimize("no-omit-frame-pointer")
 
 [[PUSHES_FRAME_POINTER]] void* allocate_long(size_t bytes) {
@@ -152,7 +152,7 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment) {
   return allocate_long(bytes);
 }
 
-void* allocate_zeroed_slow(size_t bytes) {
+[[PUSHES_FRAME_POINTER]] void* allocate_zeroed_slow(size_t bytes) {
   bool zero = false;
   void* p = serve(
       bytes, 1,
@@ -168,7 +168,7 @@ void* allocate_zeroed_slow(size_t bytes) {
   return sampled(this_site(), p, bytes);
 }
 
-void* allocate_aligned(size_t alignment, size_t bytes) {
+[[PUSHES_FRAME_POINTER]] void* allocate_aligned(size_t alignment, size_t bytes) {
   // As malloc does: the rest costs three times as much.
   Cache& cache = *this_thread.allocates_from;
   if (void* p = cache.allocate(class_for(bytes, alignment))) return p;
@@ -238,24 +238,17 @@ size_t usable_size(void* p) {
 namespace {
 
 // Between allocation and release both addresses belong to the object.
-void* move_observed(void* p, size_t old_bytes, size_t bytes) {
-  void* const moved = find_object(bytes);
+[[PUSHES_FRAME_POINTER]] void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
+  const bool observed = is_observed();
+  void* const moved = observed ? find_object(bytes) : allocate_slow(bytes);
   if (moved == nullptr) return nullptr;
-  const KeepErrno keep;
   memcpy(moved, p, std::min(old_bytes, bytes));
+  if (!observed) [[likely]]
+    return release_slow(p), moved;
+  const KeepErrno keep;
   tell_resized(p, moved, bytes, false);
   sampled(this_site(), moved, bytes);
   release_told(p, heap.owner(p), this_site());
-  return moved;
-}
-
-void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
-  if (is_observed()) [[unlikely]]
-    return move_observed(p, old_bytes, bytes);
-  void* const moved = allocate_slow(bytes);
-  if (moved == nullptr) return nullptr;
-  memcpy(moved, p, std::min(old_bytes, bytes));
-  release_slow(p);
   return moved;
 }
 
@@ -277,7 +270,7 @@ void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   return moved == nullptr && bytes <= old_bytes ? p : moved;
 }
 
-void* reallocate_foreign(void* p, size_t bytes) {
+[[PUSHES_FRAME_POINTER]] void* reallocate_foreign(void* p, size_t bytes) {
   if (is_guarded(p)) [[unlikely]] {
     const size_t old_bytes = guarded_size(p, this_site());
     return old_bytes == kNotLive ? nullptr : move_or_stay(p, old_bytes, bytes);

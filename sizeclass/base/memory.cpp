@@ -44,12 +44,9 @@ bool map(void* start, size_t bytes) {
   const KeepErrno keep;
   void* const p = mmap(start, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-  if (p == MAP_FAILED) return false;
-  if (p != start) {  // Linux before 4.17 treats the address as a hint
-    munmap(p, bytes);
-    return false;
-  }
-  return true;
+  // Linux before 4.17 treats the address as a hint.
+  if (p != MAP_FAILED && p != start) munmap(p, bytes);
+  return p == start;
 }
 
 // Systems put a new mapping next to the others, of which this code is one, and go on from there

@@ -234,7 +234,10 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   const auto tick = static_cast<uint32_t>(word);
   visits.sweeps |= visits.tick != tick;
   visits.tick = tick;
-  if (visits.sweeps) visits.sweeps = cache.flush_idle(supply, LowWater::kTicks, id);
+  if (visits.sweeps) {
+    visits.sweeps = cache.flush_idle(supply, LowWater::kTicks + 1, id) ||
+                    (wake == nullptr && supply.caches.flush(supply, tick, LowWater::kTicks + 1));
+  }
   if (why != Visit::kPassing) visits.watched = should_watch(cache, why);
   // Who has more to do goes on at its next call.
   cache.saw(visits.sweeps || works() ? Due::kNever : Due::seen_at(word));
@@ -262,6 +265,7 @@ uint64_t Ageing::run(const Supply& supply) {
   {
     const Lock lock(mutex_);
     end_tick(supply, clock_ms());
+    while (supply.caches.flush(supply, due_->tick(), LowWater::kTicks + 1)) continue;
   }
   while (pending_.load(std::memory_order_relaxed)) {
     const Lock lock(mutex_);  // for a millisecond: a fork waits for it
@@ -284,9 +288,8 @@ uint64_t Ageing::give_all_back(const Supply& supply) {
     return supply.pool.counts().purged + supply.store.pool().counts().purged;
   };
   const uint64_t before = purged();
-  for (const ClassId id : supply.classes.ids()) {
-    to_do_[index(id)] = supply.depot.make_idle(id);
-  }
+  while (supply.caches.flush(supply)) continue;
+  for (const ClassId id : supply.classes.ids()) to_do_[index(id)] = supply.depot.make_idle(id);
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
     to_do_[kFirstSize + size] = supply.store.empties(size).make_idle();
   }

@@ -10,8 +10,8 @@
 // A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
 // thread, if there is one (run), and malloc_trim (trim). Work takes at most a fortieth of a
 // thread's time, and 0.1 ms and a step of a single call, so it hardly disturbs anybody; after a
-// tick by growth, 0.2 or 0.5 ms and a step. Once a tick visits also drain the thread's own
-// magazines of classes it no longer uses, one class each.
+// tick by growth, 0.2 or 0.5 ms and a step. Once a tick visits also drain magazines of classes that
+// the thread no longer uses, or that ended threads have left, one class each.
 //
 // A program that stays within its loaded magazines makes no trips, and a few objects in them can
 // keep many slabs from becoming empty. So while more than kWatchedBytes wait, watching starts when
@@ -29,7 +29,7 @@
 #include <cstdint>
 
 #include "sizeclass/base/memory_limit.h"
-#include "sizeclass/heap/cache.h"
+#include "sizeclass/heap/caches.h"
 #include "sizeclass/heap/due.h"
 #include "sizeclass/heap/growth.h"
 

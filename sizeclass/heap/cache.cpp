@@ -182,7 +182,10 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
   if (!fills) return false;
   Magazine* const filled = enlarge(supply, line, line.loaded);
   if (filled == nullptr) return false;
-  filled->rounds = supply.areas[index(id)].fill(filled->objects(), filled->capacity);
+  // A thousand threads that use a class once share its pages.
+  const bool one = line.rounds == c.first_rounds && c.object_bytes >= 128;
+  filled->rounds =
+      supply.areas[index(id)].fill(filled->objects(), one ? 1 : uint32_t{filled->capacity});
   if (random_ != 0) shuffle(filled->objects(), filled->rounds);
   if (filled->rounds >= c.usual_rounds) supply.depot.note_refill(id);
   load(id, line, filled);
@@ -290,10 +293,11 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
 }
 
 bool Cache::flush_idle(const Supply& supply, uint32_t ticks, ClassId busy) {
+  if (changing_) return false;
   if (busy != kNoClass) lines_[index(busy)].last_trip = static_cast<uint16_t>(visits.tick);
   for (const ClassId id : supply.classes.ids()) {
     Line& line = lines_[index(id)];
-    const bool is_idle = static_cast<uint16_t>(visits.tick - line.last_trip) > ticks;
+    const bool is_idle = static_cast<uint16_t>(visits.tick - line.last_trip) >= ticks;
     if (line.rounds == 0 || id == busy || !is_idle) continue;
     flush_class(supply, id, line, false);
     return true;
@@ -308,9 +312,12 @@ bool Cache::recover() {
   return true;
 }
 
-void Cache::flush(const Supply& supply) {
+void Cache::flush(const Supply& supply, bool keeps_few) {
   for (const ClassId id : supply.classes.ids()) {
-    if (Line& line = lines_[index(id)]; line.rounds != 0) flush_class(supply, id, line, true);
+    const uint64_t held = statistics(id).held * supply.classes[id].object_bytes;
+    if (lines_[index(id)].rounds == 0 || (keeps_few && held <= ClassTable::kUsualMagazineBytes))
+      continue;
+    flush_class(supply, id, lines_[index(id)], true);
   }
 }
 

@@ -44,6 +44,7 @@ struct Supply {
   SlabPool& pool;   // theirs
   Depot& depot;
   MagazineStore& store;
+  class Caches& caches;
 
   // Empties the magazine into the slabs, and returns it.
   Magazine* drain(ClassId id, Magazine* magazine) const;
@@ -143,20 +144,18 @@ class alignas(64) Cache {
   // After release() failed. Takes the object, or reports that it is free already.
   void release_slow(const Supply& supply, ClassId id, void* object);
 
-  // Drains to the slabs what the thread has of one class that made no trip for more than so many
-  // ticks, except class `busy`, which is making one. False: there is none.
-  bool flush_idle(const Supply& supply, uint32_t ticks, ClassId busy);
-
-  // Reports and aborts if an object lies here twice or is none. Does nothing where a signal
+  // Drains to the slabs, which find wrong frees, what the thread has of one class that made no trip
+  // for so many ticks, except class `busy`, which is making one. False: there is none, or a signal
   // interrupted a change.
-  void inspect_all(const Supply& supply);
+  bool flush_idle(const Supply& supply, uint32_t ticks, ClassId busy);
 
   // After its thread ended without a word: the next one may have it as it is. False where a signal
   // interrupted a change.
   bool recover();
 
-  // Gives everything to the depot; every class points at the sentinel again.
-  void flush(const Supply& supply);
+  // Gives everything to the depot; every class points at the sentinel again. `keeps_few`: but not
+  // where a class has no more than a magazine of the usual size.
+  void flush(const Supply& supply, bool keeps_few = false);
 
   CacheStatistics statistics(ClassId id) const;
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "sizeclass/base/growing_memory.h"
 #include "sizeclass/base/mutex.h"
@@ -28,16 +29,30 @@ class Caches {
 
   // A cache without a thread. nullptr: no memory.
   Cache* take() UNDER(mutex_) {
-    if (free_ == nullptr && !make()) return nullptr;
-    Cache* const cache = free_;
-    free_ = cache->next_free;
-    return cache;
+    Cache*& list = kept_ != nullptr ? kept_ : free_;
+    if (list == nullptr && !make()) return nullptr;
+    if (&list == &kept_) --kept_count_;
+    return std::exchange(list, list->next_free);
   }
-  void give(Cache* cache) UNDER(mutex_) {
-    cache->next_free = free_;
-    free_ = cache;
+  // `keeps`: some of what its thread had, for the next one.
+  void give(Cache* cache, bool keeps = false) UNDER(mutex_) {
+    Cache*& list = keeps ? kept_ : free_;
+    if (keeps) kept_count_ += 1;
+    cache->next_free = std::exchange(list, cache);
   }
-  bool none_waits() const UNDER(mutex_) { return free_ == nullptr; }
+  bool none_waits() const UNDER(mutex_) { return kept_ == nullptr && free_ == nullptr; }
+
+  // May one more keep something? Any thread asks, without the lock.
+  bool lets_keep() const { return kept_count_.seen() < kMostKept; }
+  // Drains one class of those that do, which made no trip for so many ticks. False: there is none.
+  bool flush(const Supply& supply, uint32_t tick = 0, uint32_t ticks = 0) {
+    const Lock lock(mutex_);
+    for (Cache* cache = kept_; cache != nullptr; cache = cache->next_free) {
+      cache->visits.tick = tick;
+      if (cache->flush_idle(supply, ticks, kNoClass)) return true;
+    }
+    return false;
+  }
 
   // All caches, one a call, again and again. nullptr: there is none.
   Cache* walk() UNDER(mutex_) {
@@ -53,6 +68,8 @@ class Caches {
   const Owned<size_t>& committed_bytes() const NOT_FOLLOWED { return memory_.bytes(); }
 
  private:
+  static constexpr unsigned kMostKept = 16;
+
   bool make() UNDER(mutex_) {
     const size_t begin = made_ * sizeof(Cache), end = begin + sizeof(Cache);
     if (!memory_.grow_to(round_up(end, kStep))) return false;
@@ -69,6 +86,8 @@ class Caches {
   GrowingMemory memory_ GUARDED_BY(mutex_);
   Cache* first_ GUARDED_BY(mutex_) = nullptr;
   Cache* free_ GUARDED_BY(mutex_) = nullptr;
+  Cache* kept_ GUARDED_BY(mutex_) = nullptr;
+  Owned<unsigned> kept_count_ = 0;
   Cache* walked_ GUARDED_BY(mutex_) = nullptr;  // the next one
   unsigned made_ GUARDED_BY(mutex_) = 0;
 };

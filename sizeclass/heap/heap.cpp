@@ -21,7 +21,7 @@ bool Heap::start(const HeapConfig& config) {
   }
   limit_.set(config.limit, config.soft_limit);
   ageing_.start(config.interval_ms, limit_, due_);
-  supply_.emplace(Supply{classes_, areas_, pool_, depot_, store_});
+  supply_.emplace(Supply{classes_, areas_, pool_, depot_, store_, caches_});
   shuffle_seed_ = config.shuffle_seed;
   constexpr size_t kLeast = size_t{64} << 20;
   for (size_t bytes = config.most_bytes; bytes >= std::min(kLeast, config.most_bytes); bytes /= 2) {
@@ -143,12 +143,29 @@ Cache* Heap::attach(void* thread, bool counts) {
 }
 
 void Heap::detach(Cache* cache) {
-  cache->flush(*supply_);
+  const bool keeps = caches_.lets_keep();
+  cache->flush(*supply_, keeps);
   ageing_.notice();
   const Lock lock(caches_.mutex());
   cache->holder.leave();
   uncount(*cache);
-  caches_.give(cache);
+  caches_.give(cache, keeps);
+}
+
+void Heap::end(Cache* cache, Cache* second) {
+  if (!started_ || Mutex::any_held()) return;
+  while (caches_.flush(*supply_)) continue;
+  for (Cache* const own : {cache, second}) {
+    while (own != nullptr && own->flush_idle(*supply_, 0, kNoClass)) continue;
+  }
+  unsigned left = 64;  // magazines, in 0.1 ms
+  for (const ClassId id : classes_.ids()) {
+    uint8_t source = 0;
+    while (Magazine* const magazine = left > 0 ? depot_.take(id, 0, source, 0) : nullptr) {
+      store_.give_back(supply_->drain(id, magazine));
+      --left;
+    }
+  }
 }
 
 void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {

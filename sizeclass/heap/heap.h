@@ -127,8 +127,9 @@ class Heap {
   void* allocate(Cache* cache, ClassId id, bool* zero = nullptr);
   void release(Cache* cache, ClassId id, void* object);
 
-  // Of what this thread freed last: reports and aborts if it is wrong.
-  void inspect(Cache& cache) { cache.inspect_all(*supply_); }
+  // At the end of the process, for the thread's caches: what was freed last goes to its slabs,
+  // where wrong frees are found. Not where a signal handler ends it amid that.
+  void end(Cache* cache, Cache* second);
 
   // Of a pointer that no class has: can it be nobody else's either? It lies among units, or where
   // the pool may grow.

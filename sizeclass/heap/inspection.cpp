@@ -33,9 +33,7 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
       }
       uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
       while (const uint16_t other = table[entry & last]) {
-        if (at(other - 1U) == object) {
-          report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
-        }
+        if (at(other - 1U) == object) report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
         ++entry;
       }
       table[entry & last] = static_cast<uint16_t>(++number);
@@ -57,16 +55,6 @@ void Cache::inspect(const SlabArea& area, Magazine* magazine, Magazine* later) {
     after = std::min(after, kEnd);
   }
   area.inspect(magazine->objects() + rounds - before, before, later->objects(), after);
-}
-
-void Cache::inspect_all(const Supply& supply) {
-  if (changing_) return;
-  for (const ClassId id : supply.classes.ids()) {
-    Line& line = lines_[index(id)];
-    unload(id, line);
-    inspect(supply.areas[index(id)], line.previous, line.loaded);
-    inspect(supply.areas[index(id)], line.loaded, nullptr);
-  }
 }
 
 }  // namespace pktmalloc

@@ -218,8 +218,7 @@ uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slab
     limit_->give(more);
     return false;
   };
-  while (grows_ && wanted - got >= page && get(page, true)) {
-  }
+  while (grows_ && wanted - got >= page && get(page, true)) continue;
   if (got == 0) return kNone;
   if (got % slab != 0) get(slab - got % slab, false);
   for (uint32_t i = fresh; i < unit; ++i) put_purged(i);
@@ -287,11 +286,7 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   for (uint32_t i = 0; i < run.count; ++i) {
     const uint32_t unit = run.low + i;
     if (gone && was_empty[i]) latest_share(unit).purged_total_bytes += unit_bytes();
-    if (gone || !was_empty[i]) {
-      put_purged(unit);
-    } else {
-      put_empty(unit);
-    }
+    gone || !was_empty[i] ? put_purged(unit) : put_empty(unit);
   }
   if (!gone) {
     refused_.store(kRefusedTicks, std::memory_order_relaxed);

@@ -48,6 +48,7 @@ class Workshop {
       }
     }
     CHECK(wrong == 0);
+    heap->trim(nullptr);
     const HeapStatistics s = heap.statistics();
     uint64_t allocs = 0, frees = 0;
     for (unsigned i = 0; i < s.classes; ++i) {
@@ -59,7 +60,6 @@ class Workshop {
     CHECK(allocs == packed);
     CHECK(frees == unpacked);
     CHECK(packed == unpacked);
-    heap->trim(nullptr);
     CHECK(heap->resident_bytes() == 0);
   }
 

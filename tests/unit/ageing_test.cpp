@@ -82,6 +82,62 @@ TEST_CASE("memory that nobody needed for an interval in depot and slabs is given
   CHECK(heap.of(id).purged_bytes == s.purged_bytes);
 }
 
+TEST_CASE("what a thread leaves is for the next one, and goes back when none came in an interval") {
+  StartedHeap heap(roomy());
+  const ClassId id = heap->classes().find(256);
+  const auto live_shortly = [&] {
+    Cache* const cache = heap->attach();
+    put(heap, cache, id, take(heap, cache, id, 5));
+    heap->detach(cache);
+  };
+  live_shortly();
+  for (unsigned n = 0; n < 20; ++n) live_shortly();  // its magazines have grown
+  const ClassStatistics first = heap.of(id);
+  for (unsigned n = 0; n < 100; ++n) live_shortly();
+  CHECK(heap.of(id).fills == first.fills);
+  CHECK(heap.of(id).drains == 0);
+  age(heap, LowWater::kTicks);
+  CHECK(heap.of(id).cached_threads == first.cached_threads);
+  age(heap, 1);
+  CHECK(heap.of(id).cached_threads == 0);
+  live_shortly();
+  CHECK(heap.of(id).cached_threads > 0);
+  heap->trim(nullptr);
+  CHECK(heap.of(id).cached_threads == 0);
+  CHECK(heap->resident_bytes() == 0);
+}
+
+TEST_CASE("threads that come by empty what others have left") {
+  StartedHeap heap(roomy(kInterval));
+  const ClassId id = heap->classes().find(256), mine = heap->classes().find(64);
+  Cache* const cache = heap->attach();
+  Cache* const other = heap->attach();
+  put(heap, other, id, take(heap, other, id, 5));
+  heap->detach(other);
+  CHECK(heap.of(id).cached_threads > 0);
+  CHECK(eventually([&] { peak(heap, cache, mine, kMiB); },
+                   [&] { return heap.of(id).cached_threads == 0; }));
+}
+
+TEST_CASE("few threads may leave something, and of that little") {
+  StartedHeap heap(roomy());
+  const ClassId id = heap->classes().find(256);
+  std::vector<Cache*> caches(100);
+  for (Cache*& cache : caches) {
+    cache = heap->attach();
+    put(heap, cache, id, take(heap, cache, id, 5));
+  }
+  const uint64_t each = heap.of(id).cached_threads / caches.size();
+  for (Cache* cache : caches) heap->detach(cache);
+  CHECK(heap.of(id).cached_threads == 16 * each);
+  heap->trim(nullptr);
+  Cache* const cache = heap->attach();
+  put(heap, cache, id, take(heap, cache, id, 1000));
+  CHECK(heap.of(id).cached_threads * 256 > ClassTable::kUsualMagazineBytes);
+  heap->detach(cache);
+  CHECK(heap.of(id).cached_threads == 0);
+}
+
 TEST_CASE("memory that is needed once in every interval stays") {
   StartedHeap heap(roomy());
   Cache* cache = heap->attach();

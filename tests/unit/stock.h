@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 
+#include "sizeclass/heap/caches.h"
 #include "sizeclass/heap/lean_trip.h"
 #include "tests/unit/lone_pool.h"
 
@@ -62,7 +63,8 @@ class Stock {
   uint32_t units_;
 
  public:
-  const Supply supply{classes_, areas, *objects, depot, store};
+  Caches caches;
+  const Supply supply{classes_, areas, *objects, depot, store, caches};
 };
 
 }  // namespace pktmalloc::test
