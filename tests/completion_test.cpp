@@ -85,6 +85,8 @@ TEST_CASE("bash completes subcommands, their options, and what they are about") 
   CHECK(offered("pktmalloc tell ").count(std::to_string(getpid())) == 1);
   CHECK(offered("pktmalloc tell 1 s") == Words{"stats", "sizes"});
   CHECK(offered("pktmalloc tell 1 profile sto") == Words{"stop"});
+  CHECK(offered("pktmalloc tell 1 tr") == Words{"trace", "trim"});
+  CHECK(offered("pktmalloc tell 1 trace sta") == Words{"start"});
   CHECK(offered("pktmalloc tell 1 stats READ") == Words{"README.md"});
   CHECK(offered("pktmalloc doctor --js") == Words{"--json"});
   CHECK(offered("pktmalloc doctor setpr").count("setpriv") == 1);

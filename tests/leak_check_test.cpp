@@ -228,6 +228,8 @@ TEST_CASE("a leak check that cannot be is refused before anything starts") {
   check_refused(checked({"true"}, {"--leak-check=256"}),
                 "--leak-check=256 is not understood; accepted: a status of 0 to 255");
   check_refused(checked({"true"}, {"--leak-check=x"}), "--leak-check=x is not understood");
+  check_refused(checked({"true"}, {"--leak-check", "--suppressions", folder.path()}),
+                "it is a folder");
   check_refused(checked({"true"}, {"--leak-check", "--suppressions", folder / "none"}),
                 "cannot read " + folder / "none");
   folder.write("bad", "# leaks\nrace:foo\n");

@@ -23,6 +23,7 @@ struct Needs {
 const std::map<std::string, Needs> kPrograms = {
     {"aligned_alloc_refuses_wrong_alignments", {}},
     {"aligned_blocks_are_aligned", {}},
+    {"blocks_of_a_gib_come_and_go", {}},
     {"alignments_up_to_a_gibibyte", {}},
     {"allocation_before_constructors", {}},
     {"allocation_in_exit_handlers", {}},
@@ -285,7 +286,8 @@ TEST_CASE("PKTMALLOC_NEXT=mimalloc serves what is not pooled", "[.long]") {
       "large_blocks_come_from_mimalloc",    "aligned_blocks_are_aligned",
       "allocation_in_exit_handlers",        "every_operator_new_and_delete",
       "fork_child_works_without_exec",      "large_blocks_do_not_come_from_libc",
-      "foreign_pointers_go_to_their_owner", "realloc_keeps_contents"};
+      "foreign_pointers_go_to_their_owner", "realloc_keeps_contents",
+      "blocks_of_a_gib_come_and_go"};
   for (const std::string way : {"plain", "shared", "static"}) {
     DYNAMIC_SECTION(way) {
       for (const std::string& name : names) {

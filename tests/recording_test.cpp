@@ -517,6 +517,44 @@ TEST_CASE("a recording is known in a folder of any name") {
   CHECK(has(outcome.err, "still runs"));
 }
 
+TEST_CASE("no end waits for the reader of a pipe") {
+  TemporaryFolder folder;
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const Outcome outcome =
+      Program({kCommand, "run", "--stats=pipe", kProgram, "exit"}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.status == 3);
+  CHECK(has(outcome.err, "pipe: nobody reads it"));
+}
+
+TEST_CASE("what cannot be recovered in a folder keeps nothing else back") {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "all");
+  const std::string script =
+      recorded_by_one_that_waits() +
+      "kill -9 $id; until grep -q ') Z ' /proc/$id/stat; do sleep 0.02; done; "
+      "mv a.rec all/1; echo > all/0; " +
+      kCommand + " recover all; status=$?; kill $!; exit $status";
+  const Outcome outcome = Program({"bash", "-c", script}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(outcome.status == 2);
+  CHECK(has(outcome.err, "all/0"));
+  CHECK(!folder.read("a.sizes").empty());
+}
+
+TEST_CASE("an alarm that was set before the command began ends the program") {
+  TemporaryFolder folder;
+  const Outcome outcome = Program({"python3", "-c",
+                                   "import os, signal, sys\n"
+                                   "signal.setitimer(signal.ITIMER_REAL, 0.3)\n"
+                                   "os.execv(sys.argv[1], sys.argv[1:])",
+                                   kCommand, "run", "--stats=a.json", "sleep", "1000"})
+                              .in(folder.path())
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.signal == SIGALRM);
+}
+
 TEST_CASE("what a program cannot write at its end the command writes") {
   TemporaryFolder folder;
   const Outcome outcome = Program({kCommand, "run", "--stats=a.json", "--sizes=a.sizes", "bash",

@@ -157,6 +157,17 @@ TEST_CASE("statistics go to stderr, or to the file that was named from here") {
                              "; read them with: pktmalloc report "));
 }
 
+TEST_CASE("a descriptor is written as it is, whatever lies behind it") {
+  TemporaryFolder folder;
+  for (const std::string file : {"/dev/fd/3", "/proc/self/fd/3"}) {
+    const std::string script = build_path("pktmalloc") + " run --stats=" + file + " ls 3> behind";
+    const Outcome outcome = Program({"sh", "-c", script}).in(folder.path()).run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+    CHECK(folder.read("behind").find("pktmalloc") != std::string::npos);
+  }
+}
+
 TEST_CASE("options become those of the library, for a shell to read") {
   TemporaryFolder folder;
   const Outcome dry = run({"--dry-run", "--classes", "64,1536", "--age=250ms", "--background=0",

@@ -403,6 +403,7 @@ TEST_CASE("what top cannot do is told in one line") {
   refused({"redis"}, "redis is not a process id");
   refused({"--sort", "x", target.pid}, "--sort x");
   refused({"--delay", "abc", target.pid}, "--delay: abc is not a number from 0.1 to 3600");
+  refused({"--delay", "nan", target.pid}, "--delay: nan is not a number from 0.1 to 3600");
   skip_without({"tmux"});
   for (const auto& [name, fault] : {std::pair<std::string, std::string>{"nothing", "is not known"},
                                     {"dumb", "cannot move its cursor"}}) {

@@ -93,18 +93,13 @@ class Kept {
     mutex.unlock();
     return fits;
   }
-  // The latest with as many bytes and at most a quarter more; empty if there is none.
-  Mapping take(size_t bytes) {
+  // The latest with as many bytes and at most a quarter more, or the oldest; empty if there is
+  // none.
+  Mapping take(size_t bytes = 0) {
     if (!mutex.try_lock()) return {};
-    unsigned i = count_;
-    while (i > 0 && !fits(mappings_[i - 1].bytes, bytes)) --i;
+    unsigned i = bytes != 0 ? count_ : std::min(count_, 1U);
+    while (bytes != 0 && i > 0 && !fits(mappings_[i - 1].bytes, bytes)) --i;
     const Mapping taken = i > 0 ? remove(i - 1) : Mapping{};
-    mutex.unlock();
-    return taken;
-  }
-  Mapping take_oldest() {
-    if (!mutex.try_lock()) return {};
-    const Mapping taken = count_ > 0 ? remove(0) : Mapping{};
     mutex.unlock();
     return taken;
   }
@@ -137,7 +132,7 @@ void unmap(uintptr_t start, size_t bytes) {
 }
 
 bool unmap_oldest() {
-  const Mapping oldest = kept.take_oldest();
+  const Mapping oldest = kept.take();
   unmap(oldest.start, oldest.bytes);
   return oldest.bytes != 0;
 }

@@ -165,6 +165,12 @@ const NextAllocator::Functions& NextAllocator::owner_of(void* p) const {
   return in_chosen_ == nullptr || in_chosen_(p) ? chosen_ : process_;
 }
 
+// mimalloc 2 does not know its own blocks of a GiB, or aligned to 64 MiB.
+const NextAllocator::Functions& NextAllocator::server(size_t bytes, size_t alignment) const {
+  constexpr size_t kMost = size_t{512} << 20;
+  return in_chosen_ == nullptr || std::max(bytes, 32 * alignment) <= kMost ? chosen_ : process_;
+}
+
 // What `call` gets for a request of so many bytes, if the limit allows them. `old`: the object
 // whose place it takes, or nullptr.
 template <typename Call>
@@ -183,11 +189,11 @@ void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) con
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
-  return within_limit(bytes, nullptr, [&] { return chosen_.malloc(bytes); });
+  return within_limit(bytes, nullptr, [&] { return server(bytes).malloc(bytes); });
 }
 
 void* NextAllocator::allocate_zeroed(size_t bytes) const {
-  return within_limit(bytes, nullptr, [&] { return chosen_.calloc(1, bytes); });
+  return within_limit(bytes, nullptr, [&] { return server(bytes).calloc(1, bytes); });
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
@@ -197,12 +203,19 @@ void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
     void* p = nullptr;
     // mimalloc 2.0 misplaces what is a multiple of its alignment.
     const size_t asked = in_chosen_ != nullptr ? bytes | 1 : bytes;
-    return chosen_.posix_memalign(&p, alignment, asked) == 0 ? p : no_memory();
+    return server(bytes, alignment).posix_memalign(&p, alignment, asked) == 0 ? p : no_memory();
   });
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
-  return within_limit(bytes, p, [&] { return owner_of(p).realloc(p, bytes); });
+  return within_limit(bytes, p, [&] {
+    const Functions& owner = owner_of(p);
+    if (&owner == &process_ || &server(bytes) == &chosen_) return owner.realloc(p, bytes);
+    void* const moved = process_.malloc(bytes);
+    if (moved == nullptr) return moved;
+    memcpy(moved, p, std::min(bytes, owner.malloc_usable_size(p)));
+    return owner.free(p), moved;
+  });
 }
 
 void NextAllocator::release(void* p) const {

@@ -58,6 +58,7 @@ class NextAllocator {
   void* within_limit(size_t bytes, void* old, const Call& call) const;
   bool load_mimalloc(const char* path);
   const Functions& owner_of(void* p) const;
+  const Functions& server(size_t bytes, size_t alignment = 1) const;
 
   Functions process_{};
   Functions chosen_{};  // serves requests; = process_ unless mimalloc was chosen

@@ -28,9 +28,8 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
       const uint32_t slab = pool_->slab_of(id_, object);
       if (slab == SlabPool::kNone ||
           c.exact_index(static_cast<uint32_t>(object - pool_->start_of(slab))) >=
-              c.objects_per_slab) [[unlikely]] {
+              c.objects_per_slab) [[unlikely]]
         refuse(object);
-      }
       uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
       while (const uint16_t other = table[entry & last]) {
         if (at(other - 1U) == object) report_misuse(Misuse::kDoubleFree, object, c.object_bytes);

@@ -102,10 +102,7 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
     for (uint32_t i = 0; i < units; ++i) leave_set(taken.unit + i);
     empty_low_.record(empty_.count());
   }
-  if (!own(id, taken.unit, units)) {
-    give(id, taken.unit, units);
-    return kRefused;
-  }
+  if (!own(id, taken.unit, units)) return give(id, taken.unit, units), kRefused;
   if (config_.zeroes && !taken.clean) {
     memset(at(taken.unit), 0, bytes_in(units));
     taken.clean = true;
@@ -288,10 +285,7 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
     if (gone && was_empty[i]) latest_share(unit).purged_total_bytes += unit_bytes();
     gone || !was_empty[i] ? put_purged(unit) : put_empty(unit);
   }
-  if (!gone) {
-    refused_.store(kRefusedTicks, std::memory_order_relaxed);
-    return 0;
-  }
+  if (!gone) return refused_.store(kRefusedTicks, std::memory_order_relaxed), 0;
   const uint64_t bytes = bytes_in(count);
   counts_.open.fetch_sub(bytes, std::memory_order_relaxed);
   counts_.purged.fetch_add(bytes, std::memory_order_relaxed);

@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <utility>
@@ -100,8 +102,10 @@ template <typename Number>
 Option Option::range(Number least, Number most) const {
   const CLI::Range range(least, most);
   const auto refusal = [=](const std::string& text) {
-    return range(text).empty() ? std::string()
-                               : fmt::format("{} is not a number from {} to {}", text, least, most);
+    const bool is_number = !std::isnan(strtod(text.c_str(), nullptr));
+    return is_number && range(text).empty()
+               ? std::string()
+               : fmt::format("{} is not a number from {} to {}", text, least, most);
   };
   return Option(option_->check(refusal, range.get_description()));
 }

@@ -23,25 +23,35 @@ void recover_file(const std::string& path) {
   unlink(path.c_str());
 }
 
-void recover_folder(const std::string& path) {
-  const std::vector<std::string> recordings = recordings_in(path);
-  if (recordings.empty()) throw Failure("there is no recording in {}", path);
-  for (const std::string& file : recordings) recover_file(file);
-  rmdir(path.c_str());
-}
-
-// One that cannot be recovered keeps none of the others back.
-void recover_all(const std::vector<std::string>& paths) {
+// One that cannot be recovered keeps none of the others back. False: there was one.
+template <typename Recover>
+bool recover_each(const std::vector<std::string>& paths, const Recover& recover) {
   bool all = true;
   for (const std::string& path : paths) {
     try {
-      std::error_code ignored;
-      std::filesystem::is_directory(path, ignored) ? recover_folder(path) : recover_file(path);
+      recover(path);
     } catch (const Failure& failure) {
       tell(failure.what());
       all = false;
+    } catch (const ExitStatus&) {
+      all = false;  // of a folder: it is told
     }
   }
+  return all;
+}
+
+void recover_folder(const std::string& path) {
+  const std::vector<std::string> recordings = recordings_in(path);
+  if (recordings.empty()) throw Failure("there is no recording in {}", path);
+  if (!recover_each(recordings, recover_file)) throw ExitStatus{2};
+  rmdir(path.c_str());
+}
+
+void recover_all(const std::vector<std::string>& paths) {
+  const bool all = recover_each(paths, [](const std::string& path) {
+    std::error_code ignored;
+    std::filesystem::is_directory(path, ignored) ? recover_folder(path) : recover_file(path);
+  });
   if (!all) throw ExitStatus{2};
 }
 

@@ -134,7 +134,8 @@ void refuse_unwritable(const std::string& file) {
   std::error_code ignored;  // writing tells it
   const fs::file_status found = fs::status(file, ignored);
   if (fs::is_directory(found)) throw Failure("cannot write {}: it is a folder", file);
-  if (fs::exists(found) && !fs::is_regular_file(found)) {
+  const bool names_descriptor = file.starts_with("/proc/") || file.starts_with("/dev/");
+  if (fs::exists(found) && (names_descriptor || !fs::is_regular_file(found))) {
     if (access(file.c_str(), W_OK) == 0) return;
     throw Failure("cannot write {}: {}", file, strerror(errno));
   }

@@ -127,9 +127,9 @@ _pktmalloc() {
       if ((i == COMP_CWORD)); then
         _pktmalloc_offer_processes "$word"
       elif ((i + 1 == COMP_CWORD)); then
-        _pktmalloc_offer "$word" -W 'stats profile sizes trim'
+        _pktmalloc_offer "$word" -W 'stats profile sizes trace trim'
       else
-        [[ ${COMP_WORDS[i + 1]} == profile ]] && _pktmalloc_offer "$word" -W 'start stop'
+        [[ ${COMP_WORDS[i + 1]} =~ ^(profile|trace)$ ]] && _pktmalloc_offer "$word" -W 'start stop'
         _pktmalloc_offer "$word" -f
       fi
       ;;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
@@ -39,6 +40,10 @@ bool is_match(std::string_view text, std::string_view pattern) {
 Suppressions::Suppressions(const std::string& file) {
   std::ifstream lines(file);
   if (!lines) throw Failure("cannot read {}: {}", file, strerror(errno));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    throw Failure("cannot read {}: it is a folder", file);
+  }
   unsigned number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;

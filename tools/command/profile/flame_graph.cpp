@@ -138,7 +138,7 @@ struct Page {
 std::string text_of(const Page& page, const Json& root) {
   const auto text = [](const Json& json) {
     std::string dumped = json.dump(-1, ' ', true, Json::error_handler_t::replace);
-    replace(dumped, "</", "<\\/");  // names may hold the end of a script
+    replace(dumped, "<", "\\u003c");  // names may hold what begins or ends a script
     return dumped;
   };
   std::string html = kPage;

@@ -167,6 +167,12 @@ class Keeper {
     _exit(0);
   }
 
+  static bool is_sent_by_terminals(int signal) {
+    constexpr int kSignals[] = {SIGINT,  SIGQUIT, SIGTSTP, SIGTTIN,
+                                SIGTTOU, SIGHUP,  SIGCONT, SIGWINCH};
+    return std::find(std::begin(kSignals), std::end(kSignals), signal) != std::end(kSignals);
+  }
+
   static bool is_stopped(pid_t pid) {
     try {
       return Process(pid).is_stopped();
@@ -176,8 +182,10 @@ class Keeper {
   }
 
   void hand_on(int signal, const siginfo_t& info) {
-    // The terminal sends to both, and what the program sends to its group comes here as well.
-    const bool is_for_us = info.si_code == SI_KERNEL || info.si_pid == child_;
+    // The terminal sends to both, and what the program sends to its group comes here as well. Other
+    // signals of the kernel are for one: an alarm that was set before the command began.
+    const bool is_of_terminal = info.si_code == SI_KERNEL && is_sent_by_terminals(signal);
+    const bool is_for_us = is_of_terminal || info.si_pid == child_;
     if (is_for_us && signal != SIGCONT) return;
     if (info.si_pid == getpid()) return;  // SIGPIPE: nobody reads what we tell
     if (keeping_.reads_statistics) read_statistics();

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "tools/command/recovery/recovery.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "preload/formats/format.h"
 #include "preload/formats/sizes.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/output_file.h"
 #include "tools/command/system/standard_error.h"
+#include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
 
@@ -46,8 +53,33 @@ std::string printed(const Print& print) {
   }
 }
 
+// No program's end waits for a pipe's reader, and neither do we.
+void write_pipe(const std::string& path, std::string_view text) {
+  constexpr int kPatienceMs = 5000;
+  const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  int error = fd < 0 ? errno : 0;
+  while (error == 0 && !text.empty()) {
+    pollfd reader{fd, POLLOUT, 0};
+    if (poll(&reader, 1, kPatienceMs) == 0) error = ETIMEDOUT;
+    const ssize_t written = error == 0 ? ::write(fd, text.data(), text.size()) : 0;
+    if (written >= 0) {
+      text.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EAGAIN && errno != EINTR) {
+      error = errno;
+    }
+  }
+  if (fd >= 0) close(fd);
+  if (error == 0) return;
+  throw Failure("cannot write {}: {}", path,
+                error == ENXIO       ? "nobody reads it"
+                : error == ETIMEDOUT ? "its reader takes nothing"
+                                     : strerror(error));
+}
+
 void write_file(const std::string& path, const std::string& text) {
   const OwnersFiles owners;
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(path, ignored)) return write_pipe(path, text);
   OutputFile(path).write(text);
 }
 
@@ -70,8 +102,10 @@ bool recover_statistics(const RecordingFile& recording) {
   const std::optional<Moment> moment = last_moment(recording.header());
   const std::string program = recording.program();
   if (!moment) {
-    tell(fmt::format("the statistics of {}, process {}, are lost: nobody read them before it ended",
-                     program, recording.header().pid));
+    tell(fmt::format(
+        "the statistics of {}, process {}, are lost: they were not written, and nobody read "
+        "them before it ended",
+        program, recording.header().pid));
     return false;
   }
   Snapshot snapshot = moment->snapshot;
@@ -216,7 +250,7 @@ bool recover(const RecordingFile& recording, const std::string& untold, bool is_
       if (!written || is_within(path, untold)) continue;
       tell(fmt::format("{} are in {}", report.what, path) +
            (reads(report.command, path)
-                ? fmt::format("; read them with: pktmalloc {} {}", report.command, path)
+                ? fmt::format("; read them with: pktmalloc {} {}", report.command, shell_word(path))
                 : ""));
     } catch (const Failure& failure) {
       tell(failure.what());
