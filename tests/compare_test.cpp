@@ -137,6 +137,7 @@ TEST_CASE("what goes wrong with a server is told") {
                 "exit status 6 before it was ready");
   check_refused(place.run({"--load", "true"}, "true"), "--load needs --ready");
   check_refused(place.run({"--ready", "1"}, "true"), "need --load");
+  check_refused(place.run({"--ready", "99999", "--load", "true"}, "true"), "99999 is no port");
   const std::string up = place / "up";
   const Outcome crash =
       place.run({"-n", "1", "--json", "--ready", "test -e " + up, "--load", "true"},

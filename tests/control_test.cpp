@@ -147,6 +147,7 @@ TEST_CASE("what cannot be done is told in one line") {
     check_refused(tell(all_words).run(), "is not understood; " + all);
   }
   check_refused(tell({program.id, std::string(9000, 'x')}).run(), "the order is too long");
+  check_refused(tell({program.id, "stats", "a", "b"}).run(), "b is one argument too many");
   const std::string at = "process " + program.id + ": it was started without PKTMALLOC_";
   check_refused(tell({program.id, "stats"}).run(), at + "STATS; name a file");
   check_refused(tell({program.id, "profile"}).run(), at + "PROFILE");

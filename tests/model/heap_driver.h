@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -141,6 +142,7 @@ class HeapDriver {
         if (n + 1 == kCaches || caches_[n] != nullptr) break;
         caches_[n] = heap_.attach();
         check(caches_[n] != nullptr, "no cache");
+        known_.insert(caches_[n]);
         for (unsigned other = 0; other < kCaches; ++other) {
           check(other == n || caches_[other] != caches_[n], "a cache attached twice");
         }
@@ -223,7 +225,8 @@ class HeapDriver {
     caches_[n] = nullptr;
     heap_.detach(cache);
     for (const ClassId id : heap_.classes().ids()) {
-      check(cache->statistics(id).held == 0, "a detached cache holds objects");
+      const size_t bytes = cache->statistics(id).held * heap_.classes()[id].object_bytes;
+      check(bytes <= ClassTable::kUsualMagazineBytes, "a detached cache keeps much");
     }
   }
 
@@ -233,6 +236,10 @@ class HeapDriver {
     heap_.statistics(s);
     for (unsigned i = 0; i < s.classes; ++i) {
       check_class(s.of[i].cached_depot == 0, "trim left a magazine", s.of[i].object_bytes);
+      const bool alone = std::ranges::all_of(
+          caches_, [=](const Cache* other) { return other == cache || other == nullptr; });
+      check_class(!alone || s.of[i].cached_threads == 0, "trim left what ended threads had",
+                  s.of[i].object_bytes);
     }
     check(s.waiting_bytes == 0, "trim left bytes waiting");
   }
@@ -261,9 +268,7 @@ class HeapDriver {
       const uint64_t slab_bytes = uint64_t{shape.units} << SlabPool::kUnitShift;
       holds(objects / shape.objects_per_slab * slab_bytes == c.active_bytes, "active slabs");
       uint64_t held = 0;
-      for (const Cache* cache : caches_) {
-        if (cache != nullptr) held += cache->statistics(id).held;
-      }
+      for (const Cache* cache : known_) held += cache->statistics(id).held;
       holds(c.cached_threads == held, "cached in threads");
       committed += c.committed_bytes;
     }
@@ -294,6 +299,7 @@ class HeapDriver {
   Heap heap_;
   uint32_t units_ = 0;
   std::array<Cache*, kCaches> caches_{};
+  std::set<const Cache*> known_;  // all that ever were: one without a thread may hold something
   std::vector<std::vector<Live>> live_;  // by class
   std::map<uintptr_t, uintptr_t> all_;   // begin and end of every live object
   std::vector<uint64_t> allocs_, frees_;

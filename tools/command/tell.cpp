@@ -21,8 +21,11 @@ bool is_word(const std::string& text) { return text == "start" || text == "stop"
 // The process knows what there is; the file is made absolute, for its folder may be another one.
 std::string order_text(const std::vector<std::string>& words) {
   std::string text = words[0];
+  bool has_file = false;
   for (size_t i = 1; i < words.size(); ++i) {
-    text += " " + (is_word(words[i]) ? words[i] : absolute_pattern(words[i]));
+    if (has_file) throw Failure("tell: {} is one argument too many", words[i]);
+    has_file = !is_word(words[i]);
+    text += " " + (has_file ? absolute_pattern(words[i]) : words[i]);
   }
   return text;
 }

@@ -305,7 +305,9 @@ std::string new_folder(const std::vector<std::string>& files) {
   if (const size_t at = file.find("%c"); at != std::string::npos) file.erase(at, 2);
   const bool known = file.find('%') == std::string::npos;
   const fs::path first = known ? file : "pktmalloc";
-  const std::string folder = first.parent_path(), name = first.filename();
+  constexpr size_t kMost = 200;  // the longest names leave no room for ours
+  const std::string folder = first.parent_path();
+  const std::string name = first.filename().string().substr(0, kMost);
   for (const std::string& place : {folder, temporary_place()}) {
     std::string path = place + "/" + name + ".recording-XXXXXX";
     if (!place.empty() && mkdtemp(path.data()) != nullptr) return path;
