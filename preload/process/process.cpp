@@ -199,7 +199,7 @@ __attribute__((constructor(101))) void on_load() {
 __attribute__((destructor)) void on_exit() {
   if (aborting) return;
   each_part_back(&Part::exit);
-  if (in_own_memory()) heap.end(this_thread.cache, this_thread.release_cache);
+  heap.end(this_thread.cache, this_thread.release_cache);
 }
 
 }  // namespace
