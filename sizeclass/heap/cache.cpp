@@ -273,8 +273,10 @@ Magazine* Cache::make_room(const Supply& supply, ClassId id, Line& line) {
 void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_depot) {
   const Raised change(changing_);
   unload(id, line);
-  inspect(supply.areas[index(id)], line.previous, line.loaded);
-  inspect(supply.areas[index(id)], line.loaded, nullptr);
+  if (to_depot) {  // slabs look at each object themselves
+    inspect(supply.areas[index(id)], line.previous, line.loaded);
+    inspect(supply.areas[index(id)], line.loaded, nullptr);
+  }
   Magazine* const held[] = {line.loaded, line.previous};
   load(id, line, nullptr);
   set_previous(line, nullptr);

@@ -136,8 +136,8 @@ void refuse_half_a_service(const Procedure& procedure) {
   if (!s.is_wanted() && !(s.ready.empty() && s.stop.empty())) {
     throw Failure("compare: --ready and --stop are of a server, and need --load");
   }
-  const bool is_number = s.ready.find_first_not_of("0123456789") == std::string::npos;
-  if (!s.ready.empty() && is_number && !(strtoul(s.ready.c_str(), nullptr, 10) - 1 < 0xFFFF)) {
+  const unsigned long port = s.names_port() ? strtoul(s.ready.c_str(), nullptr, 10) : 1;
+  if (port == 0 || port > 65535) {
     throw Failure("compare: --ready: {} is no port, which are 1 to 65535", s.ready);
   }
 }

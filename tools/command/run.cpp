@@ -125,6 +125,11 @@ Library library_for(const Options& options) {
   return options.library.empty() ? Library::find(wanted_kind(options)) : Library(options.library);
 }
 
+// The library writes it as it is.
+bool names_descriptor(const std::string& file) {
+  return file.starts_with("/proc/") || file.starts_with("/dev/");
+}
+
 // What the library would find only when the program has ended.
 void refuse_unwritable(const std::string& file) {
   namespace fs = std::filesystem;
@@ -134,8 +139,7 @@ void refuse_unwritable(const std::string& file) {
   std::error_code ignored;  // writing tells it
   const fs::file_status found = fs::status(file, ignored);
   if (fs::is_directory(found)) throw Failure("cannot write {}: it is a folder", file);
-  const bool names_descriptor = file.starts_with("/proc/") || file.starts_with("/dev/");
-  if (fs::exists(found) && (names_descriptor || !fs::is_regular_file(found))) {
+  if (fs::exists(found) && (names_descriptor(file) || !fs::is_regular_file(found))) {
     if (access(file.c_str(), W_OK) == 0) return;
     throw Failure("cannot write {}: {}", file, strerror(errno));
   }
@@ -156,8 +160,7 @@ void refuse_unwritable(const std::string& file) {
 std::string written_path(const std::string& file) {
   refuse_unwritable(file);
   std::error_code ignored;
-  const bool names_descriptor = file.starts_with("/proc/") || file.starts_with("/dev/");
-  if (!names_descriptor && std::filesystem::is_symlink(file, ignored)) {
+  if (!names_descriptor(file) && std::filesystem::is_symlink(file, ignored)) {
     throw Failure("cannot write {}: it is a symbolic link, which the library does not follow",
                   file);
   }

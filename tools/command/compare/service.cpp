@@ -39,11 +39,6 @@ void wait_for(Child& command, Child& server, std::optional<Clock::time_point> un
   command.end();
 }
 
-bool is_port(const std::string& text) {
-  return !text.empty() && text.size() <= 5 &&
-         text.find_first_not_of("0123456789") == std::string::npos;
-}
-
 bool is_listened_to(const std::string& port) {
   const int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -58,7 +53,7 @@ bool is_listened_to(const std::string& port) {
 
 bool is_ready(const Service& service, Child& server, Clock::time_point limit,
               const BlockedSignals& blocked) {
-  if (is_port(service.ready)) return is_listened_to(service.ready);
+  if (service.names_port()) return is_listened_to(service.ready);
   const auto asked = start_shell(service.ready, false, blocked);
   wait_for(*asked, server, limit);
   return asked->status() == 0;

@@ -16,6 +16,10 @@ struct Service {
   std::string stop;   // a command of the shell; "": SIGTERM
 
   bool is_wanted() const { return !load.empty(); }
+  // No command is a number alone.
+  bool names_port() const {
+    return !ready.empty() && ready.find_first_not_of("0123456789") == std::string::npos;
+  }
 };
 
 // As execute(). Nothing of the allocator reaches ready, load and stop.

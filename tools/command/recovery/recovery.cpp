@@ -2,7 +2,6 @@
 #include "tools/command/recovery/recovery.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,9 +11,9 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "preload/formats/format.h"
+#include "preload/formats/quiet_write.h"
 #include "preload/formats/sizes.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/output_file.h"
@@ -54,26 +53,16 @@ std::string printed(const Print& print) {
 }
 
 // No program's end waits for a pipe's reader, and neither do we.
-void write_pipe(const std::string& path, std::string_view text) {
-  constexpr int kPatienceMs = 5000;
+void write_pipe(const std::string& path, const std::string& text) {
   const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-  int error = fd < 0 ? errno : 0;
-  while (error == 0 && !text.empty()) {
-    pollfd reader{fd, POLLOUT, 0};
-    if (poll(&reader, 1, kPatienceMs) == 0) error = ETIMEDOUT;
-    const ssize_t written = error == 0 ? ::write(fd, text.data(), text.size()) : 0;
-    if (written >= 0) {
-      text.remove_prefix(static_cast<size_t>(written));
-    } else if (errno != EAGAIN && errno != EINTR) {
-      error = errno;
-    }
-  }
+  const bool written = fd >= 0 && write_all(fd, text.data(), text.size());
+  const int error = errno;
   if (fd >= 0) close(fd);
-  if (error == 0) return;
+  if (written) return;
   throw Failure("cannot write {}: {}", path,
-                error == ENXIO       ? "nobody reads it"
-                : error == ETIMEDOUT ? "its reader takes nothing"
-                                     : strerror(error));
+                error == ENXIO    ? "nobody reads it"
+                : error == EAGAIN ? "its reader takes nothing"
+                                  : strerror(error));
 }
 
 void write_file(const std::string& path, const std::string& text) {
