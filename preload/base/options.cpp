@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/base/options.h"
 
+#include <dlfcn.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -190,6 +191,21 @@ void print_options() {
   }
 }
 
+// Removes the entries with that file name from a list. True if any entry is left.
+bool drop_entry(char* list, const char* file_name) {
+  char* to = list;
+  char* rest = list;
+  while (char* entry = strsep(&rest, " :")) {
+    if (*entry == '\0' || equal(basename(entry), file_name)) continue;
+    if (to != list) *to++ = ':';
+    const size_t length = strlen(entry);
+    memmove(to, entry, length);
+    to += length;
+  }
+  *to = '\0';
+  return to != list;
+}
+
 }  // namespace
 
 void read_options() {
@@ -205,6 +221,23 @@ void read_options() {
     if (std::string_view(*variable).starts_with(kPrefix)) read_variable(*variable + kPrefix.size());
   }
   if (parsed.verbose) print_options();
+}
+
+void leave_environment() {
+  constexpr std::string_view kPreload = "LD_PRELOAD=";
+  Dl_info here;
+  if (environ == nullptr) return;
+  if (dladdr(reinterpret_cast<void*>(&leave_environment), &here) == 0) return;
+  const char* const file_name = basename(here.dli_fname);
+  char** to = environ;
+  for (char** from = environ; *from != nullptr; ++from) {
+    const std::string_view variable = *from;
+    const bool stays = variable.starts_with(kPreload)
+                           ? drop_entry(*from + kPreload.size(), file_name)
+                           : !variable.starts_with(kPrefix);
+    if (stays) *to++ = *from;
+  }
+  *to = nullptr;
 }
 
 const Options& options() { return parsed; }

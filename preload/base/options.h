@@ -77,6 +77,12 @@ struct Options {
 // environment yet.
 void read_options();
 
+// At load, for PKTMALLOC_CHILDREN=0: removes this library from LD_PRELOAD and every PKTMALLOC_
+// variable from the environment, so that programs that this one starts run without the library. It
+// works in place, so that a program that reads main's third argument sees it too. Allocates
+// nothing.
+void leave_environment();
+
 const Options& options();
 
 // The program's name without its folder, as it was at start.

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "preload/base/environment.h"
 #include "preload/base/library_function.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
