@@ -10,7 +10,6 @@ namespace front = pktmalloc::checked;
 #include "preload/hardened/hardened_entry.h"
 namespace front = pktmalloc::hardened;
 #else
-#include "preload/serving/batch.h"
 #include "preload/serving/fast_path.h"
 namespace front = pktmalloc;
 #endif

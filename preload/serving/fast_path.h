@@ -8,6 +8,16 @@
 //
 // No lock, no atomic, no call, no test of any state: a request that the thread's magazines cannot
 // serve, not yet, no longer or never, meets the sentinel there and leaves by a tail call.
+//
+// Of many objects at once, what the magazines can serve, by a copy:
+//
+//     allocate_run: from the top down, until the mark for "empty"
+//     release_run:  onto the top, until the mark for "full", an object of another unit, or the
+//                   one before once more
+//
+// The marks are those that single calls meet, so a thread that is traced, watched or sampled serves
+// a run of none or stops at its sample. After it the caller makes a single call, which swaps the
+// thread's two magazines if need be, and goes on with a run.
 #pragma once
 
 #include <algorithm>
@@ -73,6 +83,21 @@ inline void* reallocate(void* p, size_t bytes) {
   memcpy(moved, p, std::min(old_bytes, bytes));
   release(p);
   return moved;
+}
+
+// What the classes are asked for on behalf of a request of so many bytes.
+inline size_t room_for(size_t bytes) { return bytes; }
+
+// Both return how many of the objects were served, the first ones.
+inline size_t allocate_run(size_t bytes, void** objects, size_t count) {
+  return this_thread.allocates_from->allocate_run(heap.classes().find(bytes), objects, count);
+}
+
+// count > 0.
+inline size_t release_run(void* const* objects, size_t count) {
+  const ClassId id = heap.class_of(*objects);
+  if (id == kNoClass) return 0;
+  return this_thread.releases_to->release_run(id, objects, count, SlabPool::kUnitShift);
 }
 
 }  // namespace pktmalloc
