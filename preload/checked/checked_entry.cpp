@@ -155,7 +155,7 @@ void* reallocate_unknown(Site site, void* p, size_t bytes, StackId now) {
   if (tell_unknown("realloc", p, now)) return no_memory();
   const size_t old_bytes = next_allocator().usable_size(p);
   if (old_bytes == 0) return next_allocator().reallocate(p, bytes);
-  void* moved = allocate_at(site, bytes, Family::kMalloc);
+  void* moved = allocate_slow(bytes, Family::kMalloc, site);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   release_slow(p);
@@ -179,7 +179,7 @@ namespace pktmalloc::twin {
 using namespace checked;
 
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
-void* allocate_at(Site site, size_t bytes, Family family) {
+void* allocate_slow(size_t bytes, Family family, Site site) {
   constexpr size_t kDress = kFront + kLeastBack;
   if (bytes - 1 < ClassTable::kSmallLimit - kDress && guarded_class == kNoClass) [[likely]] {
     const ClassId id = heap.classes().small(bytes + kDress);
@@ -191,13 +191,13 @@ void* allocate_at(Site site, size_t bytes, Family family) {
 
 size_t room_for(size_t bytes) { return raw_bytes(0, bytes); }
 
-void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family) {
+void* allocate_aligned(size_t alignment, size_t bytes, Family family, Site site) {
   void* raw =
       pktmalloc::allocate_aligned(std::max<size_t>(alignment, 16), raw_bytes(alignment, bytes));
   return hand_out(site, raw, alignment, bytes, family);
 }
 
-void* allocate_zeroed_at(Site site, size_t bytes) {
+void* allocate_zeroed(size_t bytes, Site site) {
   if (void* p = hand_out_guarded(site, bytes, Family::kMalloc)) return memset(p, 0, bytes);
   return hand_out(site, pktmalloc::allocate_zeroed(raw_bytes(0, bytes)), 0, bytes, Family::kMalloc);
 }
@@ -226,7 +226,7 @@ void release_at(Site site, void* p, Family family, size_t bytes, size_t alignmen
   release_any(p, {family, bytes, alignment}, now);
 }
 
-void* reallocate_at(Site site, void* p, size_t bytes) {
+void* reallocate(void* p, size_t bytes, Site site) {
   const StackId now = capture(site);
   Object object = find_object(p);
   if (!object) return reallocate_unknown(site, p, bytes, now);
@@ -239,14 +239,14 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
     return dress({object.record, object.raw(), object.end}, 0, bytes, object.head.family(),
                  object.record->allocated_at);
   }
-  void* moved = allocate_at(site, bytes, Family::kMalloc);
+  void* moved = allocate_slow(bytes, Family::kMalloc, site);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(object.bytes(), bytes));
   if (claim("realloc", object, now)) quarantine(object, heap.class_of(p));
   return moved;
 }
 
-size_t usable_size_at(Site site, void* p) {
+size_t usable_size(void* p, Site site) {
   if (p == nullptr) return 0;
   const StackId now = capture(site);
   const char* const call = "malloc_usable_size";

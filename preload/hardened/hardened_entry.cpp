@@ -135,7 +135,7 @@ namespace pktmalloc::twin {
 
 using namespace hardened;
 
-void* allocate_at(Site site, size_t bytes, Family) {
+void* allocate_slow(size_t bytes, Family, Site site) {
   if (bytes == 0) {
     if (void* p = allocate_nothing()) {
       if (is_observed()) tell_allocated(p, 0, 0);
@@ -149,17 +149,17 @@ void* allocate_at(Site site, size_t bytes, Family) {
 
 size_t room_for(size_t bytes) { return with_canary(bytes); }
 
-void* allocate_zeroed_at(Site site, size_t bytes) {
-  if (bytes == 0) return allocate_at(site, 0, Family::kMalloc);
+void* allocate_zeroed(size_t bytes, Site site) {
+  if (bytes == 0) return allocate_slow(0, Family::kMalloc, site);
   return handed_out(site, pktmalloc::allocate_zeroed(with_canary(bytes)), bytes, false);
 }
 
-void* allocate_aligned_at(Site site, size_t alignment, size_t bytes, Family family) {
-  if (bytes == 0 && alignment <= ClassTable::kSmallStep) return allocate_at(site, 0, family);
+void* allocate_aligned(size_t alignment, size_t bytes, Family family, Site site) {
+  if (bytes == 0 && alignment <= ClassTable::kSmallStep) return allocate_slow(0, family, site);
   return handed_out(site, pktmalloc::allocate_aligned(alignment, with_canary(bytes)), bytes, true);
 }
 
-void* reallocate_at(Site site, void* p, size_t bytes) {
+void* reallocate(void* p, size_t bytes, Site site) {
   if (is_wrong(site, "realloc", p)) return no_memory();
   const ClassId id = heap.class_of(p);
   if (id == kNoClass) {
@@ -170,14 +170,14 @@ void* reallocate_at(Site site, void* p, size_t bytes) {
     if (canaries) set_canary(p, class_bytes(id), bytes);
     return p;
   }
-  void* const moved = allocate_at(site, bytes, Family::kMalloc);
+  void* const moved = allocate_slow(bytes, Family::kMalloc, site);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   release_waited_at(site, id, set_freed(id, p, heap.state_of(id, p)));
   return moved;
 }
 
-size_t usable_size_at(Site site, void* p) {
+size_t usable_size(void* p, Site site) {
   if (is_wrong(site, "malloc_usable_size", p)) return 0;
   const ClassId id = heap.class_of(p);
   return id == kNoClass ? pktmalloc::usable_size(p) : canary_of(id, p).bytes;
