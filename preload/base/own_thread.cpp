@@ -5,12 +5,9 @@
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace pktmalloc {
 namespace {

@@ -9,15 +9,32 @@
 // thread, so the last of the program's threads ends ours before.
 #pragma once
 
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
-#include "preload/base/futex.h"
 #include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {
+
+// A word on which such a thread sleeps. Called by number, because libc has no function for it; safe
+// in signal handlers.
+
+// Returns at a wake, at a signal, after `timeout` (nullptr: never), or at once if the word is not
+// `value`.
+inline void futex_wait(std::atomic<uint32_t>& word, uint32_t value, const timespec* timeout) {
+  syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
+}
+
+inline void futex_wake_one(std::atomic<uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, nullptr, nullptr, 0);
+}
 
 // This thread is inside dl_iterate_phdr (loader_walk.cpp).
 extern constinit thread_local bool walks_loader __attribute__((visibility("hidden")));

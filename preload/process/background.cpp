@@ -3,7 +3,6 @@
 
 #include <atomic>
 
-#include "preload/base/futex.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
