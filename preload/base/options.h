@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "sizeclass/base/class_id.h"
-#include "sizeclass/base/huge_pages.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 

@@ -9,7 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pktmalloc::memory {
+namespace pktmalloc {
+
+// What to ask of the system about transparent huge pages for objects.
+enum class HugePages : uint8_t {
+  kAuto,     // nothing: the system's own setting decides
+  kNever,    // none, whatever the system's setting
+  kMadvise,  // for a pool that has grown (slab_pool.cpp), unless the system has none at all
+};
+
+namespace memory {
 
 // The system ends the calling thread at any call (seccomp's strict mode). From then on map() and
 // commit() refuse, and nobody else makes one for a malloc or free of it.
@@ -69,4 +78,5 @@ bool is_mapped(const void* address);
 // How many bytes of these committed pages are in memory.
 size_t resident_bytes(const void* start, size_t bytes);
 
-}  // namespace pktmalloc::memory
+}  // namespace memory
+}  // namespace pktmalloc

@@ -19,7 +19,6 @@
 #include <optional>
 #include <span>
 
-#include "sizeclass/base/huge_pages.h"
 #include "sizeclass/base/memory_limit.h"
 #include "sizeclass/base/statistics.h"
 #include "sizeclass/heap/ageing.h"

@@ -34,7 +34,6 @@
 #include <cstdint>
 
 #include "sizeclass/base/growing_memory.h"
-#include "sizeclass/base/huge_pages.h"
 #include "sizeclass/base/low_water.h"
 #include "sizeclass/base/memory_limit.h"
 #include "sizeclass/base/mutex.h"
