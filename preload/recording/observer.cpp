@@ -9,30 +9,19 @@
 
 namespace pktmalloc {
 
-void tell_allocated(void* p, size_t bytes, size_t alignment) {
+void tell_allocated(void* p, size_t bytes, size_t alignment, bool is_zeroed) {
   if (p == nullptr || this_thread.forking) return;
   size_allocated(p, bytes, alignment);
-  if (alignment == 0) return trace_call({trace::kAllocation, p, bytes});
+  if (alignment == 0 && !is_zeroed) return trace_call({trace::kAllocation, p, bytes});
   const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
-  trace_call({trace::kSpecialAllocation, p, bytes, trace::kAligned + log2});
+  trace_call({trace::kSpecialAllocation, p, bytes,
+              is_zeroed ? unsigned{trace::kZeroed} : trace::kAligned + log2});
 }
 
-void tell_zeroed(void* p, size_t bytes) {
-  if (p == nullptr || this_thread.forking) return;
-  size_allocated(p, bytes, 0);
-  trace_call({trace::kSpecialAllocation, p, bytes, trace::kZeroed});
-}
-
-void tell_released(void* p) {
+void tell_released(void* p, bool is_moving) {
   if (this_thread.forking) return;
   size_released(p);
-  trace_call({trace::kRelease, p});
-}
-
-void tell_moving(void* p) {
-  if (this_thread.forking) return;
-  size_released(p);
-  trace_call({trace::kMove, p});
+  trace_call({is_moving ? trace::kMove : trace::kRelease, p});
 }
 
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {

@@ -15,15 +15,13 @@
 
 namespace pktmalloc {
 
-// `alignment` is the one asked for, 0 for malloc and plain new. p may be null: refused.
-void tell_allocated(void* p, size_t bytes, size_t alignment);
-void tell_zeroed(void* p, size_t bytes);  // calloc
+// `alignment` is the one asked for, 0 for malloc and plain new; zeroed: by calloc. p may be null:
+// refused.
+void tell_allocated(void* p, size_t bytes, size_t alignment, bool is_zeroed = false);
 // Before anybody else can get the memory. p is not null, but may be an object from before
-// observation started.
-void tell_released(void* p);
-// The next allocator will resize p, and may give its memory to anybody. tell_resized() follows in
-// the same thread; if the resize is refused, with p itself.
-void tell_moving(void* p);
+// observation started. If it is `moving`, the next allocator will resize p, and may give its memory
+// to anybody. tell_resized() follows in the same thread; if the resize is refused, with p itself.
+void tell_released(void* p, bool is_moving = false);
 // `from` was resized and is now p. Unless it was `moving`, nobody else has `from` yet.
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving);
 // The program asked how many bytes of an object it may use.

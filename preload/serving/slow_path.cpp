@@ -128,9 +128,9 @@ void* find_object(size_t bytes) {
 }
 
 // At the end of every allocating function; `site` is where that function was called.
-void* handed_out(Site site, void* p, size_t bytes, size_t alignment) {
+void* handed_out(Site site, void* p, size_t bytes, size_t alignment, bool is_zeroed = false) {
   if (is_observed()) [[unlikely]]
-    tell_allocated(p, bytes, alignment);
+    tell_allocated(p, bytes, alignment, is_zeroed);
   return sampled(site, p, bytes);
 }
 
@@ -163,9 +163,7 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment) {
       },
       &zero);
   if (p != nullptr && !zero) memset(p, 0, bytes);
-  if (is_observed()) [[unlikely]]
-    tell_zeroed(p, bytes);
-  return sampled(this_site(), p, bytes);
+  return handed_out(this_site(), p, bytes, 0, true);
 }
 
 [[PUSHES_FRAME_POINTER]] void* allocate_aligned(size_t alignment, size_t bytes) {
@@ -254,7 +252,7 @@ namespace {
 
 void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool may_be_sample) {
   // Before the call: afterwards another thread may already have p.
-  if (is_observed()) tell_moving(p);
+  if (is_observed()) tell_released(p, true);
   void* const moved =
       retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
   if (may_be_sample && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
