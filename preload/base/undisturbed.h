@@ -27,7 +27,6 @@ class SignalsWait {
     if (wanted_) pthread_sigmask(SIG_SETMASK, &former_, nullptr);
   }
   SignalsWait(const SignalsWait&) = delete;
-  SignalsWait& operator=(const SignalsWait&) = delete;
 
  private:
   const bool wanted_;

@@ -97,7 +97,6 @@ class SCOPED_LOCK_TYPE Lock {
     if (mutex_ != nullptr) mutex_->unlock();
   }
   Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
 
  private:
   Mutex* const mutex_;

@@ -18,7 +18,6 @@ class Raised {
     flag_ = before_;
   }
   Raised(const Raised&) = delete;
-  Raised& operator=(const Raised&) = delete;
 
  private:
   bool& flag_;

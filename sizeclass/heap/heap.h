@@ -47,8 +47,6 @@ struct HeapConfig {
 class Heap {
  public:
   constexpr Heap() = default;
-  Heap(const Heap&) = delete;
-  Heap& operator=(const Heap&) = delete;
 
   // False when the system refuses memory or has no room for it: then nothing is pooled, and the
   // heap stays usable as such. Call once, before the process has a second thread and before any
