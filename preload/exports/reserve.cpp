@@ -34,12 +34,12 @@ uint64_t available() { return std::min(available_memory(), heap.limit().left());
 
 // A system that overcommits would grant more than there is, and end a process later.
 bool populate(ClassId id, uint64_t objects, uint64_t there) {
-  return bytes_of(id, objects) < there && heap.populate(id, objects);
+  return bytes_of(id, objects) < there && heap.populate(id, objects) == objects;
 }
 
 // Returns for how many objects.
 uint64_t populate_on_huge_pages(ClassId id, uint64_t objects) {
-  const uint64_t got = heap.populate_on_huge_pages(id, objects);
+  const uint64_t got = heap.populate(id, objects, true);
   // The last slab ends within a page.
   if (bytes_of(id, objects - got) > memory::huge_page_bytes()) {
     message(

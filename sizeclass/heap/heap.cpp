@@ -301,25 +301,18 @@ bool Heap::populate_magazines(ClassId id, uint64_t before) {
   return store_.area(size_for_rounds(rounds)).populate(more);
 }
 
-bool Heap::populate(ClassId id, uint64_t objects) {
-  if (!started_) return false;
+uint64_t Heap::populate(ClassId id, uint64_t objects, bool on_huge_pages) {
+  if (!started_) return 0;
   const Lock lock(ageing_.mutex());  // one at a time
   SlabArea& area = areas_[index(id)];
   const uint64_t before = area.promised();
-  if (!area.populate(objects)) return false;
-  if (populate_magazines(id, before)) return true;
-  area.unpopulate(objects);
-  return false;
-}
-
-uint64_t Heap::populate_on_huge_pages(ClassId id, uint64_t objects) {
-  if (!started_) return 0;
-  const Lock lock(ageing_.mutex());
-  SlabArea& area = areas_[index(id)];
-  const uint64_t before = area.promised();
-  const uint64_t got = area.populate_on_huge_pages(objects);
-  populate_magazines(id, before);  // without them the objects are there all the same
-  return got;
+  const uint64_t got = on_huge_pages            ? area.populate_on_huge_pages(objects)
+                       : area.populate(objects) ? objects
+                                                : 0;
+  // Without magazines what is on huge pages is there all the same.
+  if (populate_magazines(id, before) || on_huge_pages) return got;
+  area.unpopulate(got);
+  return 0;
 }
 
 }  // namespace pktmalloc

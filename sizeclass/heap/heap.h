@@ -142,13 +142,9 @@ class Heap {
   void visit(Cache& cache) { ageing_.visit(*supply_, cache, kNoClass, Ageing::Visit::kPassing); }
 
   // Has memory ready for so many objects of the class more than before, and for the magazines that
-  // take them: using it for the first time faults no page, and it never goes back. False when the
-  // system refuses; then no more is kept than before.
-  bool populate(ClassId id, uint64_t objects);  // populated_slabs.cpp
-
-  // The same on huge pages of the system's pool, as far as it has any. Returns for how many
-  // objects.
-  uint64_t populate_on_huge_pages(ClassId id, uint64_t objects);
+  // take them: using it for the first time faults no page, and it never goes back. On huge pages of
+  // the system's pool as far as it has any, else all or none. Returns for how many objects.
+  uint64_t populate(ClassId id, uint64_t objects, bool on_huge_pages = false);
 
   // Gives back all free memory except what other threads hold. `second`: the calling thread's
   // second cache, if any. Returns the bytes purged.

@@ -330,7 +330,7 @@ TEST_CASE("another thread can read the state of each object while states get the
     }
   };
   huge_pages = 1;
-  heap->populate_on_huge_pages(ClassId{2}, 1000);
+  heap->populate(ClassId{2}, 1000, true);
   huge_pages = 0;
   while (void* const object = heap->allocate(nullptr, ClassId{1})) {
     heap->state_of(ClassId{1}, object).set(ObjectStates::kLive);
@@ -373,7 +373,7 @@ TEST_CASE(
     if (memory::huge_page_bytes() > config.most_bytes / 8) return;
     heap->allocate(nullptr, other);
     constexpr uint64_t kWanted = 12'000;  // 6.8 MiB
-    const uint64_t got = heap->populate_on_huge_pages(id, kWanted);
+    const uint64_t got = heap->populate(id, kWanted, true);
     const uint64_t page = memory::huge_page_bytes();
     const uint64_t fit = std::min<uint64_t>(pages, kWanted * 592 / page) * page / 592;
     CHECK(got >= fit * 9 / 10);
