@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The heap profile as text for pprof: what it is made of, and its parts in their order. The library
-// writes its own with them (recording/format_profile.cpp), and the pktmalloc command that of a
+// writes its own with them (recording/profile.cpp), and the pktmalloc command that of a
 // process that ended before it could. Allocates nothing.
 #pragma once
 

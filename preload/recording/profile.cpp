@@ -12,6 +12,7 @@
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/contract/pktmalloc.h"
 #include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "preload/recording/mapped_files.h"
@@ -260,6 +261,24 @@ const char* begin_profile() {
 
 const char* end_profile() {
   return profiling() && pause_sampling(true) ? nullptr : "is not under way";
+}
+
+void write_profile(Writer& out) {
+  const uint32_t end = profile_stacks();
+  PlaceSums all{};
+  for (uint32_t i = 1; i < end; ++i) all += profile_sums(i);
+  write_profile_head(
+      out, {program_name(), PKTMALLOC_VERSION, getpid(), options().profile_rate(), profile_lost()},
+      all);
+  for (uint32_t i = 1; i < end; ++i) {
+    const ProfileSums s = profile_sums(i);
+    uintptr_t frames[kMostFrames + kThreadWords];
+    const unsigned count = profile_frames(s.stack, frames, kMostFrames + kThreadWords);
+    write_profile_place(out, s, {frames, count, is_cut(s.stack)});
+  }
+  write_profile_mappings_head(out);
+  write_mapped_files(out);
+  write_profile_end(out);
 }
 
 constinit const Part profile_part{.load = load, .mutexes = {&mutex}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // HeapProfile: a file that the library wrote for PKTMALLOC_PROFILE
-// (preload/recording/format_profile.cpp), or any other in the "heapprofile" text format of
+// (preload/recording/profile.cpp), or any other in the "heapprofile" text format of
 // gperftools.
 #pragma once
 
