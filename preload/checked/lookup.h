@@ -4,6 +4,8 @@
 // do.
 #pragma once
 
+#include "preload/checked/guard.h"
+#include "preload/checked/large_objects.h"
 #include "preload/checked/object.h"
 #include "preload/process/heap.h"
 
@@ -18,6 +20,11 @@ inline Place pooled_place(ClassId id, void* raw) {
 
 // The object that begins at p or contains it, or whose canaries do; none: nobody's. Any thread, any
 // pointer.
-Object find_object(const void* p);
+inline Object find_object(const void* p) {
+  const ClassId id = heap.class_of(p);
+  if (id == kNoClass) return is_guarded(p) ? find_guarded(p) : find_large(p);
+  const uintptr_t raw = heap.object_at(id, p);
+  return raw != 0 ? object_in(pooled_place(id, reinterpret_cast<void*>(raw))) : Object{};
+}
 
 }  // namespace pktmalloc::checked
