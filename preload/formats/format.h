@@ -5,8 +5,6 @@
 // nothing.
 #pragma once
 
-#include <cstdio>
-
 #include "preload/formats/statistics.h"
 #include "preload/formats/writer.h"
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "preload/base/mapping.h"
 #include "preload/base/random.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/thread.h"
 
-#include <atomic>
-
 #include "preload/base/lock_rank.h"
 #include "preload/process/part.h"
 #include "sizeclass/base/clock.h"

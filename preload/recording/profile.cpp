@@ -18,7 +18,6 @@
 #include "preload/recording/mapped_files.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/sample_table.h"
-#include "preload/recording/sampler.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdint>
 
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"

@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "sizeclass/base/clock.h"

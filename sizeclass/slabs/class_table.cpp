@@ -2,7 +2,6 @@
 #include "sizeclass/slabs/class_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 
 #include "sizeclass/base/rounding.h"
