@@ -213,28 +213,6 @@ void release_told(void* p, uintptr_t owner, Site site) {
   release_told(p, heap.owner(p), this_site());
 }
 
-}  // namespace
-
-[[gnu::hot]] void release_slow(void* p) {
-  if (this_thread.releases_to->give_lean(heap.class_of(p), p, heap.depot(), heap.due())) [[likely]]
-    return;
-  return release_long(p);
-}
-
-size_t usable_size(void* p) {
-  if (p == nullptr) return 0;
-  if (is_guarded(p)) [[unlikely]] {
-    const size_t bytes = guarded_size(p, this_site());
-    return bytes == kNotLive ? 0 : bytes;
-  }
-  const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner)) return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
-  if (heap.is_nobodys(p)) heap.refuse(p);
-  return next_allocator().usable_size(p);
-}
-
-namespace {
-
 // Between allocation and release both addresses belong to the object.
 [[PUSHES_FRAME_POINTER]] void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
   const bool observed = is_observed();
@@ -261,7 +239,35 @@ void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool ma
   return sampled(site, moved, bytes);
 }
 
+// Other libraries' fork handlers, which ran between ours, freed these.
+void release_set_aside() {
+  if (this_thread.forking) return;
+  while (void* p = this_thread.set_aside) {
+    // The hardened library's free memory is zero.
+    this_thread.set_aside = std::exchange(*static_cast<void**>(p), nullptr);
+    release_slow(p);
+  }
+}
+
 }  // namespace
+
+[[gnu::hot]] void release_slow(void* p) {
+  if (this_thread.releases_to->give_lean(heap.class_of(p), p, heap.depot(), heap.due())) [[likely]]
+    return;
+  return release_long(p);
+}
+
+size_t usable_size(void* p) {
+  if (p == nullptr) return 0;
+  if (is_guarded(p)) [[unlikely]] {
+    const size_t bytes = guarded_size(p, this_site());
+    return bytes == kNotLive ? 0 : bytes;
+  }
+  const uintptr_t owner = heap.owner(p);
+  if (Heap::is_class(owner)) return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  if (heap.is_nobodys(p)) heap.refuse(p);
+  return next_allocator().usable_size(p);
+}
 
 void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   void* const moved = reallocate_into_pool(p, old_bytes, bytes);
@@ -293,20 +299,6 @@ void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   }
   return moved;
 }
-
-namespace {
-
-// Other libraries' fork handlers, which ran between ours, freed these.
-void release_set_aside() {
-  if (this_thread.forking) return;
-  while (void* p = this_thread.set_aside) {
-    this_thread.set_aside = *static_cast<void**>(p);
-    *static_cast<void**>(p) = nullptr;  // the hardened library's free memory is zero
-    release_slow(p);
-  }
-}
-
-}  // namespace
 
 constinit const Part slow_path_part{.unlock = release_set_aside};
 
