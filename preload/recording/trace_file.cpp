@@ -72,12 +72,8 @@ bool TraceFile::open(int forked_from) {
   note_length();
   // Elsewhere nobody can add to it.
   if (is_alone() && !by_order()) record_report(recording::Content::kTrace, options().trace_path, 1);
-  put_away();
-  return true;
-}
-
-void TraceFile::put_away() {
   if (by_order()) close_descriptor();
+  return true;
 }
 
 void TraceFile::close_descriptor() {
@@ -109,7 +105,7 @@ bool TraceFile::append(trace::Block& block) {
   const size_t bytes = sizeof block + block.bytes;
   const bool written = write(framed_ ? compressor_.compress(&block, bytes) : plain(&block, bytes));
   if (written) note_length();
-  put_away();
+  if (by_order()) close_descriptor();
   return written;
 }
 

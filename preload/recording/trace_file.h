@@ -42,7 +42,6 @@ class TraceFile {
   void note_length() const;
   bool reopen();
   bool is_at_hand() const;
-  void put_away();
   void close_descriptor();
   Compressor::Frame plain(const void* bytes, size_t count) { return {nullptr, 0, bytes, count}; }
   bool write(const Compressor::Frame& frame);
