@@ -8,7 +8,7 @@
 #include "preload/checked/poison.h"
 #include "preload/checked/quarantine.h"
 #include "preload/process/fault_signal.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 
 namespace pktmalloc {
 namespace {

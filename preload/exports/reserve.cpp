@@ -10,7 +10,7 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/exports/front.h"
 #include "preload/formats/bytes.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"

@@ -10,7 +10,7 @@
 #include "preload/base/this_library.h"
 #include "preload/process/fault_signal.h"
 #include "preload/process/heap.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/recording/sampler.h"
 #include "preload/stacks/finding.h"
 #include "sizeclass/base/clock.h"

@@ -8,7 +8,7 @@
 #include "preload/hardened/hardened_entry.h"
 #include "preload/hardened/waiting.h"
 #include "preload/process/fault_signal.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/finding.h"
 #include "preload/stacks/stacks.h"

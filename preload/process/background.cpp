@@ -7,7 +7,7 @@
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/process/heap.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "sizeclass/base/machine.h"
 
 namespace pktmalloc {

@@ -11,7 +11,7 @@
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/no_memory.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/misuse.h"

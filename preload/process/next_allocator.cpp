@@ -14,7 +14,7 @@
 #include "preload/base/options.h"
 #include "preload/process/heap.h"
 #include "preload/process/mapped_blocks.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/low_water.h"
 

@@ -19,7 +19,6 @@
 #include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
 #include "preload/process/heap.h"
-#include "preload/process/part.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
@@ -202,6 +201,9 @@ __attribute__((destructor)) void on_exit() {
 }
 
 }  // namespace
+
+constinit Mutex threads_mutex{lock_rank(OuterRank::kThreads)};
+constinit const Part threads_part{.mutexes = {&threads_mutex}};
 
 Cache* enter_thread() {
   this_thread.direct = true;  // for what the following calls allocate

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/thread.h"
 
-#include "preload/base/lock_rank.h"
-#include "preload/process/part.h"
 #include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 
 constinit thread_local Thread this_thread;
 constinit std::atomic<unsigned> observers = 0;
-constinit Mutex threads_mutex{lock_rank(OuterRank::kThreads)};
 
 namespace {
 
@@ -38,7 +35,5 @@ void divert_next_calls() {
   sleep_us(1000);
   heap.each_thread(divert);
 }
-
-constinit const Part threads_part{.mutexes = {&threads_mutex}};
 
 }  // namespace pktmalloc

@@ -13,7 +13,7 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/mapped_files.h"
 #include "preload/recording/recording.h"

@@ -17,7 +17,7 @@
 #include "preload/base/report_file.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/process/heap.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {

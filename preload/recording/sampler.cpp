@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "preload/base/mapping.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/congruence.h"

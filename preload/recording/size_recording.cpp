@@ -16,7 +16,7 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/formats/sizes.h"
 #include "preload/process/heap.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/size_histogram.h"

@@ -18,7 +18,7 @@
 #include "preload/base/this_library.h"
 #include "preload/base/undisturbed.h"
 #include "preload/formats/trace_format.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/trace_file.h"

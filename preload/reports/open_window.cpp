@@ -12,7 +12,6 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/formats/live_window.h"
 #include "preload/process/heap.h"
-#include "preload/process/part.h"
 #include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
 #include "preload/recording/profile.h"

@@ -16,7 +16,7 @@
 #include "preload/base/other_stack.h"
 #include "preload/base/report_file.h"
 #include "preload/formats/format.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/size_recording.h"

@@ -13,7 +13,7 @@
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/process/heap.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/reports/control.h"
 #include "preload/reports/report.h"

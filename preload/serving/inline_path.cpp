@@ -11,7 +11,7 @@
 #include "preload/base/export.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/pktmalloc_path.hpp"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/serving/slow_path.h"
 #include "sizeclass/base/machine.h"

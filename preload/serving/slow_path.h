@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "sizeclass/base/class_id.h"
 
 namespace pktmalloc {

@@ -8,7 +8,7 @@
 
 #include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
-#include "preload/process/part.h"
+#include "preload/process/process.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
