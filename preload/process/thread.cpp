@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "preload/process/thread.h"
 
+#include <algorithm>
+
 #include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 
 constinit thread_local Thread this_thread;
 constinit std::atomic<unsigned> observers = 0;
+constinit PassCounts passed_counts{};
 
 namespace {
 
@@ -27,6 +30,17 @@ void begin_observation() {
 
 void end_observation() {
   if (observers.fetch_sub(1, std::memory_order_relaxed) == 1) allow_resize_in_place(true);
+}
+
+void count_pass(PassReason reason, size_t bytes) {
+  const auto row = static_cast<unsigned>(reason);
+  const auto band = static_cast<unsigned>(
+      std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes) - kSizeBandEnd);
+  if (this_thread.cache != nullptr) {
+    this_thread.cache->tally(pass_tally(row, band));
+  } else {
+    passed_counts[row][band].fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 // Twice, because a slow call that was under way the first time sets its thread's pointers again.

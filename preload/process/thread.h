@@ -13,6 +13,7 @@
 
 #include <atomic>
 
+#include "preload/formats/statistics.h"
 #include "preload/process/heap.h"
 #include "sizeclass/base/mutex.h"
 #include "sizeclass/heap/cache.h"
@@ -80,6 +81,15 @@ inline void publish(Cache* cache) {
 // thread's pointers anew. Waits 1 ms; a thread that spends all of it inside of one slow call may do
 // without. Any thread.
 void divert_next_calls();
+
+// Counts one more request of the calling thread that went to the next allocator. No locked
+// instruction if it has a cache.
+void count_pass(PassReason reason, size_t bytes);
+
+// Since start, from threads without a cache, by PassReason and size band; the other threads' are in
+// their caches' tallies.
+using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
+extern PassCounts passed_counts;
 
 // Who holds it knows that no fork is under way, with PKTMALLOC_CONTROL.
 extern Mutex threads_mutex;

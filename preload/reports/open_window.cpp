@@ -11,9 +11,8 @@
 #include "preload/base/this_library.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/formats/live_window.h"
-#include "preload/process/heap.h"
-#include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
+#include "preload/process/thread.h"
 #include "preload/recording/profile.h"
 
 // Aligned so that it lies before the heap, with what else is written at start, in one page.

@@ -5,7 +5,6 @@
 
 #include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
-#include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"

@@ -9,7 +9,6 @@
 #include "preload/guard/sample_guard.h"
 #include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
-#include "preload/process/passed_requests.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/observer.h"
