@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "preload/reports/moment.h"
 
+#include <unistd.h>
+
 #include <atomic>
 
-#include "preload/process/heap.h"
+#include "preload/base/options.h"
+#include "preload/contract/pktmalloc.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
-#include "preload/reports/take_snapshot.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/rounding.h"
@@ -27,6 +30,27 @@ bool wanted(const recording::Header& header) {
 }
 
 }  // namespace
+
+void take_snapshot(Snapshot& out) {
+  out = Snapshot{};
+  if (this_thread.forking) return;
+  heap.statistics(out.heap);
+  out.process.forks = fork_count().load(std::memory_order_relaxed);
+  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
+    for (unsigned band = 0; band < kSizeBands; ++band) {
+      out.passed[reason][band] = passed_counts[reason][band].load(std::memory_order_relaxed);
+    }
+  }
+  sum_up(out);
+}
+
+Origin this_process() {
+  return {program_name(), PKTMALLOC_VERSION, getpid(), clock_ns(CLOCK_REALTIME) / 1'000'000, 0};
+}
+
+void measure_resident(Snapshot& out) {
+  if (!this_thread.forking) out.process.resident_bytes = heap.resident_bytes();
+}
 
 void note_moment() {
   recording::Header* const header = recording_here();

@@ -21,7 +21,6 @@
 #include "preload/recording/recording.h"
 #include "preload/recording/size_recording.h"
 #include "preload/reports/moment.h"
-#include "preload/reports/take_snapshot.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/mutex.h"
 
