@@ -15,7 +15,6 @@
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/formats/control.h"
-#include "preload/reports/order.h"
 
 namespace pktmalloc {
 namespace {

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "preload/formats/writer.h"
+
 namespace pktmalloc {
 
 // The following two: one thread, with a table of descriptors of its own, which it closes in the
@@ -18,6 +20,11 @@ namespace pktmalloc {
 bool open_control();
 // Waits for so long, or until knock_at_control(), and does what is ordered.
 void serve_control(int ms);
+
+// What serve_control() does (order.cpp): what the text orders, which may be anything; changes it.
+// `out` gets what became of it, for people; false: nothing did. One thread at a time, none of the
+// program's.
+bool obey(char* order, Writer& out);
 
 // Any thread, as what follows.
 void knock_at_control();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/reports/order.h"
-
+// Orders: what `pktmalloc tell` may ask for, and how it is done.
 #include <cstring>
 
 #include "preload/base/message.h"
@@ -9,6 +8,7 @@
 #include "preload/process/thread.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/trace.h"
+#include "preload/reports/control.h"
 #include "preload/reports/report.h"
 
 namespace pktmalloc {
