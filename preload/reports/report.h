@@ -10,8 +10,15 @@
 
 namespace pktmalloc {
 
-// While the program runs; called by one thread (report_thread.h).
+// While the program runs; called by the reporter alone.
 void report_meanwhile();
+
+// The reporter (report_thread.cpp): a thread of the library's own that writes statistics, heap
+// profile and sizes while the program runs, every PKTMALLOC_STATS_INTERVAL, and obeys pktmalloc
+// tell (control.h). It exists only with that option or PKTMALLOC_CONTROL, or once pktmalloc tell
+// has called for it. Called by allocating slow paths: the child of a fork gets its own. Cheap when
+// there is nothing to do.
+void consider_report_thread();
 
 // The same of one content other than the trace, where `file` says (a pattern; nullptr: where its
 // option does). `out` gets where it is, or why it is not; then false.

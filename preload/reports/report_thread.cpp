@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "preload/reports/report_thread.h"
-
 #include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <unistd.h>

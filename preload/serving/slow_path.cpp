@@ -15,7 +15,7 @@
 #include "preload/recording/profile.h"
 #include "preload/recording/sampler.h"
 #include "preload/reports/moment.h"
-#include "preload/reports/report_thread.h"
+#include "preload/reports/report.h"
 #include "preload/stacks/stacks.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
