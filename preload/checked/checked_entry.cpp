@@ -64,7 +64,7 @@ bool fits(Head head, const Told& told) {
 
 // True if the pointer, which belongs to no object of ours, cannot come from another allocator.
 bool tell_unknown(const char* call, void* p, StackId now) {
-  if (Heap::is_class(heap.owner(p)) || is_guarded(p) || heap.is_nobodys(p)) {
+  if (heap.owns(p) || is_guarded(p) || heap.is_nobodys(p)) {
     tell_wrong_pointer(now, Facts{}, call, p);
     return true;
   }

@@ -13,7 +13,7 @@ namespace {
 // Of a byte that is not as it was.
 void tell_byte(const Object& object, const char* byte, StackId now) {
   Facts facts = facts_of(object);
-  if (byte < object.user && Heap::is_class(heap.owner(object.user))) {
+  if (byte < object.user && heap.owns(object.user)) {
     const Object front = find_object(object.raw() - 1);
     if (front) facts.in_front = {front.user, front.bytes(), front.record->allocated_at};
   }

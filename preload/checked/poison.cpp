@@ -23,7 +23,7 @@ bool protect(void* pages, size_t bytes, int access) {
 }  // namespace
 
 Ends long_ends(const Object& object) {
-  if (object.bytes() < kLeastLarge || Heap::is_class(heap.owner(object.user))) return {};
+  if (object.bytes() < kLeastLarge || heap.owns(object.user)) return {};
   const size_t page = memory::page_bytes();
   const uintptr_t from = reinterpret_cast<uintptr_t>(object.user);
   // Where pages have 64 KiB it may be smaller than one.

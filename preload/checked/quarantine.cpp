@@ -33,8 +33,7 @@ size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 // that late double frees are still reported.
 void give_back(const Object& object) {
   void* const raw = object.raw();
-  const uintptr_t owner = heap.owner(raw);
-  if (Heap::is_class(owner)) return release_pooled(static_cast<ClassId>(owner), raw);
+  if (const ClassId id = heap.class_of(raw); id != kNoClass) return release_pooled(id, raw);
   if (is_guarded(raw)) return release_guarded(object);
   remove_large(object);
   release_slow(raw);

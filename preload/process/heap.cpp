@@ -25,7 +25,7 @@ const void* pointer(uintptr_t address) { return reinterpret_cast<const void*>(ad
 // 0: the address lies in no slab in use.
 uintptr_t object_at(uintptr_t address) {
   const void* const p = pointer(address);
-  return heap.object_at(static_cast<ClassId>(heap.owner(p)), p);
+  return heap.object_at(heap.class_of(p), p);
 }
 
 }  // namespace
@@ -36,11 +36,11 @@ uintptr_t object_beside(uintptr_t address) {
   const uintptr_t behind = object_at(its_page + page);
   if (behind != 0) return behind;
   uintptr_t before = its_page - 1;
-  while (heap.spans(pointer(before)) && !Heap::is_class(heap.owner(pointer(before)))) {
+  while (heap.spans(pointer(before)) && !heap.owns(pointer(before))) {
     before -= uintptr_t{1} << SlabPool::kUnitShift;
   }
   // Behind a slab's last object may be bytes that are none's.
-  while (Heap::is_class(heap.owner(pointer(before))) && object_at(before) == 0) before -= 16;
+  while (heap.owns(pointer(before)) && object_at(before) == 0) before -= 16;
   return object_at(before);
 }
 

@@ -129,7 +129,7 @@ void after_fork_in_child() {
       misuse == Misuse::kFreedAgain
           ? ""
           : "; an earlier call may be at fault: `pktmalloc run --checked` finds it";
-  const uintptr_t object = heap.object_at(static_cast<ClassId>(heap.owner(p)), p);
+  const uintptr_t object = heap.object_at(heap.class_of(p), p);
   if (misuse != Misuse::kNotAnObject) {
     message("double free of %p, an object of up to %zu bytes%s", p, object_bytes, hint);
   } else if (object != 0) {

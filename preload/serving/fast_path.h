@@ -73,7 +73,7 @@ inline void release(void* p, Told = {}) {
 // p is not null, 0 < bytes <= PTRDIFF_MAX. On failure p is untouched.
 inline void* reallocate(void* p, size_t bytes) {
   const uintptr_t owner = heap.owner(p);
-  if (!Heap::is_class(owner)) return reallocate_foreign(p, bytes);
+  if (owner == 0) return reallocate_foreign(p, bytes);
   if (resizes_in_place(owner, bytes)) return p;
   const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
   if (is_observed()) [[unlikely]]

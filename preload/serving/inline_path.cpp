@@ -33,7 +33,7 @@ contract::Place place_of(size_t bytes, size_t alignment) {
   return {index(id) * sizeof(void*), index(id)};
 }
 
-bool owns(const void* p) { return Heap::is_class(heap.owner(p)); }
+bool owns(const void* p) { return heap.owns(p); }
 
 constinit contract::Path path{
     0, 0, nullptr, 0, place_of, owns, pktmalloc_allocate_batch, pktmalloc_release_batch};

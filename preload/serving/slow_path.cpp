@@ -191,11 +191,11 @@ void take_back(void* p, ClassId id) {
   publish(cache);
 }
 
-// May change errno. `owner`: its own; `site`: where the program frees it.
-void release_told(void* p, uintptr_t owner, Site site) {
+// May change errno. `site`: where the program frees it.
+void release_told(void* p, Site site) {
   if (is_guarded(p)) [[unlikely]]
     return release_guarded(p, site);
-  if (Heap::is_class(owner)) return take_back(p, static_cast<ClassId>(owner));
+  if (const ClassId id = heap.class_of(p); id != kNoClass) return take_back(p, id);
   if (heap.is_nobodys(p)) heap.refuse(p);
   Sample ended;
   if (sampling) [[unlikely]]
@@ -209,7 +209,7 @@ void release_told(void* p, uintptr_t owner, Site site) {
   const KeepErrno keep;
   if (is_observed()) [[unlikely]]
     tell_released(p);
-  release_told(p, heap.owner(p), this_site());
+  release_told(p, this_site());
 }
 
 // Between allocation and release both addresses belong to the object.
@@ -223,7 +223,7 @@ void release_told(void* p, uintptr_t owner, Site site) {
   const KeepErrno keep;
   tell_resized(p, moved, bytes, false);
   sampled(this_site(), moved, bytes);
-  release_told(p, heap.owner(p), this_site());
+  release_told(p, this_site());
   return moved;
 }
 
@@ -262,8 +262,7 @@ size_t usable_size(void* p) {
     const size_t bytes = guarded_size(p, this_site());
     return bytes == kNotLive ? 0 : bytes;
   }
-  const uintptr_t owner = heap.owner(p);
-  if (Heap::is_class(owner)) return heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  if (heap.owns(p)) return heap.classes()[heap.class_of(p)].object_bytes;
   if (heap.is_nobodys(p)) heap.refuse(p);
   return next_allocator().usable_size(p);
 }

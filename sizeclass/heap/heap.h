@@ -67,7 +67,7 @@ class Heap {
     if (owner >= kMaxClasses) __builtin_unreachable();  // spares the fast path an extension
     return owner;
   }
-  static constexpr bool is_class(uintptr_t owner) { return owner != 0; }
+  bool owns(const void* p) const { return owner(p) != 0; }
   // The same as its number; kNoClass: it is not ours.
   ClassId class_of(const void* p) const { return static_cast<ClassId>(owner(p)); }
 

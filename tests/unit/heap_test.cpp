@@ -49,7 +49,7 @@ TEST_CASE("before it starts a heap owns nothing and gives nothing") {
   for (const void* p : {static_cast<const void*>(&local), static_cast<const void*>(on_heap.get()),
                         static_cast<const void*>(nullptr), reinterpret_cast<const void*>(&memcpy),
                         reinterpret_cast<const void*>(~uintptr_t{0})}) {
-    CHECK_FALSE(Heap::is_class(heap->owner(p)));
+    CHECK_FALSE(heap->owns(p));
   }
   CHECK(heap->attach() == nullptr);
   CHECK(heap->trim(nullptr) == 0);
@@ -66,12 +66,12 @@ TEST_CASE("the owner of every object is its class, and foreign pointers have non
   Cache* cache = heap->attach();
   int local = 0;
   const auto on_heap = std::make_unique<char[]>(100);
-  CHECK_FALSE(Heap::is_class(heap->owner(&local)));
-  CHECK_FALSE(Heap::is_class(heap->owner(on_heap.get())));
-  CHECK_FALSE(Heap::is_class(heap->owner(nullptr)));
-  CHECK_FALSE(Heap::is_class(heap->owner(cache)));
-  CHECK_FALSE(Heap::is_class(heap->owner(reinterpret_cast<void*>(~uintptr_t{0}))));
-  CHECK_FALSE(Heap::is_class(heap->owner(reinterpret_cast<void*>(heap->base()))));
+  CHECK_FALSE(heap->owns(&local));
+  CHECK_FALSE(heap->owns(on_heap.get()));
+  CHECK_FALSE(heap->owns(nullptr));
+  CHECK_FALSE(heap->owns(cache));
+  CHECK_FALSE(heap->owns(reinterpret_cast<void*>(~uintptr_t{0})));
+  CHECK_FALSE(heap->owns(reinterpret_cast<void*>(heap->base())));
   for (const ClassId id : heap->classes().ids()) {
     const size_t bytes = heap->classes()[id].object_bytes;
     CAPTURE(bytes);
@@ -104,7 +104,7 @@ TEST_CASE("an address belongs to the class that has its unit, and to nobody whil
   void* const first = heap->allocate(nullptr, one);
   CHECK(heap->owner(first) == index(one));
   heap->release(nullptr, one, first);
-  CHECK_FALSE(Heap::is_class(heap->owner(first)));
+  CHECK_FALSE(heap->owns(first));
   heap->allocate(nullptr, other);
   CHECK(heap->owner(first) == index(other));
 }
@@ -143,7 +143,7 @@ TEST_CASE("a stopped heap leaves no address space behind") {
     CHECK(process_bytes("VmSize") >= before + heap.statistics().reserved_bytes);
     heap->stop();
     CHECK(process_bytes("VmSize") <= before + (size_t{1} << 20));
-    CHECK_FALSE(Heap::is_class(heap->owner(&heap)));
+    CHECK_FALSE(heap->owns(&heap));
   }
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("a heap that found no memory pools nothing and breaks nothing") {
     if (heap->classes().count() != 0 || heap->classes().find(64) != kNoClass) return 2;
     if (heap->attach() != nullptr || heap->allocate(nullptr, kNoClass) != nullptr) return 3;
     int local = 0;
-    if (Heap::is_class(heap->owner(&local))) return 4;
+    if (heap->owns(&local)) return 4;
     if (heap->age() != 0 || heap->trim(nullptr) != 0) return 5;
     heap->lock_all();
     heap->unlock_all();
@@ -448,7 +448,7 @@ TEST_CASE("a decommit gives addresses back, and keeps what is live") {
   CHECK(heap->mapped_bytes() + (size_t{15} << 20) <= mapped);
   CHECK(*kept == 4711);
   CHECK(heap->owner(kept) == index(id));
-  CHECK_FALSE(Heap::is_class(heap->owner(objects.back())));
+  CHECK_FALSE(heap->owns(objects.back()));
   for (int n = 0; n < 4000; ++n) {
     void* const object = heap->allocate(nullptr, id);
     REQUIRE(object != nullptr);

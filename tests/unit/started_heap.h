@@ -46,7 +46,7 @@ inline bool has_units_for(const Heap& heap, ClassId id, uint32_t units) {
   unsigned run = 0;
   for (uintptr_t unit = 1; unit <= units && run < heap.classes()[id].units; ++unit) {
     const uintptr_t address = heap.base() + (unit << SlabPool::kUnitShift);
-    run = Heap::is_class(heap.owner(reinterpret_cast<void*>(address))) ? 0 : run + 1;
+    run = heap.owns(reinterpret_cast<void*>(address)) ? 0 : run + 1;
   }
   return run == heap.classes()[id].units;
 }
