@@ -7,7 +7,6 @@
 
 #include <cstring>
 
-#include "preload/base/growing_array.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"

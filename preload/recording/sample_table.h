@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "preload/base/growing_array.h"
+#include "preload/base/mapping.h"
 #include "preload/base/word_table.h"
 #include "preload/recording/sampler.h"
 
