@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <climits>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "preload/base/message.h"
-#include "preload/base/quantity.h"
 #include "preload/base/this_library.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/formats/heap_profile.h"
@@ -28,6 +29,34 @@ char folder[PATH_MAX];  // programs may change folder before they end
 alignas(64) char name[NAME_MAX + 1];  // of the program; arguments get overwritten as well
 
 bool equal(const char* a, const char* b) { return strcmp(a, b) == 0; }
+
+struct Unit {
+  std::string_view name;
+  uint64_t factor;
+};
+
+constexpr Unit kOnes[] = {{"", 1}};
+constexpr Unit kPercents[] = {{"%", 1}};
+constexpr Unit kTimes[] = {{"ms", 1}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}};
+constexpr Unit kBytes[] = {{"", 1},          {"K", 1 << 10}, {"KiB", 1 << 10}, {"M", 1 << 20},
+                           {"MiB", 1 << 20}, {"G", 1 << 30}, {"GiB", 1 << 30}};
+
+// A whole number followed by a unit, up to one of the characters of `ends` or the end of the text;
+// false when it is anything else or out of range. Moves `text` past what it read.
+bool read_quantity(const char*& text, std::span<const Unit> units, uint64_t least, uint64_t most,
+                   uint64_t& out, const char* ends = ",") {
+  uint64_t n = 0;
+  const auto [behind, error] = std::from_chars(text, text + strlen(text), n);
+  if (error != std::errc{}) return false;
+  const std::string_view rest(behind), wanted = rest.substr(0, rest.find_first_of(ends));
+  text = behind + wanted.size();
+  for (const Unit& unit : units) {
+    if (unit.name != wanted || n > most / unit.factor) continue;
+    out = n * unit.factor;
+    return out >= least;
+  }
+  return false;
+}
 
 // How the table's rows read a value. False: it is not understood.
 
