@@ -40,8 +40,5 @@ inline int status_of(int descriptor, struct stat* status) {
 inline int status_of(const char* path, struct stat* status, int flags = 0) {
   return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, flags));
 }
-inline int status_of_link(const char* path, struct stat* status) {
-  return status_of(path, status, AT_SYMLINK_NOFOLLOW);
-}
 
 }  // namespace pktmalloc

@@ -52,7 +52,7 @@ void keep_access(int fd, const struct stat& replaced) {
 // no new files; -1 with errno.
 int open_place(const char* path, const char* name, bool& is_new) {
   struct stat found;
-  const bool there = status_of_link(path, &found) == 0;
+  const bool there = status_of(path, &found, AT_SYMLINK_NOFOLLOW) == 0;
   is_new = false;
   if (!there || S_ISREG(found.st_mode)) {
     const int fd = create_new(name);
@@ -128,7 +128,7 @@ int ReportPath::open_growing() const {
 
 int ReportPath::open_shared() const {
   struct stat found;
-  if (status_of_link(path, &found) == 0 && !S_ISREG(found.st_mode)) {
+  if (status_of(path, &found, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(found.st_mode)) {
     errno = EEXIST;
     return -1;
   }
