@@ -49,6 +49,9 @@ bool in_own_memory();
 // Memory is refused: see Part::refused. True if a part let go.
 bool let_waiting_go(size_t bytes);
 
+// Starts the background thread (background.cpp) if it is wanted and missing. Cheap otherwise.
+void background_consider();
+
 // Number of forks from the process that loaded the library down to this one.
 const std::atomic<uint64_t>& fork_count();
 

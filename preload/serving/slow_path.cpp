@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "preload/guard/sample_guard.h"
-#include "preload/process/background.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
