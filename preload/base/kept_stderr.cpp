@@ -17,12 +17,6 @@ constexpr int kFarDescriptor = 500;
 int copy = -1;
 struct stat identity;
 
-bool is_ours(int fd) {
-  struct stat now;
-  return fd >= 0 && status_of(fd, &now) == 0 && now.st_dev == identity.st_dev &&
-         now.st_ino == identity.st_ino;
-}
-
 }  // namespace
 
 void keep_stderr() {
@@ -31,8 +25,8 @@ void keep_stderr() {
 }
 
 int kept_stderr() {
-  if (is_ours(STDERR_FILENO)) return STDERR_FILENO;
-  return is_ours(copy) ? copy : -1;
+  if (has_file(STDERR_FILENO, identity)) return STDERR_FILENO;
+  return has_file(copy, identity) ? copy : -1;
 }
 
 bool tells_files() { return options().tell != 0 && options().tell == getpid(); }

@@ -40,5 +40,11 @@ inline int status_of(int descriptor, struct stat* status) {
 inline int status_of(const char* path, struct stat* status, int flags = 0) {
   return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, flags));
 }
+// Has the descriptor, if it is one, that file?
+inline bool has_file(int descriptor, const struct stat& file) {
+  struct stat now;
+  return descriptor >= 0 && status_of(descriptor, &now) == 0 && now.st_dev == file.st_dev &&
+         now.st_ino == file.st_ino;
+}
 
 }  // namespace pktmalloc

@@ -9,7 +9,6 @@
 #include <ctime>
 
 #include "preload/base/message.h"
-#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/formats/quiet_write.h"
 #include "preload/recording/recording.h"
@@ -79,12 +78,6 @@ bool TraceFile::open(int forked_from) {
 void TraceFile::close_descriptor() {
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
-}
-
-bool TraceFile::is_at_hand() const {
-  struct stat now;
-  return descriptor_ >= 0 && status_of(descriptor_, &now) == 0 && now.st_dev == identity_.st_dev &&
-         now.st_ino == identity_.st_ino;
 }
 
 void TraceFile::note_length() const {

@@ -12,6 +12,7 @@
 
 #include <sys/stat.h>
 
+#include "preload/base/newer_libc.h"
 #include "preload/base/report_file.h"
 #include "preload/formats/trace_format.h"
 #include "preload/recording/compressor.h"
@@ -41,7 +42,7 @@ class TraceFile {
   // In the recording: what follows the last whole block is nothing.
   void note_length() const;
   bool reopen();
-  bool is_at_hand() const;
+  bool is_at_hand() const { return has_file(descriptor_, identity_); }
   void close_descriptor();
   Compressor::Frame plain(const void* bytes, size_t count) { return {nullptr, 0, bytes, count}; }
   bool write(const Compressor::Frame& frame);
