@@ -12,10 +12,12 @@ namespace {
 
 // Of a byte that is not as it was.
 void tell_byte(const Object& object, const char* byte, StackId now) {
-  Facts facts = facts_of(object);
+  Facts facts = facts_of(object), front;
   if (byte < object.user && heap.owns(object.user)) {
-    const Object front = find_object(object.raw() - 1);
-    if (front) facts.in_front = {front.user, front.bytes(), front.record->allocated_at};
+    if (const Object before = find_object(object.raw() - 1)) {
+      front = facts_of(before);
+      facts.in_front = &front;
+    }
   }
   char value[16];
   snprintf(value, sizeof value, " is %#x", static_cast<uint8_t>(*byte));

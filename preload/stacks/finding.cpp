@@ -78,10 +78,10 @@ void write_finding(void* its, bool has_room) {
   write_stack(out, demangler, "found in", now);
   write_stack(out, demangler, "allocated in", object.allocated_at);
   write_stack(out, demangler, "first freed in", object.freed_at);
-  if (const auto& front = object.in_front; front.allocated_at != 0) {
+  if (const Facts* const front = object.in_front) {
     snprintf(what, sizeof what, "perhaps from %p, the object of %zu bytes in front, allocated in",
-             front.user, front.bytes);
-    write_stack(out, demangler, what, front.allocated_at);
+             front->user, front->bytes);
+    write_stack(out, demangler, what, front->allocated_at);
   }
   if (number + 1 == kMostFindings) out.print("pktmalloc: further findings are not told\n");
   out.finish();

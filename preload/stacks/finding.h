@@ -23,11 +23,7 @@ struct Facts {
   bool is_most = false;         // it may have fewer bytes
   bool ends_by_signal = false;  // the access's own: nothing else ends the program
   // Of a broken beginning: the object in front, which is likely to have been overrun.
-  struct {
-    const void* user = nullptr;
-    size_t bytes = 0;
-    StackId allocated_at = 0;  // 0: there is none
-  } in_front = {};
+  const Facts* in_front = nullptr;
 };
 
 // `now` is the faulty call's stack, 0 if that is long past. Aborts the program, or returns if
