@@ -395,8 +395,7 @@ struct pooled {
     std::free(p);
   }
   static void operator delete(void* p, std::size_t bytes, std::align_val_t) noexcept {
-    if (bytes == sizeof(T)) return release<sizeof(T), alignof(T)>(p);
-    std::free(p);
+    operator delete(p, bytes);
   }
   // For constructors that throw.
   static void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
@@ -420,20 +419,13 @@ class Resource final : public std::pmr::memory_resource {
   }
 };
 
-// Never destroyed: objects with static storage may use it until the end.
-union ResourceForEver {
-  constexpr ResourceForEver() : nothing() {}
-  ~ResourceForEver() {}
-  char nothing;
-  Resource resource;
-};
-
 }  // namespace detail
 
 // For std::pmr containers. Its sizes are no constants: a call of malloc and free each.
 inline std::pmr::memory_resource* resource() noexcept {
-  static detail::ResourceForEver for_ever;
-  static std::pmr::memory_resource* const resource = ::new (&for_ever.resource) detail::Resource;
+  // Never destroyed: objects with static storage may use it until the end.
+  alignas(detail::Resource) static char room[sizeof(detail::Resource)];
+  static std::pmr::memory_resource* const resource = ::new (room) detail::Resource;
   return resource;
 }
 
