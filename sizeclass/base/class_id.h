@@ -17,22 +17,19 @@ inline constexpr ClassId kNoClass{0};
 
 constexpr unsigned index(ClassId id) { return static_cast<unsigned>(id); }
 
-// The numbers of the first `count` classes, for loops.
+// The numbers of the first `count` classes, for loops: from the present one on.
 class ClassIds {
  public:
-  constexpr explicit ClassIds(unsigned count) : count_(count) {}
+  constexpr explicit ClassIds(unsigned count) : end_(count + 1) {}
+  constexpr ClassIds begin() const { return *this; }
+  constexpr unsigned end() const { return end_; }
 
-  struct Iterator {
-    unsigned at;
-    constexpr ClassId operator*() const { return static_cast<ClassId>(at); }
-    constexpr void operator++() { ++at; }
-    constexpr bool operator!=(Iterator other) const { return at != other.at; }
-  };
-  constexpr Iterator begin() const { return {1}; }
-  constexpr Iterator end() const { return {count_ + 1}; }
+  constexpr ClassId operator*() const { return static_cast<ClassId>(at_); }
+  constexpr void operator++() { ++at_; }
+  constexpr bool operator!=(unsigned end) const { return at_ != end; }
 
  private:
-  unsigned count_;
+  unsigned at_ = 1, end_;
 };
 
 }  // namespace pktmalloc
