@@ -41,7 +41,6 @@
 #include "sizeclass/base/statistics.h"
 #include "sizeclass/slabs/class_table.h"
 #include "sizeclass/slabs/object_states.h"
-#include "sizeclass/slabs/run_search.h"
 #include "sizeclass/slabs/slab_set.h"
 
 namespace pktmalloc {
