@@ -155,6 +155,17 @@ TEST_CASE("the record says what the classes had in memory at most, and with whic
   }
 }
 
+TEST_CASE("samples of a heap profile count as memory of the classes") {
+  TemporaryFolder folder;
+  const Outcome outcome = recorded({program_path("peak_before_a_large_object")}, folder / "s.json")
+                              .with("PKTMALLOC_PROFILE", folder / "p.heap")
+                              .with("PKTMALLOC_PROFILE_RATE", "1")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  CHECK(read(folder / "s.json").at("memory_bytes") > 2000 * 5001);
+}
+
 TEST_CASE("the record counts how often the program asks how much it may use") {
   TemporaryFolder folder;
   const auto asked = [&](const std::string& program, const std::string& library) {

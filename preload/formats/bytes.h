@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Bytes: formats a number of bytes for people, such as "12.3 MiB": in the largest unit that leaves
-// at least one digit before the point. Allocates nothing.
+// a digit other than 0 before the point. Allocates nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 
 namespace pktmalloc {
 
@@ -12,18 +14,15 @@ struct Bytes {
   char text[24];
   explicit Bytes(uint64_t bytes) {
     static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    unsigned unit = 0;
-    uint64_t tenths = bytes * 10;
-    if (bytes > UINT64_MAX / 10) tenths = UINT64_MAX;
-    while (tenths >= 10240 && unit + 1 < sizeof kUnits / sizeof *kUnits) {
-      tenths /= 1024;
-      ++unit;
-    }
-    if (unit == 0) {
-      snprintf(text, sizeof text, "%llu B", static_cast<unsigned long long>(bytes));
+    const uint64_t count = std::min(bytes, UINT64_MAX / 20);
+    unsigned shift = 0, unit = 0;
+    for (; count * 2 >> shift >= 2047 && unit + 1 < std::size(kUnits); ++unit) shift += 10;
+    const uint64_t half = (uint64_t{1} << shift) / 2;
+    const unsigned long long tenths = (count * 10 + half) >> shift, whole = (count + half) >> shift;
+    if (unit == 0 || tenths >= 10000) {
+      snprintf(text, sizeof text, "%llu %s", whole, kUnits[unit]);
     } else {
-      snprintf(text, sizeof text, "%llu.%llu %s", static_cast<unsigned long long>(tenths / 10),
-               static_cast<unsigned long long>(tenths % 10), kUnits[unit]);
+      snprintf(text, sizeof text, "%llu.%llu %s", tenths / 10, tenths % 10, kUnits[unit]);
     }
   }
 };

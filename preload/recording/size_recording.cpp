@@ -165,7 +165,7 @@ EVERY_PROCESS bool recording_sizes() { return active.load(std::memory_order_acqu
 void size_allocated(void* p, size_t bytes, size_t alignment) {
   if (!recording_sizes()) return;
   const KeepErrno keep_errno;
-  const uint64_t open = heap.open_bytes();
+  const uint64_t open = heap.open_bytes() + heap.outside_bytes();  // samples open no slabs
   bool ends = false, looks = false;
   {
     const SizesLock lock;

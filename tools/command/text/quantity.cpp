@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <iterator>
+
+#include "preload/formats/bytes.h"
 
 namespace pktmalloc {
 namespace {
@@ -18,10 +19,8 @@ std::string three_digits(double number) {
 }
 
 // Files may hold any number.
-constexpr double kMostSeconds = 1e11;
-
-uint64_t whole(double seconds) {
-  return static_cast<uint64_t>(std::llround(std::clamp(seconds, 0.0, kMostSeconds)));
+uint64_t whole(double number) {
+  return static_cast<uint64_t>(std::llround(std::clamp(number, 0.0, 1e18)));
 }
 
 std::string change(uint64_t before, uint64_t after, std::string (*text)(uint64_t)) {
@@ -32,12 +31,8 @@ std::string change(uint64_t before, uint64_t after, std::string (*text)(uint64_t
 }  // namespace
 
 std::string bytes_text(double bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  const unsigned last = std::size(kUnits) - 1;
-  unsigned unit = 0;
-  for (; std::fabs(bytes) >= 1023.5 && unit < last; ++unit) bytes /= 1024;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 || std::fabs(bytes) >= 999.95 ? 0 : 1,
-                     kUnits[unit]);
+  const Bytes size(whole(std::fabs(bytes)));
+  return fmt::format("{}{}", bytes <= -0.5 ? "-" : "", size.text);
 }
 
 std::string bytes_change(uint64_t before, uint64_t after) {
@@ -76,7 +71,7 @@ std::string share_text(uint64_t part, uint64_t whole) {
 }
 
 std::string moment_text(double seconds_since_epoch) {
-  const time_t seconds = static_cast<time_t>(whole(seconds_since_epoch));
+  const time_t seconds = static_cast<time_t>(whole(std::min(seconds_since_epoch, 1e11)));
   tm local{};
   char text[32] = "";
   if (localtime_r(&seconds, &local) == nullptr ||
