@@ -331,6 +331,16 @@ TEST_CASE("an interruption prints what there is, and nothing goes on running") {
   CHECK(errno == ESRCH);
 }
 
+TEST_CASE("the end of a run is seen although who started the command had blocked its signal") {
+  for (int i = 0; i < 5; ++i) {
+    const Outcome outcome = Program({"env", "--block-signal=CHLD", build_path("pktmalloc"),
+                                     "compare", "-n", "1", "--with", "glibc", "sleep", "0.05"})
+                                .run();
+    INFO(outcome);
+    CHECK(outcome.status == 0);
+  }
+}
+
 TEST_CASE("a descendant that keeps the output open is not waited for") {
   Workplace place;
   const Outcome outcome = place.run({"-n", "1"}, "sleep 1000 & echo $! >> $1/children; echo done");

@@ -472,6 +472,16 @@ TEST_CASE("an address where nobody can listen is refused in one line") {
   check_refusal({"--processes", "0"}, "0 is not a number from 1 to 10000");
 }
 
+TEST_CASE("a profile that nobody reads leaves nothing") {
+  const TemporaryFolder folder, place;
+  const Waiting profiled(controlled({{"PKTMALLOC_PROFILE", folder / "own.heap"}}));
+  const std::string script =
+      build_path("pktmalloc") + " exporter --profile-of " + profiled.id + " | true";
+  const Outcome outcome = Program({"bash", "-c", script}).with("TMPDIR", place.path()).run();
+  INFO(outcome);
+  CHECK(std::filesystem::is_empty(place.path()));
+}
+
 TEST_CASE("who asks for one process and names none is refused, and nothing listens") {
   for (const std::string option : {"--profile-of", "--objects-of"}) {
     for (const char* pid : {"", "0", "x"}) check_refusal({option, pid}, "that is no process id");

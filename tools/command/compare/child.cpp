@@ -18,6 +18,7 @@ namespace pktmalloc {
 namespace {
 
 constexpr auto kGrace = std::chrono::seconds(2);  // from SIGTERM to SIGKILL
+constexpr int kWaking[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 
 std::string preload_behind(const std::string& library) {
   const char* const there = getenv("LD_PRELOAD");
@@ -66,19 +67,21 @@ void Pipe::close_end(int i) {
 BlockedSignals::BlockedSignals() {
   sigset_t waking;
   sigemptyset(&waking);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigaddset(&waking, signal);
+  for (const int signal : kWaking) sigaddset(&waking, signal);
   sigprocmask(SIG_BLOCK, &waking, &before_);
+  waiting_ = before_;  // who started us may have blocked them
+  for (const int signal : kWaking) sigdelset(&waiting_, signal);
 }
 
 BlockedSignals::~BlockedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
 Child::Child(const std::vector<std::string>& words, const std::string& library, int out, int err,
              const BlockedSignals& blocked)
-    : mask_(blocked.before()) {
+    : mask_(blocked.waiting()) {
   Pipe told;
   pid_ = fork();
   if (pid_ < 0) throw Failure("cannot start a process: {}", strerror(errno));
-  if (pid_ == 0) start(words, library, mask_, out, err, told.ends[1]);
+  if (pid_ == 0) start(words, library, blocked.before(), out, err, told.ends[1]);
   told.close_end(1);
   int error = 0;
   if (read(told.ends[0], &error, sizeof error) == sizeof error) {

@@ -33,9 +33,10 @@ class BlockedSignals {
   BlockedSignals(const BlockedSignals&) = delete;
   BlockedSignals& operator=(const BlockedSignals&) = delete;
   const sigset_t& before() const { return before_; }
+  const sigset_t& waiting() const { return waiting_; }
 
  private:
-  sigset_t before_;
+  sigset_t before_, waiting_;
 };
 
 class Child {

@@ -56,16 +56,21 @@ bool become_user_of(const Process& process) {
   return elsewhere;
 }
 
+// Nothing of it stays, whatever becomes of what is made from it.
+HeapProfile ask_for_profile(const ControlSocket& socket, const std::string& place) {
+  const Folder folder(place);
+  const std::string file = folder / "heap";
+  socket.ask("profile " + file);
+  return read_heap_profile(file);
+}
+
 }  // namespace
 
 void print_live_profile(pid_t pid) {
   const Process process(pid);
   const ControlSocket socket(process);
   const bool elsewhere = become_user_of(process);
-  const Folder folder(elsewhere ? "/tmp" : temporary_place());
-  const std::string file = folder / "heap";
-  socket.ask("profile " + file);
-  HeapProfile profile = read_heap_profile(file);
+  HeapProfile profile = ask_for_profile(socket, elsewhere ? "/tmp" : temporary_place());
   profile.forget_threads();
   Symbolizer symbolizer(false, true);
   const std::string text =
