@@ -70,6 +70,31 @@ TEST_CASE("a file that another command reads is refused in a line that a shell c
                 "pktmalloc tune sizes.json");
 }
 
+TEST_CASE(
+    "no output replaces a recording, whose name was taken for the output's, nor another output") {
+  Files files;
+  const std::vector<std::vector<std::string>> kForgetful = {
+      {"profile", "--html", "samples heap", "samples heap"},
+      {"profile", "--pprof", "samples heap", "samples heap"},
+      {"report", "--html", "statistics.json", "statistics.json"},
+      {"tune", "--def", "sizes.json", "sizes.json"},
+      {"run", "--page", "samples heap", "true"},
+      {"compare", "--export-csv", "statistics.json", "-n", "1", "true"},
+  };
+  for (const std::vector<std::string>& words : kForgetful) {
+    const std::string before = files.read(words[2]);
+    check_refused(command(words).in(files.path()).run(), "cannot write " + words[2] + ": it is a ");
+    CHECK(files.read(words[2]) == before);
+  }
+  for (const std::string place : {"one", "-"}) {
+    check_refused(command({"profile", "--html", place, "--pprof", place, "samples heap"})
+                      .in(files.path())
+                      .run(),
+                  "something else is to go there, too");
+  }
+  CHECK(!std::filesystem::exists(files / "one"));
+}
+
 TEST_CASE("a compressed trace is known as one") {
   TemporaryFolder folder;
   REQUIRE(Program({program_path("known_calls")})

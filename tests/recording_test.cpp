@@ -527,6 +527,31 @@ TEST_CASE("no end waits for the reader of a pipe") {
   CHECK(has(outcome.err, "pipe: nobody reads it"));
 }
 
+TEST_CASE("a link that comes while the program runs is not followed") {
+  TemporaryFolder folder;
+  folder.write("victim", "old");
+  for (const char* how : {"exit", "SIGKILL"}) {
+    const std::string script = "ln -s victim a.json; exec " + kProgram + " " + how;
+    const Outcome outcome =
+        Program({kCommand, "run", "--stats=a.json", "bash", "-c", script}).in(folder.path()).run();
+    INFO(outcome);
+    CHECK(has(outcome.err, "a.json: it is a symbolic link"));
+    CHECK(folder.read("victim") == "old");
+    REQUIRE(unlink((folder / "a.json").c_str()) == 0);
+  }
+}
+
+TEST_CASE("a trace in a descriptor has its end after every end") {
+  for (const char* how : {"exit", "SIGKILL"}) {
+    TemporaryFolder folder;
+    const std::string script =
+        kCommand + " run --trace=/dev/fd/7 " + kProgram + " " + how + " 7> a.trace";
+    const Outcome outcome = Program({"bash", "-c", script}).in(folder.path()).run();
+    INFO(outcome);
+    CHECK(traced(folder / "a.trace").held == 1000);
+  }
+}
+
 TEST_CASE("what cannot be recovered in a folder keeps nothing else back") {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder / "all");
@@ -675,6 +700,40 @@ TEST_CASE("a program without the command keeps its recording where PKTMALLOC_REC
   CHECK(rows_of(read(folder / "a.sizes")).at({5000, 0}) == (::Row{1000, 1000, 1}));
   CHECK(live_of(read(folder / "a.json"), 5120) > 0);
   check_tidy(folder);
+}
+
+TEST_CASE("who chose a place for the recording has it while something is missing, and no longer") {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "gone");
+  const auto run = [&](const std::string& script) {
+    return Program({kCommand, "run", "--stats=gone/a.json", "bash", "-c", script})
+        .in(folder.path())
+        .with("PKTMALLOC_RECORDING", folder / "own")
+        .run();
+  };
+  CHECK(run("exec " + kProgram + " exit").status == 3);
+  CHECK(!std::filesystem::exists(folder / "own"));
+  const Outcome outcome = run("mv gone other; exec " + kProgram + " exit");
+  INFO(outcome);
+  CHECK(outcome.status == 3);
+  CHECK(has(outcome.err, "cannot write statistics to " + (folder / "gone/a.json")));
+  CHECK(has(outcome.err, "pktmalloc recover " + (folder / "own")));
+  std::filesystem::rename(folder / "other", folder / "gone");
+  CHECK(Program({kCommand, "recover", folder / "own"}).run().status == 0);
+  CHECK(!std::filesystem::exists(folder / "own"));
+  CHECK(live_of(read(folder / "gone/a.json"), 5120) > 0);
+}
+
+TEST_CASE("a report that went with its folder is told as lost") {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "gone");
+  const Outcome outcome = Program({kCommand, "run", "--stats=gone/a.json", "bash", "-c",
+                                   "rm -r gone; exec " + kProgram + " exit"})
+                              .in(folder.path())
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 3);
+  CHECK(has(outcome.err, "cannot write statistics to "));
 }
 
 TEST_CASE("programs that the command started leave theirs, in files of their own") {

@@ -168,6 +168,25 @@ TEST_CASE("a descriptor is written as it is, whatever lies behind it") {
   }
 }
 
+TEST_CASE("what goes to a descriptor stands between what others write there") {
+  TemporaryFolder folder;
+  for (const std::string ending : {"exit", "SIGKILL"}) {
+    for (const std::string wanted :
+         {"--stats=/dev/stdout", "--stats=/dev/fd/1", "--page=/dev/stdout"}) {
+      const std::string script = "(echo before; " + build_path("pktmalloc") + " run " + wanted +
+                                 " " + program_path("ends_as_told") + " " + ending +
+                                 "; echo after) > all; ls -d /dev/*recording*";
+      const Outcome outcome = Program({"bash", "-c", script}).in(folder.path()).run();
+      INFO(wanted << ": " << outcome);
+      const std::string all = folder.read("all");
+      CHECK(all.starts_with("before\n"));
+      CHECK(all.ends_with("after\n"));
+      CHECK(all.find("ends_as_told") != std::string::npos);
+      CHECK(outcome.out.empty());
+    }
+  }
+}
+
 TEST_CASE("options become those of the library, for a shell to read") {
   TemporaryFolder folder;
   const Outcome dry = run({"--dry-run", "--classes", "64,1536", "--age=250ms", "--background=0",

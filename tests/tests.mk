@@ -58,7 +58,7 @@ $(OUTSIDE_SUITES:%=$(TESTS)/obj/%_test.o) $(TESTS)/obj/program.o: $(TESTS)/obj/o
 # Those of traces read them as the command does.
 TRACE_SUITES := trace trace_file trace_order trace_compression trace_damage replay recording
 $(TRACE_SUITES:%=$(TESTS)/%): \
-  $(addprefix $(BUILD)/obj/tools/command/,file_kind.o $(addprefix replay/,trace.o blocks.o plain_file.o))
+  $(addprefix $(BUILD)/obj/tools/command/,file_kind.o $(addprefix system/,output_file.o standard_output.o) $(addprefix replay/,trace.o blocks.o plain_file.o))
 $(foreach suite,$(TRACE_SUITES),$(eval LINK_$(suite) := -lfmt -lzstd))
 # What it tells of control groups, and where it looks for files, is tried by itself.
 $(TESTS)/exporter: $(addprefix $(BUILD)/obj/tools/command/,exporter/unit.o system/process.o system/image.o system/remote_memory.o)

@@ -13,19 +13,19 @@
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
+#include "preload/formats/descriptor_name.h"
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
 namespace {
 
-// The system's own symbolic links, the only ones that are followed.
-bool names_descriptor(std::string_view path) {
-  return path.starts_with("/proc/") || path.starts_with("/dev/fd/") || path == "/dev/stdout" ||
-         path == "/dev/stderr";
-}
-
 // Does not wait for the reader of a pipe.
 int open_as_it_is(const char* path, int how) {
+  struct stat found;
+  const int own = descriptor_of(path);
+  if (own >= 0 && status_of(own, &found) == 0 && S_ISREG(found.st_mode)) {
+    return fcntl(own, F_DUPFD_CLOEXEC, 3);
+  }
   const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
   return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow | how, 0600);
 }

@@ -101,10 +101,15 @@ EVERY_PROCESS void load() {
   heap.due().tell_always();  // and with them the moments
 }
 
-// Behind all parts that report: all is written, if it could be. `pktmalloc run` removes the file
-// itself, so that it sees that there was one.
+// Behind all parts that report. `pktmalloc run` removes the file itself, so that it sees that there
+// was one.
 EVERY_PROCESS void at_exit() {
-  if (recording_here() == nullptr || tells_files() || Mutex::any_held()) return;
+  const Header* const header = recording_here();
+  if (header == nullptr || tells_files() || Mutex::any_held()) return;
+  for (const Report& report : header->reports) {
+    if (report.wanted.load() != Wanted::kYes) continue;
+    return message("what is missing is written by: pktmalloc recover %s", file.path);
+  }
   const KeepErrno keep;
   unlink(file.path);
 }
@@ -137,6 +142,11 @@ void settle_report(Content content) {
     header->reports[static_cast<unsigned>(content)].wanted.store(Wanted::kDone,
                                                                  std::memory_order_release);
   }
+}
+
+bool recording_is_awaited() {
+  struct stat found;
+  return tells_files() && recording_here() != nullptr && status_of(file.path, &found) == 0;
 }
 
 void* add_chunk(ChunkKind kind, uint32_t number) {

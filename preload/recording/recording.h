@@ -35,8 +35,11 @@ void leave_recording();
 // The report of this process that a recording is to replace if need be: its place, with this number
 // in it, from an option's pattern. nullptr: none; "": text on stderr.
 void record_report(recording::Content content, const char* pattern, unsigned number);
-// It is written, or cannot be.
+// It is written.
 void settle_report(recording::Content content);
+
+// Will `pktmalloc run` find the recording, and write what this process could not?
+bool recording_is_awaited();
 
 // A chunk, zeroed; nullptr when it cannot be had. The reader sees it as the number-th of its kind.
 void* add_chunk(recording::ChunkKind kind, uint32_t number);

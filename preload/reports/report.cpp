@@ -94,9 +94,9 @@ void report_content(recording::Content which, bool at_exit) {
   if (*pattern == '\0') {
     if (!room.write_text_to(kept_stderr())) return;
   } else if (const char* const why = write_file(content, pattern)) {
-    // From the recording `pktmalloc run` writes it.
-    if (at_exit && tells_files() && recording_here() != nullptr) return;
+    if (at_exit && recording_is_awaited()) return;
     message("cannot write %s to %s: %s", content.what, room.file.path, why);
+    if (at_exit) return;
   } else if (at_exit) {
     const bool is_read = room.file.ends_with(content.read_ending);
     tell_file(content.told, room.file.path, is_read ? content.reader : nullptr);

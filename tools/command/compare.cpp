@@ -17,12 +17,12 @@
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/system/elf_file.h"
 #include "tools/command/system/environment.h"
 #include "tools/command/system/interruption.h"
 #include "tools/command/system/library.h"
-#include "tools/command/system/output_file.h"
 #include "tools/command/system/standard_error.h"
 #include "tools/command/system/target.h"
 
@@ -147,11 +147,9 @@ struct Exports {
   std::unique_ptr<OutputFile> html, markdown, csv;
 
   explicit Exports(const Options& options)
-      : html(open(options.html)), markdown(open(options.markdown)), csv(open(options.csv)) {
-    if (is_stdout(html) + is_stdout(markdown) + is_stdout(csv) > 1) {
-      throw Failure("compare: only one can go to stdout");
-    }
-  }
+      : html(output_at(options.html)),
+        markdown(output_at(options.markdown)),
+        csv(output_at(options.csv)) {}
   bool take_stdout() const { return is_stdout(html) || is_stdout(markdown) || is_stdout(csv); }
   void write(const Comparison& c) const {
     if (html) html->write(page_of(c));
@@ -160,11 +158,9 @@ struct Exports {
   }
 
  private:
-  using File = std::unique_ptr<OutputFile>;
-  static File open(const std::string& path) {
-    return path.empty() ? nullptr : std::make_unique<OutputFile>(path);
+  static bool is_stdout(const std::unique_ptr<OutputFile>& file) {
+    return file && file->is_stdout();
   }
-  static bool is_stdout(const File& file) { return file && file->is_stdout(); }
 };
 
 void compare(const Options& options, const UserCommand& words) {

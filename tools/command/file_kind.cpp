@@ -6,6 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "preload/formats/descriptor_name.h"
 #include "tools/command/text/shell_words.h"
 
 namespace pktmalloc {
@@ -25,6 +26,9 @@ constexpr Kind kKinds[] = {
     {"a record of sizes", "tune", "a whole file of sizes", "PKTMALLOC_SIZES=FILE"},
     {"a trace", "replay", "a trace of pktmalloc", "PKTMALLOC_TRACE=FILE"},
 };
+
+constexpr FileKind kAll[] = {FileKind::kStatistics, FileKind::kHeapProfile, FileKind::kSizes,
+                             FileKind::kTrace};
 
 // What is no file but a pipe was read already; what is no JSON is told by its first words.
 std::string text_of(const std::string& path) {
@@ -51,8 +55,7 @@ bool looks_like(FileKind kind, const std::string& text) {
 
 Failure wrong_kind(const std::string& path, FileKind wanted) {
   const std::string text = text_of(path);
-  for (const FileKind kind :
-       {FileKind::kStatistics, FileKind::kHeapProfile, FileKind::kSizes, FileKind::kTrace}) {
+  for (const FileKind kind : kAll) {
     if (kind == wanted || !looks_like(kind, text)) continue;
     const Kind& found = kKinds[static_cast<size_t>(kind)];
     // That word is a subcommand behind `report`.
@@ -61,6 +64,17 @@ Failure wrong_kind(const std::string& path, FileKind wanted) {
   }
   const Kind& missed = kKinds[static_cast<size_t>(wanted)];
   return Failure("{} is not {} ({} writes one)", path, missed.is_not, missed.variable);
+}
+
+std::unique_ptr<OutputFile> output_at(const std::string& path) {
+  if (path.empty()) return nullptr;
+  const std::string text = names_descriptor(path) ? "" : text_of(path);
+  for (const FileKind kind : kAll) {
+    if (!looks_like(kind, text)) continue;
+    throw Failure("cannot write {}: it is {}, which would be lost; name another file first", path,
+                  kKinds[static_cast<size_t>(kind)].is);
+  }
+  return std::make_unique<OutputFile>(path);
 }
 
 }  // namespace pktmalloc

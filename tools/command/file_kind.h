@@ -3,9 +3,11 @@
 // given a file of another kind than it reads.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "tools/command/failure.h"
+#include "tools/command/system/output_file.h"
 
 namespace pktmalloc {
 
@@ -14,5 +16,9 @@ enum class FileKind { kStatistics, kHeapProfile, kSizes, kTrace };
 // To be thrown when the file is none of the wanted kind: names the command that reads what it is,
 // or the variable that makes the library write what is wanted.
 Failure wrong_kind(const std::string& path, FileKind wanted);
+
+// What a command makes of such files goes to the path; "": there is none. Throws Failure where one
+// of them stands: its name was taken for the output's, because that was forgotten.
+std::unique_ptr<OutputFile> output_at(const std::string& path);
 
 }  // namespace pktmalloc

@@ -8,11 +8,11 @@
 
 #include "preload/formats/heap_profile.h"
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/profile/pprof.h"
 #include "tools/command/profile/profile_table.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/system/output_file.h"
 #include "tools/command/system/standard_error.h"
 #include "tools/command/text/quantity.h"
 
@@ -179,7 +179,7 @@ HeapProfile read(const Options& options, const std::string& file) {
 }
 
 void over_time(const Options& options, const HeapProfile& first, Symbolizer& symbolizer,
-               std::optional<OutputFile>& page) {
+               const std::unique_ptr<OutputFile>& page) {
   if (!page) throw Failure("more than two profiles make a page: --html PAGE");
   std::vector<std::string> files = {options.file, options.second};
   files.insert(files.end(), options.more.begin(), options.more.end());
@@ -188,7 +188,7 @@ void over_time(const Options& options, const HeapProfile& first, Symbolizer& sym
 }
 
 void growth(const Options& options, const HeapProfile& first, Symbolizer& symbolizer,
-            std::optional<OutputFile>& page) {
+            const std::unique_ptr<OutputFile>& page) {
   const HeapProfile second = read(options, options.second);
   const Counted shown = counted(options, first);
   counted(options, second);
@@ -208,10 +208,8 @@ void growth(const Options& options, const HeapProfile& first, Symbolizer& symbol
 void profile(const Options& options) {
   if (!options.second.empty() && !options.pprof.empty())
     throw Failure("--pprof writes one profile");
-  std::optional<OutputFile> page;
-  if (!options.html.empty()) page.emplace(options.html);
-  std::optional<OutputFile> proto;
-  if (!options.pprof.empty()) proto.emplace(options.pprof);
+  const std::unique_ptr<OutputFile> page = output_at(options.html);
+  const std::unique_ptr<OutputFile> proto = output_at(options.pprof);
   const HeapProfile first = read(options, options.file);
   Symbolizer symbolizer(!options.no_lines, !options.unfolded);
   if (!options.more.empty()) return over_time(options, first, symbolizer, page);

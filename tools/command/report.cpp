@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 #include "tools/command/findings.h"
 #include "tools/command/profile/flame_graph.h"
 #include "tools/command/report/report_json.h"
 #include "tools/command/report/report_page.h"
 #include "tools/command/report/report_table.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/system/output_file.h"
 #include "tools/command/system/standard_error.h"
 #include "tools/command/text/printable.h"
 
@@ -67,14 +67,13 @@ void report(const Options& options) {
   for (const std::string& why : left_out) {
     tell("left out: " + why);
   }
-  bool is_page_alone = false;
-  if (!options.html.empty()) {
-    OutputFile page(options.html);
-    page.write(page_of(series_of(readings),
-                       {options.profile.empty() ? "" : flame_graph_of({options.profile}), "", {}}));
-    is_page_alone = page.is_stdout();
+  const std::unique_ptr<OutputFile> page = output_at(options.html);
+  if (page) {
+    page->write(
+        page_of(series_of(readings),
+                {options.profile.empty() ? "" : flame_graph_of({options.profile}), "", {}}));
   }
-  if (!is_page_alone) {
+  if (!page || !page->is_stdout()) {
     fmt::print("{}", options.json ? json_of(series_of(std::move(readings)))
                                   : table_of(std::move(readings)));
   }

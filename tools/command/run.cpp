@@ -15,10 +15,12 @@
 #include <optional>
 #include <string_view>
 
+#include "preload/formats/descriptor_name.h"
 #include "preload/formats/quiet_write.h"
 #include "tools/command/doctor/executable.h"
 #include "tools/command/doctor/obstacle.h"
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 #include "tools/command/heap/census_table.h"
 #include "tools/command/heap/leak_check.h"
 #include "tools/command/heap/peak_types.h"
@@ -31,7 +33,6 @@
 #include "tools/command/system/environment.h"
 #include "tools/command/system/library.h"
 #include "tools/command/system/next_library.h"
-#include "tools/command/system/output_file.h"
 #include "tools/command/system/standard_error.h"
 #include "tools/command/system/target.h"
 #include "tools/command/system/temporary_place.h"
@@ -90,7 +91,8 @@ struct Options {
        force = false, dry_run = false;
 };
 
-constexpr const char *kLeaks = "PKTMALLOC_PROFILE_LEAKS", *kRate = "PKTMALLOC_PROFILE_RATE";
+constexpr const char *kLeaks = "PKTMALLOC_PROFILE_LEAKS", *kRate = "PKTMALLOC_PROFILE_RATE",
+                     *kRecording = "PKTMALLOC_RECORDING";
 // What is written to files.
 constexpr const char* kReports[] = {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES",
                                     "PKTMALLOC_TRACE"};
@@ -123,11 +125,6 @@ LibraryKind wanted_kind(const Options& options) {
 
 Library library_for(const Options& options) {
   return options.library.empty() ? Library::find(wanted_kind(options)) : Library(options.library);
-}
-
-// The library writes it as it is.
-bool names_descriptor(const std::string& file) {
-  return file.starts_with("/proc/") || file.starts_with("/dev/");
 }
 
 // What the library would find only when the program has ended.
@@ -256,6 +253,7 @@ struct Removal {
 // nobody else sees.
 void prepare_page(Options& options, const Library& library) {
   refuse_unwritable(options.page);
+  output_at(options.page);  // a recording there would be lost
   options.page = std::filesystem::absolute(options.page);
   std::string folder = temporary_place() + "/pktmalloc-page-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
@@ -283,8 +281,7 @@ void keep_reports(const Options& options, LeakCheck* leaks) {
       keeping.files.push_back(getenv(variable));
     }
   }
-  // Who has chosen a place for the recording wants to see to it himself.
-  if (is_set("PKTMALLOC_RECORDING")) keeping.records = false;
+  if (is_set(kRecording)) keeping.records = false;
   if (!keeping.records && leaks == nullptr) return;
   keeping.reads_statistics = is_set("PKTMALLOC_STATS");
   if (!options.page.empty()) {
@@ -455,14 +452,17 @@ void run(Options options, UserCommand words) {
   }
   if (options.dry_run) return print(environment, words);
   // exec keeps the pid, so the library can tell this process, not its children, where the file is.
-  const bool tells = !options.stats_file.empty() || !options.written.empty();
+  // Who has chosen a place for the recording sees to it himself.
+  const bool tells =
+      (!options.stats_file.empty() || !options.written.empty()) && !is_set(kRecording);
   if (tells && options.page.empty()) environment["PKTMALLOC_TELL"] = std::to_string(getpid());
   if (!options.stats_file.empty()) remove_old(options.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   for (const char* variable : kReports) {
     const auto given = environment.find(variable);
     if (given == environment.end() || given->second == kText) continue;
-    setenv(variable, with_files_of_children(given->second).c_str(), 1);
+    const std::string& file = given->second;
+    setenv(variable, (tells ? with_files_of_children(file) : file).c_str(), 1);
   }
   std::optional<LeakCheck> leaks;
   if (options.leak_check) {

@@ -2,11 +2,9 @@
 // pktmalloc tune FILE...: the class table that fits what programs asked for.
 #include <fmt/core.h>
 
-#include <memory>
-
 #include "tools/command/failure.h"
+#include "tools/command/file_kind.h"
 #include "tools/command/subcommands.h"
-#include "tools/command/system/output_file.h"
 #include "tools/command/tune/class_tuner.h"
 #include "tools/command/tune/tuning.h"
 
@@ -27,10 +25,6 @@ const std::vector<size_t> kPacketSizes = {1600, 2176, 9216};
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-std::unique_ptr<OutputFile> open_if_named(const std::string& path) {
-  return path.empty() ? nullptr : std::make_unique<OutputFile>(path);
 }
 
 ClassTable table_of(const std::vector<size_t>& sizes) {
@@ -72,8 +66,8 @@ void run(Options options) {
       !ends_with(options.picture, ".html")) {
     throw Failure("--picture {}: the name must end in .svg or .html", options.picture);
   }
-  const auto def = open_if_named(options.def);
-  const auto picture = open_if_named(options.picture);
+  const auto def = output_at(options.def);
+  const auto picture = output_at(options.picture);
   const Tuning tuning = tune_recording(options);
   if (def) def->write(tuning_def(tuning));
   if (picture) {

@@ -39,6 +39,13 @@ constexpr nanoseconds kFirstInterval = std::chrono::milliseconds(1);
 constexpr nanoseconds kLongestInterval = std::chrono::milliseconds(100);
 constexpr int kShare = 50;  // of the time, reading takes at most the kShare-th part
 
+// Of a processor: others that are busy do not make a reading long.
+nanoseconds own_time() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
+}
+
 // All but those that nobody can hold, and those that tell of the keeper's own faults.
 sigset_t handed_on() {
   sigset_t set;
@@ -198,11 +205,13 @@ class Keeper {
 
   std::optional<Reading> read_statistics() {
     std::optional<Reading> latest;
-    const auto begin = Clock::now();
+    const nanoseconds begin = own_time();
+    nanoseconds walk{0};
     try {
       if (!live_) live_ = std::make_unique<LiveProcess>(child_);
       Reading reading = live_->read();
-      reading.snapshot.process.resident_bytes = live_->resident_bytes();
+      if (Clock::now() >= next_walk_) walk = count_pages();
+      reading.snapshot.process.resident_bytes = resident_bytes_;
       note(reading);
       if (keeping_.at_end) {
         reading.page_faults = live_->page_faults();
@@ -211,12 +220,22 @@ class Keeper {
       latest = std::move(reading);
     } catch (const Failure&) {
       live_.reset();  // not yet, no longer, or another program
+      next_walk_ = {};
       recording_.reset();
     }
-    const nanoseconds least = (Clock::now() - begin) * kShare;
+    const nanoseconds least = (own_time() - begin - walk) * kShare;
     interval_ = std::max(std::min(interval_ * 3 / 2, kLongestInterval), least);
     interval_ = std::min<nanoseconds>(interval_, std::chrono::milliseconds(999));
     return latest;
+  }
+
+  // Of a large process this takes long, and is done less often than the rest. Returns how long.
+  nanoseconds count_pages() {
+    const nanoseconds begin = own_time();
+    resident_bytes_ = live_->resident_bytes();
+    const nanoseconds walk = own_time() - begin;
+    next_walk_ = Clock::now() + walk * kShare;
+    return walk;
   }
 
   void note(const Reading& reading) {
@@ -278,6 +297,8 @@ class Keeper {
   const Keeping& keeping_;
   sigset_t signals_;
   nanoseconds interval_ = kFirstInterval;
+  uint64_t resident_bytes_ = 0;
+  Clock::time_point next_walk_{};
   std::unique_ptr<LiveProcess> live_;
   std::unique_ptr<RecordingFile> recording_;
   std::vector<Reading> readings_;
@@ -303,7 +324,10 @@ class Keeper {
 std::string new_folder(const std::vector<std::string>& files) {
   std::string file = files.empty() ? "%" : files[0];
   if (const size_t at = file.find("%c"); at != std::string::npos) file.erase(at, 2);
-  const bool known = file.find('%') == std::string::npos;
+  std::error_code ignored;
+  const bool is_no_file =
+      fs::exists(file, ignored) && !fs::is_regular_file(fs::symlink_status(file, ignored));
+  const bool known = file.find('%') == std::string::npos && !is_no_file;
   const fs::path first = known ? file : "pktmalloc";
   constexpr size_t kMost = 200;  // the longest names leave no room for ours
   const std::string folder = first.parent_path();

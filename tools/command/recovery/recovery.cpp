@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 
+#include "preload/formats/descriptor_name.h"
 #include "preload/formats/format.h"
 #include "preload/formats/quiet_write.h"
 #include "preload/formats/sizes.h"
@@ -54,7 +55,8 @@ std::string printed(const Print& print) {
 
 // No program's end waits for a pipe's reader, and neither do we.
 void write_pipe(const std::string& path, const std::string& text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
+  const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | follow);
   const bool written = fd >= 0 && write_all(fd, text.data(), text.size());
   const int error = errno;
   if (fd >= 0) close(fd);
@@ -69,7 +71,7 @@ void write_file(const std::string& path, const std::string& text) {
   const OwnersFiles owners;
   std::error_code ignored;
   if (std::filesystem::is_fifo(path, ignored)) return write_pipe(path, text);
-  OutputFile(path).write(text);
+  OutputFile(path, Links::kRefused).write(text);
 }
 
 std::optional<Moment> last_moment(const Header& header) {

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "preload/formats/descriptor_name.h"
 #include "preload/formats/trace_format.h"
 #include "tools/command/failure.h"
 #include "tools/command/recovery/recovery.h"
@@ -26,7 +27,8 @@ class TraceEnd {
  public:
   TraceEnd(const RecordingFile& recording, const std::string& path)
       : path_(path), framed_(path.ends_with(".zst")), blocks_(recording.header().trace_blocks) {
-    file_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
+    file_ = open(path.c_str(), O_RDWR | O_CLOEXEC | follow);
     if (file_ < 0) fail(strerror(errno));
     const uint64_t whole = recording.header().trace_bytes[blocks_ % 2];
     trace::Header header{};

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
+#include "preload/formats/descriptor_name.h"
 #include "tools/command/failure.h"
 #include "tools/command/system/standard_output.h"
 
@@ -23,38 +25,62 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
+// The paths that outputs have which are not yet closed.
+std::set<std::string>& taken() {
+  static std::set<std::string> paths;
+  return paths;
+}
+
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path) : path_(path) {
-  if (is_stdout()) {
-    if (isatty(STDOUT_FILENO))
-      throw Failure("a page on a terminal is no use: name a file, or pipe it");
-    descriptor_ = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    return;
-  }
-  std::error_code ignored;
-  const auto real = std::filesystem::weakly_canonical(path, ignored);  // a link stays a link
-  if (!ignored) path_ = real;
-  struct stat before {};
+OutputFile::OutputFile(const std::string& path, Links links) : path_(path) {
   signal(SIGXFSZ, SIG_IGN);  // a limit is told as an error, too
-  const bool exists = stat(path_.c_str(), &before) == 0;
-  if (exists && S_ISDIR(before.st_mode)) throw Failure("cannot write {}: it is a folder", path);
-  if (exists && !S_ISREG(before.st_mode)) {
-    descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (is_stdout() && isatty(STDOUT_FILENO)) {
+    throw Failure("a page on a terminal is no use: name a file, or pipe it");
+  }
+  if (const int own = is_stdout() ? STDOUT_FILENO : descriptor_of(path); own >= 0) {
+    descriptor_ = fcntl(own, F_DUPFD_CLOEXEC, 3);
+  } else if (names_descriptor(path)) {
+    descriptor_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   } else {
-    temporary_ = path_ + ".XXXXXX";
-    descriptor_ = mkostemp(temporary_.data(), O_CLOEXEC);
-    if (descriptor_ < 0) temporary_.clear();
+    open_file(links);
   }
   if (descriptor_ < 0) throw Failure("cannot write {}: {}", path, strerror(errno));
-  if (!temporary_.empty()) {
-    fchmod(descriptor_, exists ? before.st_mode & 07777 : mode_of_new_files());
+  if ((is_stdout() || !temporary_.empty()) && !taken().insert(path_).second) {
+    close_file();
+    throw Failure("cannot write {}: something else is to go there, too", path);
   }
 }
 
-OutputFile::~OutputFile() {
+void OutputFile::open_file(Links links) {
+  std::error_code ignored;
+  if (links == Links::kFollowed) {
+    const auto real = std::filesystem::weakly_canonical(path_, ignored);  // a link stays a link
+    if (!ignored) path_ = real;
+  } else if (std::filesystem::is_symlink(path_, ignored)) {
+    throw Failure("cannot write {}: it is a symbolic link", path_);
+  }
+  struct stat before {};
+  const bool exists = stat(path_.c_str(), &before) == 0;
+  if (exists && S_ISDIR(before.st_mode)) throw Failure("cannot write {}: it is a folder", path_);
+  if (exists && !S_ISREG(before.st_mode)) {
+    descriptor_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    return;
+  }
+  temporary_ = path_ + ".XXXXXX";
+  descriptor_ = mkostemp(temporary_.data(), O_CLOEXEC);
+  if (descriptor_ < 0) return temporary_.clear();
+  fchmod(descriptor_, exists ? before.st_mode & 07777 : mode_of_new_files());
+}
+
+void OutputFile::close_file() {
   if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+OutputFile::~OutputFile() {
+  taken().erase(path_);
+  close_file();
 }
 
 void OutputFile::write(const std::string& text) {

@@ -2,18 +2,21 @@
 // OutputFile: a file that is there as a whole or not at all.
 //
 // Opened before the work, so that what cannot be written is known before it: the constructor throws
-// Failure. The text goes to a new file beside it, which takes the name at the end; a device or pipe
-// is written as it stands. "-" is stdout, unless that is a terminal. Without write() nothing has
-// changed.
+// Failure, also if another one has that path. The text goes to a new file beside it, which takes
+// the name at the end; a device, pipe or descriptor is written as it stands. "-" is stdout, unless
+// that is a terminal. Without write() nothing has changed.
 #pragma once
 
 #include <string>
 
 namespace pktmalloc {
 
+// The user's own are followed; those that stand where a program writes may be anybody's.
+enum class Links { kFollowed, kRefused };
+
 class OutputFile {
  public:
-  explicit OutputFile(const std::string& path);
+  explicit OutputFile(const std::string& path, Links links = Links::kFollowed);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -23,6 +26,9 @@ class OutputFile {
   void write(const std::string& text);
 
  private:
+  void open_file(Links links);
+  void close_file();
+
   std::string path_;
   std::string temporary_;  // "" when there is none
   int descriptor_ = -1;
