@@ -56,6 +56,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"fork_handlers_free_large_blocks", {}},
     {"fork_handlers_may_allocate", {}},
     {"fork_in_a_signal_handler", {}},
+    {"exit_while_a_thread_forks", {}},
     {"fork_storm_from_many_threads", {}},
     {"fork_while_others_allocate", {}},
     {"fork_while_streams_are_used", {}},

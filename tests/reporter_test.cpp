@@ -7,6 +7,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -179,6 +180,16 @@ TEST_CASE("a report that cannot be written leaves the old one, and no signal end
           .run();
   INFO(unread);
   CHECK(unread.status == 7);
+}
+
+TEST_CASE("a series that cannot be written is told once, and at the end") {
+  const Outcome outcome = Program({"perl", "-e", "select(undef, undef, undef, 0.5)"})
+                              .preloaded()
+                              .with("PKTMALLOC_STATS", "/nowhere/a.json")
+                              .with("PKTMALLOC_STATS_INTERVAL", "100ms")
+                              .run();
+  INFO(outcome);
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 2);
 }
 
 TEST_CASE("PKTMALLOC_TELL: that process says where its statistics are, and what reads them") {

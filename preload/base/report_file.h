@@ -39,13 +39,14 @@ struct ReportPath {
   const char* why(int error) const;
 };
 
-// For a file that is written in one go. 12 KB: too large for a small thread's stack.
+// For a file that is written in one go. 40 KB: too large for a small thread's stack.
 struct ReportFile : ReportPath {
   // Writes what `print` prints; false with errno.
   bool write(void (*print)(Writer& out));
 
   char temporary[PATH_MAX + 32];  // the name until it is complete
-  char buffer[4096];              // for the function that prints
+  char buffer[32 << 10];          // for the function that prints: most go out in one piece, which
+                                  // stays whole where other processes write, too
 };
 
 }  // namespace pktmalloc

@@ -29,6 +29,8 @@
 // glibc's lock on the list of all FILEs, recursive; exported, but in no header.
 extern "C" __attribute__((weak)) void _IO_list_lock();
 extern "C" __attribute__((weak)) void _IO_list_unlock();
+// What pthread_atfork calls; without a module it is for ever.
+extern "C" int __register_atfork(void (*)(), void (*)(), void (*)(), void* module) noexcept;
 
 namespace pktmalloc {
 
@@ -177,8 +179,9 @@ void start_process() {
   allow_resize_in_place(true);
   each_part(&Part::start);
   // From here on our slabs serve what libc allocates. The handlers come before we say that we have
-  // started: no thread can use a heap that a fork would not lock.
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  // started: no thread can use a heap that a fork would not lock. Nor do they go when the process
+  // exits, while another thread may be amid a fork, whose locks nobody would release.
+  __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, nullptr);
   have_exit_key = pthread_key_create(&exit_key, on_thread_exit) == 0;
   started.store(true, std::memory_order_release);
 }

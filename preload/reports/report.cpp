@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
@@ -95,7 +97,10 @@ void report_content(recording::Content which, bool at_exit) {
     if (!room.write_text_to(kept_stderr())) return;
   } else if (const char* const why = write_file(content, pattern)) {
     if (at_exit && recording_is_awaited()) return;
-    message("cannot write %s to %s: %s", content.what, room.file.path, why);
+    static const char* told[std::size(kContents)];  // of a series once
+    if (at_exit || std::exchange(told[static_cast<unsigned>(which)], why) != why) {
+      message("cannot write %s to %s: %s", content.what, room.file.path, why);
+    }
     if (at_exit) return;
   } else if (at_exit) {
     const bool is_read = room.file.ends_with(content.read_ending);

@@ -2,6 +2,7 @@
 // What musl has in another way, or not at all.
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/single_threaded.h>
 
@@ -37,6 +38,10 @@ void* pktmalloc_find_symbol(void* library, const char* name) {
 char __libc_single_threaded = 0;
 
 const char* strerrordesc_np(int error) { return strerror(error); }
+
+int __register_atfork(void (*before)(), void (*in_parent)(), void (*in_child)(), void*) {
+  return pthread_atfork(before, in_parent, in_child);
+}
 
 }  // extern "C"
 
