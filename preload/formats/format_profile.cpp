@@ -77,10 +77,4 @@ void write_profile_place(Writer& out, const PlaceSums& s, const PlaceFrames& sta
   if (s.temporary.samples > 0) write_amount(out, "temporary", s.temporary);
 }
 
-void write_profile_mappings_head(Writer& out) { out.print("\nMAPPED_LIBRARIES:\n"); }
-
-void write_profile_end(Writer& out) {
-  out.print("# end\n");  // a file without it was cut off
-}
-
 }  // namespace pktmalloc

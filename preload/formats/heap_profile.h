@@ -84,8 +84,9 @@ struct PlaceFrames {
   bool is_cut;  // there are more outside
 };
 void write_profile_place(Writer& out, const PlaceSums& sums, const PlaceFrames& stack);
-// Here follow the executable lines of /proc/PID/maps and the build ids of the files.
-void write_profile_mappings_head(Writer& out);
-void write_profile_end(Writer& out);
+// Between the two are the executable lines of /proc/PID/maps and the build ids of the files. A file
+// without an end was cut off.
+inline constexpr char kProfileMappings[] = "\nMAPPED_LIBRARIES:\n";
+inline constexpr char kProfileEnd[] = "# end\n";
 
 }  // namespace pktmalloc

@@ -274,9 +274,9 @@ void write_profile(Writer& out) {
     const unsigned count = profile_frames(s.stack, frames, kMostFrames + kThreadWords);
     write_profile_place(out, s, {frames, count, is_cut(s.stack)});
   }
-  write_profile_mappings_head(out);
+  out.print(kProfileMappings);
   write_mapped_files(out);
-  write_profile_end(out);
+  out.print(kProfileEnd);
 }
 
 constinit const Part profile_part{.load = load, .mutexes = {&mutex}};

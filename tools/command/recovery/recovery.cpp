@@ -183,13 +183,13 @@ bool recover_profile(const RecordingFile& recording) {
                for (const auto& [place, sums] : places) {
                  write_profile_place(out, sums, frames_of(recording, *place));
                }
-               write_profile_mappings_head(out);
+               out.print(kProfileMappings);
                if (const uint32_t* const bytes = header.mappings.last()) {
                  const auto place = static_cast<uint32_t>(bytes - header.mappings.places);
                  const char* const text = recording.chunk(ChunkKind::kMappings, place);
                  if (text != nullptr) out.put(text, std::min<size_t>(*bytes, kChunkBytes));
                }
-               write_profile_end(out);
+               out.print(kProfileEnd);
              }));
   return true;
 }
