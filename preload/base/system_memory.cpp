@@ -72,17 +72,14 @@ struct View {
     return file.read(path).number(key);
   }
 
-  // Each asks in bytes; kUnknown: the group has no limit.
-  using Ask = uint64_t (View::*)(const Version& version, const char* group);
+  enum class Ask { kLimit, kLeft };
 
-  uint64_t limit(const Version& version, const char* group) {
-    return number_in(version, group, version.limit);
-  }
-
-  uint64_t left(const Version& version, const char* group) {
-    const uint64_t most = limit(version, group);
+  // In bytes; kUnknown: the group has no limit.
+  uint64_t bytes_of(const Version& version, const char* group, Ask ask) {
+    const uint64_t most = number_in(version, group, version.limit);
+    if (ask == Ask::kLimit || most == kUnknown) return most;
     const uint64_t usage = number_in(version, group, version.usage);
-    if (most == kUnknown || usage == kUnknown) return kUnknown;
+    if (usage == kUnknown) return kUnknown;
     const uint64_t cache = number_in(version, group, "memory.stat", version.cache);
     const uint64_t used = usage - std::min(usage, cache == kUnknown ? 0 : cache);
     return most - std::min(most, used);
@@ -91,10 +88,10 @@ struct View {
   // In the group, which is changed, and in those above. A container may not see its own folder, but
   // then its hierarchy begins there.
   uint64_t least_up_from(const Version& version, char* group, Ask ask) {
-    uint64_t least = (this->*ask)(version, group);
+    uint64_t least = bytes_of(version, group, ask);
     while (char* slash = strrchr(group, '/')) {
       *slash = '\0';
-      least = std::min(least, (this->*ask)(version, group));
+      least = std::min(least, bytes_of(version, group, ask));
     }
     return least;
   }
@@ -122,12 +119,12 @@ struct View {
 
 uint64_t available_memory() {
   const Mapped<View> view;
-  return view ? view->least("\nMemAvailable:", &View::left) : 0;
+  return view ? view->least("\nMemAvailable:", View::Ask::kLeft) : 0;
 }
 
 uint64_t total_memory() {
   const Mapped<View> view;
-  return view ? view->least("\nMemTotal:", &View::limit) : kUnknown;
+  return view ? view->least("\nMemTotal:", View::Ask::kLimit) : kUnknown;
 }
 
 }  // namespace pktmalloc
