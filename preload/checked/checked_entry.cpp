@@ -17,7 +17,10 @@
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
 
-namespace pktmalloc::checked {
+namespace pktmalloc::twin {
+
+using namespace checked;
+
 namespace {
 
 constexpr const char* kAllocators[] = {"malloc", "operator new", "operator new[]"};  // by family
@@ -171,12 +174,6 @@ bool fits_in_place(const Object& object, size_t bytes) {
 }
 
 }  // namespace
-
-}  // namespace pktmalloc::checked
-
-namespace pktmalloc::twin {
-
-using namespace checked;
 
 // Nearly every request, small and from the thread's magazines: on one screen, without a call.
 void* allocate_slow(size_t bytes, Family family, Site site) {
