@@ -7,8 +7,6 @@
 
 using namespace pktmalloc;
 
-extern "C" {
-
 PKTMALLOC_EXPORT size_t pktmalloc_allocate_batch(size_t bytes, size_t count, void** objects) {
   for (size_t n = 0; n < count; ++n) {
     n += front::allocate_run(bytes, objects + n, count - n);
@@ -25,5 +23,3 @@ PKTMALLOC_EXPORT void pktmalloc_release_batch(void* const* objects, size_t count
     if (n < count) front::release(objects[n]);
   }
 }
-
-}  // extern "C"

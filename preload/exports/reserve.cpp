@@ -80,7 +80,7 @@ constinit const Part reserve_part{.load = load};
 
 using namespace pktmalloc;
 
-extern "C" PKTMALLOC_EXPORT int pktmalloc_reserve(size_t bytes, size_t objects) {
+PKTMALLOC_EXPORT int pktmalloc_reserve(size_t bytes, size_t objects) {
   const KeepErrno keep;
   cache_of_this_thread();  // the process may not have started
   if (this_thread.forking) return EAGAIN;

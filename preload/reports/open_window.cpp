@@ -16,9 +16,7 @@
 #include "preload/recording/profile.h"
 
 // Aligned so that it lies before the heap, with what else is written at start, in one page.
-extern "C" {
 alignas(4096) PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};
-}
 
 namespace pktmalloc {
 namespace {
