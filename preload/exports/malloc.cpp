@@ -11,7 +11,7 @@
 #include "preload/base/no_memory.h"
 #include "preload/exports/front.h"
 #include "preload/process/thread.h"
-#include "preload/recording/observer.h"
+#include "preload/recording/size_recording.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"
 
@@ -101,7 +101,7 @@ PKTMALLOC_EXPORT void* pvalloc(size_t bytes) {
 
 PKTMALLOC_EXPORT size_t malloc_usable_size(void* p) {
   if (is_observed()) [[unlikely]]
-    tell_asked();
+    size_asked();
   return front::usable_size(p);
 }
 

@@ -32,8 +32,4 @@ void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
   trace_call({trace::kSpecialAllocation, p, bytes, special, from});
 }
 
-void tell_asked() {
-  if (!this_thread.forking) size_asked();
-}
-
 }  // namespace pktmalloc

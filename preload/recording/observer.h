@@ -24,7 +24,5 @@ void tell_allocated(void* p, size_t bytes, size_t alignment, bool is_zeroed = fa
 void tell_released(void* p, bool is_moving = false);
 // `from` was resized and is now p. Unless it was `moving`, nobody else has `from` yet.
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving);
-// The program asked how many bytes of an object it may use.
-void tell_asked();
 
 }  // namespace pktmalloc

@@ -190,7 +190,7 @@ void size_released(void* p) {
 }
 
 void size_asked() {
-  if (!recording_sizes()) return;
+  if (this_thread.forking || !recording_sizes()) return;
   const SizesLock lock;
   ++totals.usable_sizes;
   record_totals();

@@ -18,6 +18,7 @@ bool recording_sizes();
 // What calls do (observer.h), if there is.
 void size_allocated(void* p, size_t bytes, size_t alignment);
 void size_released(void* p);
+// The program asked how many bytes of an object it may use; perhaps between the fork handlers.
 void size_asked();
 
 // Writes JSON. One thread at a time; holds no lock meanwhile, so that no allocation waits for it.
