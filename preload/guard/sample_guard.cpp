@@ -72,7 +72,7 @@ bool may_take() {
   return true;
 }
 
-bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   if (address - guarded_begin >= guarded_bytes) return false;
   const Slot* const slot = nearest_slot(address);
   if (slot == nullptr) return false;
@@ -82,7 +82,7 @@ bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
   if (live && address >= pages.begin && address < pages.end) return false;
   Facts facts = slot->facts();
   facts.ends_by_signal = true;
-  tell_access(capture_interrupted(pc), facts, writes ? "write" : "read", address);
+  tell_access(capture_interrupted(pc), facts, what, address);
   return options().check_reports && open_page(address);
 }
 

@@ -39,13 +39,12 @@ bool refused(size_t) {
 }
 
 // An access before the first object of a slab, or behind the last.
-bool on_fault(uintptr_t address, uintptr_t pc, bool writes) {
+bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   const uintptr_t object = object_beside(address);
   if (object == 0) return false;
   const auto* const p = reinterpret_cast<const void*>(object);
   const size_t bytes = heap.classes()[heap.class_of(p)].object_bytes;
-  tell_access(capture_interrupted(pc), {.user = p, .bytes = bytes, .is_most = true},
-              writes ? "write" : "read", address);
+  tell_access(capture_interrupted(pc), {.user = p, .bytes = bytes, .is_most = true}, what, address);
   return false;
 }
 

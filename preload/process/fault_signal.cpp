@@ -19,9 +19,9 @@ LooksAt* lookers[2];
 unsigned looker_count = 0;
 
 // Each is asked until one says that the access may be tried again.
-bool look_at(uintptr_t address, uintptr_t pc, bool writes) {
+bool look_at(uintptr_t address, uintptr_t pc, const char* what) {
   return std::any_of(lookers, lookers + looker_count,
-                     [&](LooksAt* look) { return look(address, pc, writes); });
+                     [&](LooksAt* look) { return look(address, pc, what); });
 }
 
 // What the program wants. A handler may interrupt the change, and two threads may change it at
@@ -42,7 +42,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   const ucontext_t& interrupted = *static_cast<const ucontext_t*>(context);
   if (by_access &&
       look_at(reinterpret_cast<uintptr_t>(info->si_addr), machine::interrupted_at(interrupted),
-              machine::was_writing(interrupted))) {
+              machine::was_writing(interrupted) ? "write" : "read")) {
     return;
   }
   const struct sigaction action = wanted[current.load(std::memory_order_acquire)];

@@ -14,8 +14,9 @@ extern "C" int __sigaction(int, const struct sigaction*, struct sigaction*) noex
 
 namespace pktmalloc {
 
-// Is asked for faults of memory access, in the handler; true: the access may be tried again.
-using LooksAt = bool(uintptr_t address, uintptr_t pc, bool writes);
+// Is asked for faults of memory access, a "read" or a "write", in the handler; true: the access may
+// be tried again.
+using LooksAt = bool(uintptr_t address, uintptr_t pc, const char* what);
 
 // At load, twice at most. What the first to look declines the second is asked for. Makes the other
 // stack, for what they tell.
