@@ -133,7 +133,7 @@ TEST_CASE("what cannot be done is told in one line") {
   const Waiting program(controlled());
   const std::string all =
       "accepted: stats [FILE], profile [FILE], sizes [FILE], profile start, profile stop, "
-      "trace start [FILE], trace stop, trim";
+      "trace start FILE, trace stop, trim";
   for (const Words& words : {Words{"dump"},
                              {"Stats"},
                              {"stats", "start"},

@@ -197,6 +197,11 @@ TEST_CASE("options become those of the library, for a shell to read") {
                        " \\\nPKTMALLOC_AGE=250ms \\\nPKTMALLOC_BACKGROUND=0 \\\n"
                        "PKTMALLOC_CLASSES=64,1536 \\\nPKTMALLOC_STATS=/tmp/%p.prom \\\n"
                        "PKTMALLOC_VERBOSE=1 \\\necho 'it'\\''s' 'a b'\n");
+  folder.write("a=b", "#!/bin/sh\n");
+  REQUIRE(chmod((folder / "a=b").c_str(), 0755) == 0);
+  const Outcome named = run({"--dry-run", "a=b", "c=d"}).with("PATH", folder.path()).run();
+  INFO(named);
+  CHECK(named.out == "LD_PRELOAD=" + library_path() + " \\\n'a=b' c=d\n");
   const Outcome done =
       shell(
           "eval \"$($PKTMALLOC run --dry-run --verbose /usr/bin/printf '%s|' \"it's\" \"a  b\")\"")

@@ -61,26 +61,25 @@ bool order_trace(const char* file, Writer& out) {
 }
 
 struct Order {
-  const char* words;
-  bool takes_file;
+  const char *words, *file;  // as people are told
   bool (*obey)(const char* file, Writer& out);  // nullptr: no file is named
 };
 constexpr Order kOrders[] = {
-    {"stats", true, report<recording::Content::kStatistics>},
-    {"profile", true, report<recording::Content::kProfile>},
-    {"sizes", true, report<recording::Content::kSizes>},
-    {"profile start", false, order_profile<true>},
-    {"profile stop", false, order_profile<false>},
-    {"trace start", true, order_trace<true>},
-    {"trace stop", false, order_trace<false>},
-    {"trim", false, trim},
+    {"stats", " [FILE]", report<recording::Content::kStatistics>},
+    {"profile", " [FILE]", report<recording::Content::kProfile>},
+    {"sizes", " [FILE]", report<recording::Content::kSizes>},
+    {"profile start", "", order_profile<true>},
+    {"profile stop", "", order_profile<false>},
+    {"trace start", " FILE", order_trace<true>},
+    {"trace stop", "", order_trace<false>},
+    {"trim", "", trim},
 };
 
 bool refuse(const char* order, Writer& out) {
   out.print("%s is not understood; accepted:", Excerpt(order, strlen(order)).text);
   const char* before = " ";
   for (const Order& known : kOrders) {
-    out.print("%s%s%s", before, known.words, known.takes_file ? " [FILE]" : "");
+    out.print("%s%s%s", before, known.words, known.file);
     before = ", ";
   }
   return false;
@@ -92,7 +91,7 @@ bool obey(char* order, Writer& out) {
   char* const file = strstr(order, " /");
   if (file != nullptr) *file = '\0';
   for (const Order& known : kOrders) {
-    if (strcmp(order, known.words) != 0 || (file != nullptr && !known.takes_file)) continue;
+    if (strcmp(order, known.words) != 0 || (file != nullptr && *known.file == '\0')) continue;
     return known.obey(file != nullptr ? file + 1 : nullptr, out);
   }
   if (file != nullptr) *file = ' ';
