@@ -170,7 +170,7 @@ TEST_CASE("leaks whose types a file suppresses are counted only") {
   CHECK(!has(some.err, "  Ring,"));
   CHECK(!has(some.err, "  Head,"));
   CHECK(has(some.err, "  Hidden,"));
-  CHECK(has(some.err, "\n            24 more objects, 2.2 KiB, are suppressed\n"));
+  CHECK(has(some.err, "\n            24 more objects, 2.3 KiB, are suppressed\n"));
   const Outcome all = told("leak:*");
   INFO(all);
   CHECK(all.status == 0);
