@@ -23,11 +23,9 @@
 
 namespace pktmalloc {
 
-// A word on which such a thread sleeps. Called by number, because libc has no function for it; safe
-// in signal handlers.
-
-// Returns at a wake, at a signal, after `timeout` (nullptr: never), or at once if the word is not
-// `value`.
+// A word on which such a thread sleeps; by number, because libc has no function for it. Safe in
+// signal handlers. Returns at a wake, at a signal, after `timeout` (nullptr: never), or at once if
+// the word is not `value`.
 inline void futex_wait(std::atomic<uint32_t>& word, uint32_t value, const timespec* timeout) {
   syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
 }

@@ -21,11 +21,6 @@ namespace {
 
 // Does not wait for the reader of a pipe.
 int open_as_it_is(const char* path, int how) {
-  struct stat found;
-  const int own = descriptor_of(path);
-  if (own >= 0 && status_of(own, &found) == 0 && S_ISREG(found.st_mode)) {
-    return fcntl(own, F_DUPFD_CLOEXEC, 3);
-  }
   const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
   return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow | how, 0600);
 }
@@ -112,6 +107,10 @@ bool ReportFile::write(void (*print)(Writer& out)) {
   bool written = out.finish();
   {
     const KeepErrno keep;
+    // Who writes to a descriptor next goes on behind the report.
+    struct stat file;
+    const int own = descriptor_of(path);
+    if (own >= 0 && status_of(fd, &file) == 0 && has_file(own, file)) lseek(own, 0, SEEK_END);
     close(fd);
   }
   if (!is_new) return written;

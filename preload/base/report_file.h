@@ -46,7 +46,7 @@ struct ReportFile : ReportPath {
 
   char temporary[PATH_MAX + 32];  // the name until it is complete
   char buffer[32 << 10];          // for the function that prints: most go out in one piece, which
-                                  // stays whole where other processes write, too
+                                  // stays whole in a pipe that has room for it
 };
 
 }  // namespace pktmalloc

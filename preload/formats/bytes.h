@@ -6,23 +6,29 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <iterator>
 
 namespace pktmalloc {
 
 struct Bytes {
   char text[24];
   explicit Bytes(uint64_t bytes) {
-    static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    const uint64_t count = std::min(bytes, UINT64_MAX / 20);
+    bytes = std::min(bytes, UINT64_MAX / 2);
     unsigned shift = 0, unit = 0;
-    for (; count * 2 >> shift >= 2047 && unit + 1 < std::size(kUnits); ++unit) shift += 10;
-    const uint64_t half = (uint64_t{1} << shift) / 2;
-    const unsigned long long tenths = (count * 10 + half) >> shift, whole = (count + half) >> shift;
-    if (unit == 0 || tenths >= 10000) {
-      snprintf(text, sizeof text, "%llu %s", whole, kUnits[unit]);
+    unsigned long long half = 0, whole = bytes;
+    for (; whole >= 1024; ++unit) {
+      shift += 10;
+      half = 1ULL << (shift - 1);
+      whole = (bytes + half) >> shift;
+    }
+    const uint64_t rest = bytes - (bytes >> shift << shift);
+    const unsigned long long tenths = (bytes >> shift) * 10 + ((rest * 10 + half) >> shift);
+    const char letter = " KMGTPE"[unit];
+    if (unit == 0) {
+      snprintf(text, sizeof text, "%llu B", whole);
+    } else if (tenths >= 10000) {
+      snprintf(text, sizeof text, "%llu %ciB", whole, letter);
     } else {
-      snprintf(text, sizeof text, "%llu.%llu %s", tenths / 10, tenths % 10, kUnits[unit]);
+      snprintf(text, sizeof text, "%llu.%llu %ciB", tenths / 10, tenths % 10, letter);
     }
   }
 };

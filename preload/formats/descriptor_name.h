@@ -8,8 +8,8 @@
 
 namespace pktmalloc {
 
-// The descriptor of this process that the path names; -1: none. Whoever writes there goes on where
-// others stopped that have it, too; opened anew, a file would be written at another place.
+// The descriptor of this process that the path names; -1: none. Opened anew, a file would be
+// written at another place than by those that have the descriptor, too.
 inline int descriptor_of(std::string_view path) {
   if (path == "/dev/stdout") return 1;
   if (path == "/dev/stderr") return 2;

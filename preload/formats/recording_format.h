@@ -40,7 +40,7 @@ inline constexpr unsigned kContents = 4;
 enum class Wanted : uint32_t {
   kNo,
   kYes,
-  kDone,  // the process has written it, or has said why not
+  kDone,  // the process has written it, or said why it cannot
 };
 
 struct Report {

@@ -19,10 +19,10 @@ namespace pktmalloc {
 // refused.
 void tell_allocated(void* p, size_t bytes, size_t alignment, bool is_zeroed = false);
 // Before anybody else can get the memory. p is not null, but may be an object from before
-// observation started. If it is `moving`, the next allocator will resize p, and may give its memory
+// observation started. If it `is_moving`, the next allocator will resize p, and may give its memory
 // to anybody. tell_resized() follows in the same thread; if the resize is refused, with p itself.
 void tell_released(void* p, bool is_moving = false);
-// `from` was resized and is now p. Unless it was `moving`, nobody else has `from` yet.
+// `from` was resized and is now p. Unless it `was_moving`, nobody else has `from` yet.
 void tell_resized(void* from, void* p, size_t bytes, bool was_moving);
 
 }  // namespace pktmalloc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preload/recording/recording.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -27,6 +28,8 @@ using namespace recording;
 
 constinit std::atomic<uint32_t> taken = 0;  // chunks; and calls for more than there are
 ReportPath file;
+bool ends_with_parent =
+    false;  // that is `pktmalloc run`, if this process tells (recovery/keeper.h)
 
 // Makes pages of the mapping usable. A file system may refuse them only when they are touched, and
 // that would end the program: so they are touched by a call that reports it.
@@ -95,17 +98,21 @@ EVERY_PROCESS void load() {
   strncpy(header->library, PKTMALLOC_VERSION, sizeof header->library - 1);
   strncpy(header->program, program_name(), sizeof header->program - 1);
   prctl(PR_GET_NAME, header->comm);
+  int signal = 0;
+  ends_with_parent = prctl(PR_GET_PDEATHSIG, &signal) == 0 && signal == SIGKILL;
   memcpy(header->magic, kMagic, sizeof header->magic);
   recording_header = header;
   recording_alive = alive;
   heap.due().tell_always();  // and with them the moments
 }
 
+bool is_waited_for() { return ends_with_parent && tells_files(); }
+
 // Behind all parts that report. `pktmalloc run` removes the file itself, so that it sees that there
 // was one.
 EVERY_PROCESS void at_exit() {
   const Header* const header = recording_here();
-  if (header == nullptr || tells_files() || Mutex::any_held()) return;
+  if (header == nullptr || is_waited_for() || Mutex::any_held()) return;
   for (const Report& report : header->reports) {
     if (report.wanted.load() != Wanted::kYes) continue;
     return message("what is missing is written by: pktmalloc recover %s", file.path);
@@ -146,7 +153,7 @@ void settle_report(Content content) {
 
 bool recording_is_awaited() {
   struct stat found;
-  return tells_files() && recording_here() != nullptr && status_of(file.path, &found) == 0;
+  return recording_here() != nullptr && is_waited_for() && status_of(file.path, &found) == 0;
 }
 
 void* add_chunk(ChunkKind kind, uint32_t number) {

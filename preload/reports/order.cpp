@@ -61,7 +61,8 @@ bool order_trace(const char* file, Writer& out) {
 }
 
 struct Order {
-  const char *words, *file;  // as people are told
+  const char* words;
+  char file[8];                                 // as people are told
   bool (*obey)(const char* file, Writer& out);  // nullptr: no file is named
 };
 constexpr Order kOrders[] = {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -62,7 +63,8 @@ struct Room {
 constinit Mutex writing{lock_rank(OuterRank::kReport)};
 constinit Room room{};
 unsigned reports = 0;
-bool ended = false;  // the report at exit was the last
+bool ended = false;                      // the report at exit was the last
+const char* told[recording::kContents];  // why none is written, of a series once
 
 // By recording::Content. `what` is for the line that says that it cannot be written, `told` and
 // `reader` for the line that says where it is.
@@ -95,16 +97,16 @@ void report_content(recording::Content which, bool at_exit) {
   if (pattern == nullptr || !content.is_recorded()) return;
   if (*pattern == '\0') {
     if (!room.write_text_to(kept_stderr())) return;
-  } else if (const char* const why = write_file(content, pattern)) {
-    if (at_exit && recording_is_awaited()) return;
-    static const char* told[std::size(kContents)];  // of a series once
-    if (at_exit || std::exchange(told[static_cast<unsigned>(which)], why) != why) {
+  } else {
+    const char* const why = write_file(content, pattern);
+    const char* const before = std::exchange(told[static_cast<unsigned>(which)], why);
+    if (why == nullptr && at_exit) {
+      const bool is_read = room.file.ends_with(content.read_ending);
+      tell_file(content.told, room.file.path, is_read ? content.reader : nullptr);
+    } else if (why != nullptr && (at_exit ? !recording_is_awaited() : why != before)) {
       message("cannot write %s to %s: %s", content.what, room.file.path, why);
     }
-    if (at_exit) return;
-  } else if (at_exit) {
-    const bool is_read = room.file.ends_with(content.read_ending);
-    tell_file(content.told, room.file.path, is_read ? content.reader : nullptr);
+    if (why != nullptr && at_exit) return;
   }
   if (at_exit) {
     settle_report(which);
@@ -156,6 +158,7 @@ void forked() {
   writing.forget_holder();
   reports = 0;
   ended = false;
+  std::fill(std::begin(told), std::end(told), nullptr);
 }
 
 }  // namespace

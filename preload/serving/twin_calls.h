@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Twin calls: what the hardened and the checked library have in place of fast_path.h. They look at
-// each call, so each function here gets where it was called from, by itself if the caller is
-// inlined into the exported function; one of them defines what is declared here. Both have
-// allocate() and release() of their own.
+// each call, so each function here gets where it was called from: the default argument is right
+// where the caller is inlined into the exported function. One of them defines what is declared
+// here. Both have allocate() and release() of their own.
 #pragma once
 
 #include <cstddef>

@@ -66,14 +66,18 @@ Failure wrong_kind(const std::string& path, FileKind wanted) {
   return Failure("{} is not {} ({} writes one)", path, missed.is_not, missed.variable);
 }
 
-std::unique_ptr<OutputFile> output_at(const std::string& path) {
-  if (path.empty()) return nullptr;
+void refuse_recording(const std::string& path) {
   const std::string text = names_descriptor(path) ? "" : text_of(path);
   for (const FileKind kind : kAll) {
     if (!looks_like(kind, text)) continue;
     throw Failure("cannot write {}: it is {}, which would be lost; name another file first", path,
                   kKinds[static_cast<size_t>(kind)].is);
   }
+}
+
+std::unique_ptr<OutputFile> output_at(const std::string& path) {
+  if (path.empty()) return nullptr;
+  refuse_recording(path);
   return std::make_unique<OutputFile>(path);
 }
 

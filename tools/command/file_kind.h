@@ -17,8 +17,11 @@ enum class FileKind { kStatistics, kHeapProfile, kSizes, kTrace };
 // or the variable that makes the library write what is wanted.
 Failure wrong_kind(const std::string& path, FileKind wanted);
 
-// What a command makes of such files goes to the path; "": there is none. Throws Failure where one
-// of them stands: its name was taken for the output's, because that was forgotten.
+// Throws Failure where one of them stands: its name was taken for that of an output, which was
+// forgotten.
+void refuse_recording(const std::string& path);
+
+// What a command makes of such files goes to the path, which none of them has; "": there is none.
 std::unique_ptr<OutputFile> output_at(const std::string& path);
 
 }  // namespace pktmalloc

@@ -91,8 +91,7 @@ struct Options {
        force = false, dry_run = false;
 };
 
-constexpr const char *kLeaks = "PKTMALLOC_PROFILE_LEAKS", *kRate = "PKTMALLOC_PROFILE_RATE",
-                     *kRecording = "PKTMALLOC_RECORDING";
+constexpr const char *kLeaks = "PKTMALLOC_PROFILE_LEAKS", *kRate = "PKTMALLOC_PROFILE_RATE";
 // What is written to files.
 constexpr const char* kReports[] = {"PKTMALLOC_STATS", "PKTMALLOC_PROFILE", "PKTMALLOC_SIZES",
                                     "PKTMALLOC_TRACE"};
@@ -253,7 +252,7 @@ struct Removal {
 // nobody else sees.
 void prepare_page(Options& options, const Library& library) {
   refuse_unwritable(options.page);
-  output_at(options.page);  // a recording there would be lost
+  refuse_recording(options.page);
   options.page = std::filesystem::absolute(options.page);
   std::string folder = temporary_place() + "/pktmalloc-page-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
@@ -281,7 +280,8 @@ void keep_reports(const Options& options, LeakCheck* leaks) {
       keeping.files.push_back(getenv(variable));
     }
   }
-  if (is_set(kRecording)) keeping.records = false;
+  // Who has chosen a place for the recording wants to see to it himself.
+  if (is_set("PKTMALLOC_RECORDING")) keeping.records = false;
   if (!keeping.records && leaks == nullptr) return;
   keeping.reads_statistics = is_set("PKTMALLOC_STATS");
   if (!options.page.empty()) {
@@ -452,17 +452,14 @@ void run(Options options, UserCommand words) {
   }
   if (options.dry_run) return print(environment, words);
   // exec keeps the pid, so the library can tell this process, not its children, where the file is.
-  // Who has chosen a place for the recording sees to it himself.
-  const bool tells =
-      (!options.stats_file.empty() || !options.written.empty()) && !is_set(kRecording);
+  const bool tells = !options.stats_file.empty() || !options.written.empty();
   if (tells && options.page.empty()) environment["PKTMALLOC_TELL"] = std::to_string(getpid());
   if (!options.stats_file.empty()) remove_old(options.stats_file);
   for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
   for (const char* variable : kReports) {
     const auto given = environment.find(variable);
     if (given == environment.end() || given->second == kText) continue;
-    const std::string& file = given->second;
-    setenv(variable, (tells ? with_files_of_children(file) : file).c_str(), 1);
+    setenv(variable, with_files_of_children(given->second).c_str(), 1);
   }
   std::optional<LeakCheck> leaks;
   if (options.leak_check) {

@@ -25,7 +25,7 @@ mode_t mode_of_new_files() {
   return 0666 & ~mask;
 }
 
-// The paths that outputs have which are not yet closed.
+// The paths of the outputs that there are.
 std::set<std::string>& taken() {
   static std::set<std::string> paths;
   return paths;

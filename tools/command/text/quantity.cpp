@@ -20,7 +20,7 @@ std::string three_digits(double number) {
 
 // Files may hold any number.
 uint64_t whole(double number) {
-  return static_cast<uint64_t>(std::llround(std::clamp(number, 0.0, 1e18)));
+  return number > 0 ? static_cast<uint64_t>(std::llround(std::min(number, 9e18))) : 0;
 }
 
 std::string change(uint64_t before, uint64_t after, std::string (*text)(uint64_t)) {
