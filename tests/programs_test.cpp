@@ -58,6 +58,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"fork_in_a_signal_handler", {}},
     {"exit_while_a_thread_forks", {}},
     {"fork_storm_from_many_threads", {}},
+    {"handlers_allocate_while_main_exits", {}},
     {"fork_while_others_allocate", {}},
     {"fork_while_streams_are_used", {}},
     {"fork_while_the_background_thread_works",

@@ -17,6 +17,7 @@
 #include "preload/process/process.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/low_water.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {
@@ -41,6 +42,14 @@ constexpr uint64_t kTrimPart = 64;
 // program frees a 32 MiB block.
 constexpr int kMmapThreshold = 32 << 20;
 constexpr int kTrimThreshold = 2 * kMmapThreshold;
+
+// Large blocks fill whole pages of glibc's heap. Else the small pieces that it cuts off where it
+// resizes or aligns one lie in its caches, which nobody asks, and keep their neighbours apart.
+size_t whole_pages(size_t bytes) {
+  constexpr size_t kLeast = 64 << 10, kPage = 4096, kHead = sizeof(size_t);
+  const bool is_large = bytes > kLeast && bytes <= PTRDIFF_MAX / 2;
+  return is_large ? round_up(bytes + kHead, kPage) - kHead : bytes;
+}
 
 bool user_tuned_glibc() {
   for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESHOLD_",
@@ -189,16 +198,19 @@ void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) con
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
+  bytes = whole_pages(bytes);
   return within_limit(bytes, nullptr, [&] { return server(bytes).malloc(bytes); });
 }
 
 void* NextAllocator::allocate_zeroed(size_t bytes) const {
+  bytes = whole_pages(bytes);
   return within_limit(bytes, nullptr, [&] { return server(bytes).calloc(1, bytes); });
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
   // Some versions of glibc let their sum wrap (CVE-2026-0861).
   if (alignment > PTRDIFF_MAX || bytes > PTRDIFF_MAX - alignment) return no_memory();
+  bytes = whole_pages(bytes);
   return within_limit(bytes, nullptr, [&] {
     void* p = nullptr;
     // mimalloc 2.0 misplaces what is a multiple of its alignment.
@@ -208,6 +220,7 @@ void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
+  bytes = whole_pages(bytes);
   return within_limit(bytes, p, [&] {
     const Functions& owner = owner_of(p);
     if (&owner == &process_ || &server(bytes) == &chosen_) return owner.realloc(p, bytes);

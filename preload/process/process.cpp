@@ -18,6 +18,7 @@
 #include "preload/base/random.h"
 #include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
+#include "preload/base/undisturbed.h"
 #include "preload/process/heap.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"
@@ -199,6 +200,8 @@ __attribute__((constructor(101))) void on_load() {
 
 __attribute__((destructor)) void on_exit() {
   if (aborting) return;
+  // A handler that allocates would wait for a lock whose holder it interrupts.
+  const SignalsWait no_handlers(!memory::in_strict_mode, {SIGSEGV, SIGBUS});
   each_part_back(&Part::exit);
   heap.end(this_thread.cache, this_thread.release_cache);
 }

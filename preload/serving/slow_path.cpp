@@ -285,7 +285,10 @@ void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   const bool stays =
       was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
   const size_t old_bytes = next_allocator().usable_size(p);
-  const bool pools = !stays && old_bytes != 0 && heap.classes().find(bytes) != kNoClass;
+  // As in the pool, a block stays that is filled by half: else one that goes to and fro at the
+  // largest class would be copied each time.
+  const bool fills = !was_sample && bytes <= old_bytes && bytes >= old_bytes / 2;
+  const bool pools = !stays && !fills && old_bytes != 0 && heap.classes().find(bytes) != kNoClass;
   void* moved = pools ? reallocate_into_pool(p, old_bytes, bytes) : nullptr;
   // One that shrinks stays with the next allocator if a class has no memory for it.
   if (moved == nullptr && (!pools || bytes <= old_bytes)) {
