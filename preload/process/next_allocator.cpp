@@ -43,8 +43,9 @@ constexpr uint64_t kTrimPart = 64;
 constexpr int kMmapThreshold = 32 << 20;
 constexpr int kTrimThreshold = 2 * kMmapThreshold;
 
-// Large blocks fill whole pages of glibc's heap. Else the small pieces that it cuts off where it
-// resizes or aligns one lie in its caches, which nobody asks, and keep their neighbours apart.
+// A large block that is resized fills whole pages of glibc's heap. Else the small pieces that are
+// cut off lie in its caches, which nobody asks, and keep their neighbours apart. Not one that is
+// new: glibc would see less of what is written beyond it.
 size_t whole_pages(size_t bytes) {
   constexpr size_t kLeast = 64 << 10, kPage = 4096, kHead = sizeof(size_t);
   const bool is_large = bytes > kLeast && bytes <= PTRDIFF_MAX / 2;
@@ -198,19 +199,16 @@ void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) con
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
-  bytes = whole_pages(bytes);
   return within_limit(bytes, nullptr, [&] { return server(bytes).malloc(bytes); });
 }
 
 void* NextAllocator::allocate_zeroed(size_t bytes) const {
-  bytes = whole_pages(bytes);
   return within_limit(bytes, nullptr, [&] { return server(bytes).calloc(1, bytes); });
 }
 
 void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
   // Some versions of glibc let their sum wrap (CVE-2026-0861).
   if (alignment > PTRDIFF_MAX || bytes > PTRDIFF_MAX - alignment) return no_memory();
-  bytes = whole_pages(bytes);
   return within_limit(bytes, nullptr, [&] {
     void* p = nullptr;
     // mimalloc 2.0 misplaces what is a multiple of its alignment.
