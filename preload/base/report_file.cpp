@@ -21,8 +21,7 @@ namespace {
 
 // Does not wait for the reader of a pipe.
 int open_as_it_is(const char* path, int how) {
-  const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
-  return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | follow | how, 0600);
+  return open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | link_flag(path) | how, 0600);
 }
 
 // Creates a file of that name; -1 with errno. It replaces an existing one: either a process of the

@@ -2,6 +2,8 @@
 // Names of descriptors: the system's own symbolic links, the only ones that reports follow.
 #pragma once
 
+#include <fcntl.h>
+
 #include <charconv>
 #include <initializer_list>
 #include <string_view>
@@ -27,5 +29,8 @@ inline int descriptor_of(std::string_view path) {
 inline bool names_descriptor(std::string_view path) {
   return path.starts_with("/proc/") || descriptor_of(path) >= 0;
 }
+
+// For open(2): follow a link only where it is the system's own.
+inline int link_flag(std::string_view path) { return names_descriptor(path) ? 0 : O_NOFOLLOW; }
 
 }  // namespace pktmalloc

@@ -28,8 +28,9 @@ using namespace recording;
 
 constinit std::atomic<uint32_t> taken = 0;  // chunks; and calls for more than there are
 ReportPath file;
-bool ends_with_parent =
-    false;  // that is `pktmalloc run`, if this process tells (recovery/keeper.h)
+// Its parent is `pktmalloc run` then, if this process tells where its files are
+// (recovery/keeper.h).
+bool ends_with_parent = false;
 
 // Makes pages of the mapping usable. A file system may refuse them only when they are touched, and
 // that would end the program: so they are touched by a call that reports it.

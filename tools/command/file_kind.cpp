@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "preload/formats/descriptor_name.h"
 #include "tools/command/text/shell_words.h"
@@ -27,9 +28,6 @@ constexpr Kind kKinds[] = {
     {"a trace", "replay", "a trace of pktmalloc", "PKTMALLOC_TRACE=FILE"},
 };
 
-constexpr FileKind kAll[] = {FileKind::kStatistics, FileKind::kHeapProfile, FileKind::kSizes,
-                             FileKind::kTrace};
-
 // What is no file but a pipe was read already; what is no JSON is told by its first words.
 std::string text_of(const std::string& path) {
   std::error_code ignored;
@@ -51,28 +49,32 @@ bool looks_like(FileKind kind, const std::string& text) {
                                   : json.contains("process") && json.contains("classes");
 }
 
+// Nothing where it is of none. `besides`: not asked for.
+const Kind* kind_of(const std::string& text, std::optional<FileKind> besides = {}) {
+  for (const FileKind kind :
+       {FileKind::kStatistics, FileKind::kHeapProfile, FileKind::kSizes, FileKind::kTrace}) {
+    if (kind != besides && looks_like(kind, text)) return &kKinds[static_cast<size_t>(kind)];
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Failure wrong_kind(const std::string& path, FileKind wanted) {
-  const std::string text = text_of(path);
-  for (const FileKind kind : kAll) {
-    if (kind == wanted || !looks_like(kind, text)) continue;
-    const Kind& found = kKinds[static_cast<size_t>(kind)];
+  if (const Kind* const found = kind_of(text_of(path), wanted)) {
     // That word is a subcommand behind `report`.
     const std::string file = path == "profile" ? "./profile" : shell_word(path);
-    return Failure("{} is {}; read it with: pktmalloc {} {}", path, found.is, found.reader, file);
+    return Failure("{} is {}; read it with: pktmalloc {} {}", path, found->is, found->reader, file);
   }
   const Kind& missed = kKinds[static_cast<size_t>(wanted)];
   return Failure("{} is not {} ({} writes one)", path, missed.is_not, missed.variable);
 }
 
 void refuse_recording(const std::string& path) {
-  const std::string text = names_descriptor(path) ? "" : text_of(path);
-  for (const FileKind kind : kAll) {
-    if (!looks_like(kind, text)) continue;
-    throw Failure("cannot write {}: it is {}, which would be lost; name another file first", path,
-                  kKinds[static_cast<size_t>(kind)].is);
-  }
+  const Kind* const found = names_descriptor(path) ? nullptr : kind_of(text_of(path));
+  if (found == nullptr) return;
+  throw Failure("cannot write {}: it is {}, which would be lost; name another file first", path,
+                found->is);
 }
 
 std::unique_ptr<OutputFile> output_at(const std::string& path) {

@@ -13,7 +13,7 @@
 namespace pktmalloc {
 namespace {
 
-void recover_file(const std::string& path) {
+bool recover_file(const std::string& path) {
   const RecordingFile recording(path);
   if (recording.in_use()) {
     throw Failure("process {} ({}) still runs and writes {}", recording.header().pid,
@@ -21,36 +21,38 @@ void recover_file(const std::string& path) {
   }
   if (!recover(recording)) throw Failure("{} is kept, for another try", path);
   unlink(path.c_str());
+  return true;
 }
 
-// One that cannot be recovered keeps none of the others back. False: there was one.
+// One that cannot be recovered is told and keeps none of the others back. False: there was one, as
+// in `recover`, for a folder.
 template <typename Recover>
 bool recover_each(const std::vector<std::string>& paths, const Recover& recover) {
   bool all = true;
   for (const std::string& path : paths) {
     try {
-      recover(path);
+      all &= recover(path);
     } catch (const Failure& failure) {
       tell(failure.what());
       all = false;
-    } catch (const ExitStatus&) {
-      all = false;  // of a folder: it is told
     }
   }
   return all;
 }
 
-void recover_folder(const std::string& path) {
+bool recover_folder(const std::string& path) {
   const std::vector<std::string> recordings = recordings_in(path);
   if (recordings.empty()) throw Failure("there is no recording in {}", path);
-  if (!recover_each(recordings, recover_file)) throw ExitStatus{2};
-  rmdir(path.c_str());
+  const bool all = recover_each(recordings, recover_file);
+  if (all) rmdir(path.c_str());
+  return all;
 }
 
 void recover_all(const std::vector<std::string>& paths) {
   const bool all = recover_each(paths, [](const std::string& path) {
     std::error_code ignored;
-    std::filesystem::is_directory(path, ignored) ? recover_folder(path) : recover_file(path);
+    const bool is_folder = std::filesystem::is_directory(path, ignored);
+    return is_folder ? recover_folder(path) : recover_file(path);
   });
   if (!all) throw ExitStatus{2};
 }

@@ -324,10 +324,7 @@ class Keeper {
 std::string new_folder(const std::vector<std::string>& files) {
   std::string file = files.empty() ? "%" : files[0];
   if (const size_t at = file.find("%c"); at != std::string::npos) file.erase(at, 2);
-  std::error_code ignored;
-  const bool is_no_file =
-      fs::exists(file, ignored) && !fs::is_regular_file(fs::symlink_status(file, ignored));
-  const bool known = file.find('%') == std::string::npos && !is_no_file;
+  const bool known = file.find('%') == std::string::npos && !names_no_file(file);
   const fs::path first = known ? file : "pktmalloc";
   constexpr size_t kMost = 200;  // the longest names leave no room for ours
   const std::string folder = first.parent_path();

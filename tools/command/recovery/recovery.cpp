@@ -55,8 +55,7 @@ std::string printed(const Print& print) {
 
 // No program's end waits for a pipe's reader, and neither do we.
 void write_pipe(const std::string& path, const std::string& text) {
-  const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
-  const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | follow);
+  const int fd = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | link_flag(path));
   const bool written = fd >= 0 && write_all(fd, text.data(), text.size());
   const int error = errno;
   if (fd >= 0) close(fd);

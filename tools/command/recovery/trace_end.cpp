@@ -27,8 +27,7 @@ class TraceEnd {
  public:
   TraceEnd(const RecordingFile& recording, const std::string& path)
       : path_(path), framed_(path.ends_with(".zst")), blocks_(recording.header().trace_blocks) {
-    const int follow = names_descriptor(path) ? 0 : O_NOFOLLOW;
-    file_ = open(path.c_str(), O_RDWR | O_CLOEXEC | follow);
+    file_ = open(path.c_str(), O_RDWR | O_CLOEXEC | link_flag(path));
     if (file_ < 0) fail(strerror(errno));
     const uint64_t whole = recording.header().trace_bytes[blocks_ % 2];
     trace::Header header{};

@@ -17,12 +17,14 @@ std::string absolute_pattern(const std::string& pattern) {
   return fs::path(pattern).is_absolute() ? pattern : as_pattern(fs::current_path()) + "/" + pattern;
 }
 
-std::string with_files_of_children(std::string pattern) {
+bool names_no_file(const std::string& path) {
   std::error_code ignored;
-  const auto found = std::filesystem::symlink_status(pattern, ignored);
-  const bool is_no_file =
-      std::filesystem::exists(found) && !std::filesystem::is_regular_file(found);
-  if (is_no_file || pattern.find("%p") != std::string::npos) return pattern;
+  const auto found = std::filesystem::symlink_status(path, ignored);
+  return std::filesystem::exists(found) && !std::filesystem::is_regular_file(found);
+}
+
+std::string with_files_of_children(std::string pattern) {
+  if (names_no_file(pattern) || pattern.find("%p") != std::string::npos) return pattern;
   const size_t name = pattern.rfind('/') + 1;
   const size_t ending = pattern.rfind('.');
   const bool has_ending = ending != std::string::npos && ending > name;

@@ -17,6 +17,9 @@ std::string as_pattern(std::string path);
 // The paths that there are of a pattern: of this process, or of all if it is 0. Sorted.
 std::vector<std::string> paths_of(const std::string& pattern, pid_t pid);
 
+// Is there what is no regular file: a pipe, a device, a link?
+bool names_no_file(const std::string& path);
+
 // The same pattern with a %c before the ending, unless it tells processes apart or names what is no
 // file: they would replace each other's.
 std::string with_files_of_children(std::string pattern);
