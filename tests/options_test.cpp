@@ -225,7 +225,8 @@ TEST_CASE("a good value is taken without a word") {
 }
 
 TEST_CASE("PKTMALLOC_VERBOSE tells the version and every option with its origin") {
-  std::string expected = std::string("pktmalloc: version ") + PKTMALLOC_VERSION + "\n";
+  std::string expected =
+      std::string("pktmalloc: version ") + PKTMALLOC_VERSION + " of libpktmalloc.so\n";
   for (const Option& known : kOptions) {
     const bool given = known.name == "PKTMALLOC_VERBOSE" || known.name == "PKTMALLOC_AGE";
     const std::string value = known.name == "PKTMALLOC_VERBOSE" ? "1"

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <initializer_list>
+
 #include "sizeclass/base/machine.h"
 
 namespace pktmalloc {
@@ -14,6 +16,18 @@ bool find_function(Function& function, void* library, const char* name) {
   void* const found = dlsym(library, name);
   if (found != nullptr) function = reinterpret_cast<Function>(found);
   return found != nullptr;
+}
+
+// In a C++ runtime that is loaded, perhaps not in the global scope: a plugin of a C program.
+template <typename Function>
+bool find_in_runtime(Function& function, const char* name) {
+  for (const char* const file : {"libstdc++.so.6", "libc++abi.so.1"}) {
+    void* const runtime = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+    if (runtime == nullptr) continue;
+    dlclose(runtime);  // only undoes the count that dlopen took
+    if (find_function(function, runtime, name)) return true;
+  }
+  return false;
 }
 
 // libc's own, by its version, which no wrapper has. nullptr: libc has none such, or the program is

@@ -208,11 +208,7 @@ void read_variable(const char* variable) {
 }
 
 void print_options() {
-  if (kThisLibrary == LibraryKind::kNormal) {
-    message("version %s", PKTMALLOC_VERSION);
-  } else {
-    message("version %s, the %s library", PKTMALLOC_VERSION, names_of(kThisLibrary).word);
-  }
+  message("version %s of %s", PKTMALLOC_VERSION, names_of(kThisLibrary).file);
   for (const Option& option : table) {
     message("PKTMALLOC_%s=%s (%s)", option.name,
             option.given != nullptr ? option.given : option.default_value,

@@ -95,7 +95,7 @@ PKTMALLOC_EXPORT struct mallinfo mallinfo() {
 }
 
 PKTMALLOC_EXPORT int mallopt(int option, int value) {
-  return next_allocator().process().mallopt(option, value);
+  return next_allocator().mallopt(option, value);
 }
 
 PKTMALLOC_EXPORT const char* pktmalloc_version() { return PKTMALLOC_VERSION; }

@@ -5,12 +5,10 @@
 //
 // Not in the archive: in a program linked with -static there is no next one. Weak, because a
 // program may have its own.
-#include <dlfcn.h>
 #include <link.h>
 
-#include <atomic>
-
 #include "preload/base/export.h"
+#include "preload/base/library_function.h"
 #include "preload/base/own_thread.h"
 #include "sizeclass/base/raised.h"
 
@@ -20,20 +18,18 @@ using namespace pktmalloc;
 using Visit = int (*)(dl_phdr_info*, size_t, void*);
 using Walk = int (*)(Visit, void*);
 
-constinit std::atomic<Walk> next_walk = nullptr;
+constinit Walk next_walk = nullptr;
 
 // At load, lest dlsym's lock be asked for under locks of the program.
 __attribute__((constructor(101))) void find_next_walk() {
-  void* const found = dlsym(RTLD_NEXT, "dl_iterate_phdr");
-  next_walk.store(reinterpret_cast<Walk>(found), std::memory_order_relaxed);
+  find_function(next_walk, RTLD_NEXT, "dl_iterate_phdr");
 }
 
 }  // namespace
 
 extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int dl_iterate_phdr(Visit visit, void* data) {
-  if (next_walk.load(std::memory_order_relaxed) == nullptr) find_next_walk();
-  const Walk next = next_walk.load(std::memory_order_relaxed);
+  if (next_walk == nullptr) find_next_walk();
   // An exception that leaves by here lets the flag stand: then this thread starts none of ours.
   const Raised walking(walks_loader);
-  return next != nullptr ? next(visit, data) : 0;
+  return next_walk != nullptr ? next_walk(visit, data) : 0;
 }

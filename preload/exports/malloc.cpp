@@ -12,17 +12,13 @@
 #include "preload/exports/front.h"
 #include "preload/process/thread.h"
 #include "preload/recording/size_recording.h"
+#include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"
 
 namespace {
 
 using namespace pktmalloc;
-
-void* invalid() {
-  errno = EINVAL;
-  return nullptr;
-}
 
 void* aligned(size_t alignment, size_t bytes) {
   if (bytes > PTRDIFF_MAX) return no_memory();
@@ -71,22 +67,21 @@ PKTMALLOC_EXPORT void* reallocarray(void* p, size_t count, size_t bytes_each) {
 
 PKTMALLOC_EXPORT int posix_memalign(void** out, size_t alignment, size_t bytes) {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
-  const int saved_errno = errno;
-  void* p = aligned(alignment, bytes);
-  errno = saved_errno;
+  const KeepErrno keep;
+  void* const p = aligned(alignment, bytes);
   if (p == nullptr) return ENOMEM;
   *out = p;
   return 0;
 }
 
 PKTMALLOC_EXPORT void* aligned_alloc(size_t alignment, size_t bytes) {
-  if (!is_power_of_two(alignment)) return invalid();
+  if (!is_power_of_two(alignment)) return errno = EINVAL, nullptr;
   return aligned(alignment, bytes);
 }
 
 // Like glibc: rounds an alignment that is no power of two up to one.
 PKTMALLOC_EXPORT void* memalign(size_t alignment, size_t bytes) {
-  if (alignment > SIZE_MAX / 2 + 1) return invalid();
+  if (alignment > SIZE_MAX / 2 + 1) return errno = EINVAL, nullptr;
   return aligned(std::bit_ceil(alignment), bytes);
 }
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "preload/base/export.h"
+#include "preload/base/library_function.h"
 #include "preload/base/message.h"
 #include "preload/exports/front.h"
 #include "sizeclass/base/rounding.h"
@@ -21,20 +22,11 @@ namespace {
 using namespace pktmalloc;
 
 // In the C++ runtime itself first: another allocator after us may have an operator new that was
-// built without exceptions and aborts instead of throwing (mimalloc), and the runtime of a plugin
-// in a C program is not in the global scope.
-void* find_next_function(const char* name) {
-  void* function = nullptr;
-  if (void* const runtime = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)) {
-    function = dlsym(runtime, name);
-    dlclose(runtime);  // only undoes the count that dlopen took
-  }
-  return function != nullptr ? function : dlsym(RTLD_NEXT, name);
-}
-
+// built without exceptions and aborts instead of throwing (mimalloc).
 template <typename Function>
 Function runtime_new(const char* name) {
-  if (void* function = find_next_function(name)) return reinterpret_cast<Function>(function);
+  Function found = nullptr;
+  if (find_in_runtime(found, name) || find_function(found, RTLD_NEXT, name)) return found;
   message("out of memory in operator new, and no C++ runtime to throw std::bad_alloc");
   abort();
 }

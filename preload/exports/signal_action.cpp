@@ -41,10 +41,7 @@ int set_action(int number, const struct sigaction* action, struct sigaction* for
 
 sighandler_t set_simply(int number, sighandler_t handler, int flags, Simple next) {
   if (next != nullptr && !shares_signal(number)) return next(number, handler);
-  if (handler == SIG_ERR) {
-    errno = EINVAL;
-    return SIG_ERR;
-  }
+  if (handler == SIG_ERR) return errno = EINVAL, SIG_ERR;
   struct sigaction action {};
   struct sigaction former {};
   action.sa_handler = handler;

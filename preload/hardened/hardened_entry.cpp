@@ -136,11 +136,9 @@ namespace pktmalloc::twin {
 using namespace hardened;
 
 void* allocate_slow(size_t bytes, Family, Site site) {
-  if (bytes == 0) {
-    if (void* p = allocate_nothing()) {
-      if (is_observed()) tell_allocated(p, 0, 0);
-      return p;
-    }
+  if (void* const p = bytes == 0 ? allocate_nothing() : nullptr) {
+    if (is_observed()) tell_allocated(p, 0, 0);
+    return p;
   }
   // With canaries everything comes here, so first what the thread has itself.
   void* const p = pktmalloc::allocate<pktmalloc::allocate_slow>(with_canary(bytes));
@@ -185,11 +183,10 @@ size_t usable_size(void* p, Site site) {
 
 void inspect_copy_at(Site site, void* to, size_t bytes, ClassId id) {
   const uintptr_t start = heap.object_at(id, to);
-  const size_t object_bytes = heap.classes()[id].object_bytes;
   const size_t at = reinterpret_cast<uintptr_t>(to) - start;
   const auto* const object = reinterpret_cast<const void*>(start);
   const bool is_live = start != 0 && heap.state_of(id, object).is(ObjectStates::kLive);
-  if (is_live && bytes <= object_bytes - at) [[likely]]
+  if (is_live && bytes <= class_bytes(id) - at) [[likely]]
     return;
   if (start != 0) inspect_copy_slow(site, to, bytes, id, object);
 }

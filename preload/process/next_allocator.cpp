@@ -42,12 +42,18 @@ constexpr uint64_t kTrimPart = 64;
 // program frees a 32 MiB block.
 constexpr int kMmapThreshold = 32 << 20;
 constexpr int kTrimThreshold = 2 * kMmapThreshold;
+constexpr size_t kPage = 4096, kHead = sizeof(size_t);  // of a block
+
+// A block that grows beyond all that were freed yet moves to a mapping, which grows without copies,
+// as by glibc's own rule: SIZE_MAX if its thresholds are the user's.
+constexpr int kLeastGrowth = 1 << 20;
+constinit std::atomic<size_t> most_freed = SIZE_MAX;
 
 // A large block that is resized fills whole pages of glibc's heap. Else the small pieces that are
 // cut off lie in its caches, which nobody asks, and keep their neighbours apart. Not one that is
 // new: glibc would see less of what is written beyond it.
 size_t whole_pages(size_t bytes) {
-  constexpr size_t kLeast = 64 << 10, kPage = 4096, kHead = sizeof(size_t);
+  constexpr size_t kLeast = 64 << 10;
   const bool is_large = bytes > kLeast && bytes <= PTRDIFF_MAX / 2;
   return is_large ? round_up(bytes + kHead, kPage) - kHead : bytes;
 }
@@ -59,6 +65,14 @@ bool user_tuned_glibc() {
   }
   const char* tunables = getenv("GLIBC_TUNABLES");
   return tunables != nullptr && strstr(tunables, "glibc.malloc.") != nullptr;
+}
+
+// Before a release. Only glibc's mappings begin a page, behind their heads; others, perhaps no
+// blocks at all, are not looked at.
+void note_freed(void* p) {
+  if (reinterpret_cast<uintptr_t>(p) % kPage != 2 * kHead) return;
+  const size_t bytes = next.usable_size(p);
+  if (bytes < kMmapThreshold && bytes > most_freed) most_freed = bytes;
 }
 
 // Usually it is already noted: threads that come by all the time share the cache line and do not
@@ -111,6 +125,7 @@ void load() {
   if (!heap.started() || user_tuned_glibc()) return;
   next.process().mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
   next.process().mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+  most_freed = kLeastGrowth;
 }
 
 }  // namespace
@@ -221,7 +236,13 @@ void* NextAllocator::reallocate(void* p, size_t bytes) const {
   bytes = whole_pages(bytes);
   return within_limit(bytes, p, [&] {
     const Functions& owner = owner_of(p);
-    if (&owner == &process_ || &server(bytes) == &chosen_) return owner.realloc(p, bytes);
+    if (&owner == &process_ || &server(bytes) == &chosen_) {
+      const bool maps = bytes < kMmapThreshold && bytes > most_freed;
+      if (maps) process_.mallopt(M_MMAP_THRESHOLD, kLeastGrowth);
+      void* const grown = owner.realloc(p, bytes);
+      if (maps) process_.mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
+      return grown;
+    }
     void* const moved = process_.malloc(bytes);
     if (moved == nullptr) return moved;
     memcpy(moved, p, std::min(bytes, owner.malloc_usable_size(p)));
@@ -229,8 +250,14 @@ void* NextAllocator::reallocate(void* p, size_t bytes) const {
   });
 }
 
+int NextAllocator::mallopt(int option, int value) const {
+  most_freed = SIZE_MAX;
+  return process_.mallopt(option, value);
+}
+
 void NextAllocator::release(void* p) const {
   note_call();
+  note_freed(p);
   const Functions& owner = owner_of(p);
   if (!heap.limit().is_limited()) [[likely]]
     return owner.free(p);

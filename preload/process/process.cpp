@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <iterator>
+#include <ranges>
 
 #include "preload/base/library_function.h"
 #include "preload/base/lock_rank.h"
@@ -60,8 +60,8 @@ void each_part(void (*Part::*step)()) {
 }
 
 void each_part_back(void (*Part::*step)()) {
-  for (size_t i = std::size(kParts); i-- > 0;) {
-    if (const auto call = kParts[i]->*step) call();
+  for (const Part* const part : std::views::reverse(kParts)) {
+    if (const auto call = part->*step) call();
   }
 }
 
@@ -102,11 +102,10 @@ bool unlock_after_fork() AROUND_FORK {
   if (!this_thread.forking) return false;
   this_thread.forking = false;
   heap.unlock_all();
-  for (size_t i = std::size(kParts); i-- > 0;) {
-    const Part& part = *kParts[i];
-    if (part.unlock != nullptr) part.unlock();
-    for (size_t n = std::size(part.mutexes); n-- > 0;) {
-      if (part.mutexes[n] != nullptr) part.mutexes[n]->unlock();
+  for (const Part* const part : std::views::reverse(kParts)) {
+    if (part->unlock != nullptr) part->unlock();
+    for (Mutex* const mutex : std::views::reverse(part->mutexes)) {
+      if (mutex != nullptr) mutex->unlock();
     }
   }
   start_mutex.unlock();
@@ -241,8 +240,8 @@ bool past_destructors() {
 
 bool let_waiting_go(size_t bytes) {
   bool gone = false;
-  for (size_t i = std::size(kParts); i-- > 0;) {
-    if (const auto refused = kParts[i]->refused) gone |= refused(bytes);
+  for (const Part* const part : std::views::reverse(kParts)) {
+    if (const auto refused = part->refused) gone |= refused(bytes);
   }
   return gone;
 }

@@ -218,11 +218,7 @@ EVERY_PROCESS void on_process_exit() {
 }
 
 EVERY_PROCESS void load() {
-  if (options().trace_path == nullptr) return;
-  if (PKTMALLOC_CHECKED) {
-    return message("PKTMALLOC_TRACE does nothing here: it is for libpktmalloc.so");
-  }
-  begin_trace(options().trace_path);
+  if (options().trace_path != nullptr && !PKTMALLOC_CHECKED) begin_trace(options().trace_path);
 }
 
 bool started = false;  // by order, and not stopped; perhaps it has ended early

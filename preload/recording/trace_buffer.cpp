@@ -13,14 +13,10 @@ constinit std::atomic<bool> recorded = false;           // some of them lie in t
 
 TraceBuffer* new_buffer() {
   // A trace by order has no place there.
-  void* memory =
-      options().trace_path != nullptr ? add_chunk(recording::ChunkKind::kTrace, 0) : nullptr;
-  if (memory != nullptr) {
-    recorded.store(true, std::memory_order_relaxed);
-  } else {
-    memory = map_lazily(trace::kMostBlockBytes);
-  }
-  return static_cast<TraceBuffer*>(memory);  // zeroed
+  const bool records = options().trace_path != nullptr;
+  void* const chunk = records ? add_chunk(recording::ChunkKind::kTrace, 0) : nullptr;
+  if (chunk != nullptr) recorded.store(true, std::memory_order_relaxed);
+  return static_cast<TraceBuffer*>(chunk != nullptr ? chunk : map_lazily(trace::kMostBlockBytes));
 }
 
 }  // namespace

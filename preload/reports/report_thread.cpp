@@ -57,8 +57,7 @@ void answer_call() {
 
 // Until a report is due, if there is an interval, or the end; or a little less.
 void rest(uint64_t due, bool controlled) {
-  const uint64_t now = clock_ms();
-  const uint64_t left = interval() == 0 ? kLongestMs : due > now ? due - now : 0;
+  const uint64_t left = interval() == 0 ? kLongestMs : due - std::min(clock_ms(), due);
   if (controlled) return serve_control(static_cast<int>(std::min(left, kLongestMs)));
   thread.rest(left);
 }
@@ -101,11 +100,11 @@ EVERY_PROCESS void load() {
   consider_report_thread();
 }
 
-void wake() {
-  if (controls()) knock_at_control();
+EVERY_PROCESS void last_thread() {
+  thread.end([] {
+    if (controls()) knock_at_control();
+  });
 }
-
-EVERY_PROCESS void last_thread() { thread.end(wake); }
 
 void forked() {
   thread.forget();

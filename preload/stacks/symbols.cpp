@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
 
 #include "preload/base/library_function.h"
 #include "preload/base/options.h"
@@ -42,10 +41,7 @@ void write_name(Writer& out, const char* name, Demangler demangler) {
 
 Demangler find_demangler() {
   Demangler found = nullptr;
-  for (const char* const name : {"libstdc++.so.6", "libc++abi.so.1"}) {
-    void* const runtime = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-    if (runtime != nullptr && find_function(found, runtime, "__cxa_demangle")) break;
-  }
+  find_in_runtime(found, "__cxa_demangle");
   return found;
 }
 
