@@ -26,10 +26,30 @@ class SampleTable {
   bool start(size_t most_bytes) { return entries_.start(most_bytes); }
 
   // False when the table is full. The address must not be in it.
-  bool put(const void* p, const Sample& sample);
+  bool put(const void* p, const Sample& sample) {
+    if (free_ == nullptr) free_ = entries_.add();
+    if (free_ == nullptr) return false;
+    Entry* const entry = free_;
+    Entry* const next = entry->next;
+    Entry* former = nullptr;
+    *entry = {reinterpret_cast<uintptr_t>(p), sample, next};
+    if (!live_.put(entry, former)) return false;
+    free_ = next;
+    count(p, 1);
+    return true;
+  }
 
   // False when that address is not there.
-  bool take(const void* p, Sample& sample);
+  bool take(const void* p, Sample& sample) {
+    Entry* const entry = live_.take(reinterpret_cast<uintptr_t>(p));
+    if (entry == nullptr) return false;
+    sample = entry->sample;
+    entry->address = 0;
+    entry->next = free_;
+    free_ = entry;
+    count(p, -1);
+    return true;
+  }
 
   // May it be in the table? Never wrong for the object's owner.
   bool may_hold(const void* p) const {
@@ -45,7 +65,12 @@ class SampleTable {
     return Entries::hash(reinterpret_cast<uintptr_t>(p)) >> (64 - kBits);
   }
 
-  void count(const void* p, int change);
+  // Under the lock: no other thread changes it meanwhile.
+  void count(const void* p, int change) {
+    std::atomic<uint32_t>& all = counts_[bucket(p)];
+    all.store(all.load(std::memory_order_relaxed) + static_cast<uint32_t>(change),
+              std::memory_order_relaxed);
+  }
 
   GrowingArray<Entry> entries_;  // in front: also read from outside
   Entry* free_ = nullptr;
