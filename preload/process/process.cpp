@@ -199,10 +199,10 @@ __attribute__((constructor(101))) void on_load() {
 
 __attribute__((destructor)) void on_exit() {
   if (aborting) return;
-  // A handler that allocates would wait for a lock whose holder it interrupts. quiet_write() takes
-  // back what it raises.
-  const SignalsWait no_handlers(!memory::in_strict_mode, {SIGSEGV, SIGBUS, SIGPIPE, SIGXFSZ});
   each_part_back(&Part::exit);
+  // A handler that allocates would wait for a lock whose holder it interrupts. So it does as those
+  // of fork do; to hold signals back takes calls that a sandbox may not allow.
+  const Raised outside(this_thread.forking);
   heap.end(this_thread.cache, this_thread.release_cache);
 }
 

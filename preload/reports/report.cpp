@@ -18,13 +18,13 @@
 #include "preload/base/options.h"
 #include "preload/base/other_stack.h"
 #include "preload/base/report_file.h"
+#include "preload/base/undisturbed.h"
 #include "preload/formats/format.h"
 #include "preload/process/process.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/size_recording.h"
 #include "preload/reports/moment.h"
-#include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {
@@ -147,7 +147,7 @@ EVERY_PROCESS void load() {
 
 EVERY_PROCESS void at_exit() {
   if (options().stats_path == nullptr && !profiling() && !recording_sizes()) return;
-  const KeepErrno keep;
+  const Undisturbed undisturbed;
   // In a signal handler: what the thread holds it would wait for.
   if (Mutex::any_held()) return message("no report: exit() was called amid malloc or free");
   report(true);
