@@ -21,7 +21,7 @@ struct stat identity;
 
 void keep_stderr() {
   if (status_of(STDERR_FILENO, &identity) != 0) return;
-  copy = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kFarDescriptor);
+  copy = copy_high(STDERR_FILENO, kFarDescriptor);
 }
 
 int kept_stderr() {

@@ -40,6 +40,15 @@ inline int status_of(int descriptor, struct stat* status) {
 inline int status_of(const char* path, struct stat* status, int flags = 0) {
   return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, flags));
 }
+// A copy of the descriptor with that number or a higher one; a lower one, above the standard
+// streams', where a limit forbids those. -1: none.
+inline int copy_high(int descriptor, int lowest) {
+  int copy = -1;
+  for (; copy < 0 && lowest > STDERR_FILENO; lowest /= 2) {
+    copy = fcntl(descriptor, F_DUPFD_CLOEXEC, lowest);
+  }
+  return copy;
+}
 // Has the descriptor, if it is one, that file?
 inline bool has_file(int descriptor, const struct stat& file) {
   struct stat now;

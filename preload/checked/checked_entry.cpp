@@ -28,7 +28,7 @@ constexpr const char* kAllocators[] = {"malloc", "operator new", "operator new[]
 // The C++ runtime's own operator new calls malloc when ours has failed and the new-handler found
 // memory, or when the runtime was linked statically. Then its name is in the stack.
 bool allocated_by_runtime(const Object& object) {
-  if (object.head.family() != Family::kMalloc) return false;
+  if (object.head.family() == Family::kNewArray) return false;
   uintptr_t frames[kStackFrames];
   return frames_outside(object.record->allocated_at, frames) > 0 &&
          strncmp(function_at(frames[0]).name, "_Zn", 3) == 0;

@@ -16,6 +16,7 @@
 
 #include "preload/base/export.h"
 #include "preload/process/thread.h"
+#include "sizeclass/base/clock.h"
 #include "sizeclass/base/memory.h"
 
 using namespace pktmalloc;
@@ -30,6 +31,7 @@ extern "C" [[gnu::weak]] PKTMALLOC_EXPORT int prctl(int option, ...) noexcept {
   if (strict) cache_of_this_thread();  // to make one later takes calls
   // The thread may read no clock of the processor soon: in strict mode, too.
   if (strict || option == PR_SET_TSC) heap.due().tell_always();
+  if (option == PR_SET_TSC) read_clock_by_call();
   const long result = syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
   if (strict && result == 0) memory::in_strict_mode = true;
   return static_cast<int>(result);

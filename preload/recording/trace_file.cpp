@@ -22,7 +22,7 @@ constexpr int kLowestDescriptor = 200;
 
 int move_up(int descriptor) {
   if (descriptor < 0) return descriptor;
-  const int high = fcntl(descriptor, F_DUPFD_CLOEXEC, kLowestDescriptor);
+  const int high = copy_high(descriptor, kLowestDescriptor);
   if (high < 0) return descriptor;
   ::close(descriptor);
   return high;

@@ -36,9 +36,10 @@ void* allocate_pooled(ClassId id, bool* zero) {
   publish(cache);
   if (sampling) [[unlikely]]
     sample_mark(id, p != nullptr);
+  consider_moment();
+  if (cache == nullptr) return p;  // a thread after its end starts none
   background_consider();
   consider_report_thread();
-  consider_moment();
   return p;
 }
 
@@ -62,7 +63,7 @@ PassReason why_passed(ClassId id, size_t bytes, size_t alignment) {
 void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool* zero) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
-  id = class_for(bytes, alignment);
+  id = heap.started() ? class_for(bytes, alignment) : kNoClass;
   if (sampling && sample_due(id, bytes) && !again) [[unlikely]] {
     void* const p = guards_samples ? allocate_sampled(bytes, alignment) : nullptr;
     if (p != nullptr || !guards_samples) {
@@ -136,6 +137,10 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment, bool is_zer
 #define PUSHES_FRAME_POINTER gnu::noinline, gnu::optimize("no-omit-frame-pointer")
 
 [[PUSHES_FRAME_POINTER]] void* allocate_long(size_t bytes) {
+  Cache* const own = this_thread.cache;  // perhaps watched (ageing.h)
+  if (own != nullptr && bytes <= ClassTable::kSmallLimit && !is_observed()) {
+    if (void* p = own->allocate_unlooked(heap.classes().small(bytes), heap.due())) return p;
+  }
   return handed_out(this_site(), find_object(bytes), bytes, 0);
 }
 

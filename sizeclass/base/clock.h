@@ -12,8 +12,15 @@
 
 namespace pktmalloc {
 
-// Must not allocate, for it is called amid a trip. Set once at start, if at all.
+// Must not allocate, for it is called amid a trip. Set at start, if at all.
 inline constinit decltype(&clock_gettime) read_clock = clock_gettime;
+
+// Where the processor's clock may not be read (PR_SET_TSC), as libc would. Any thread, at any time.
+inline void read_clock_by_call() {
+  read_clock = [](clockid_t clock, timespec* time) noexcept {
+    return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  };
+}
 
 // Nanoseconds, exact, about 20 ns: it never goes back, not even between threads.
 inline uint64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC) {

@@ -10,6 +10,7 @@ namespace pktmalloc {
 namespace {
 
 constexpr uint32_t kHoverCalls = 4096;  // 16 magazines' worth without a trip
+constexpr uint32_t kLookCalls = 64;     // in between a watched call looks at the processor's clock
 // Time for everything to age: one interval in the depot, one as empty slabs, and eight to drain and
 // purge a GiB, in a fortieth of them.
 constexpr uint32_t kHoverIntervals = 10;
@@ -36,7 +37,8 @@ void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit, Due& due) {
   due_ = &due;
   limit_ = &limit;
   tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
-  if (limit_->is_limited() || !machine::lets_read_ticks()) due_->tell_always();
+  if (!machine::lets_read_ticks()) read_clock_by_call(), due_->tell_always();
+  if (limit_->is_limited()) due_->tell_always();
   first_ms_ = clock_ms();
   if (!due_->is_always()) first_ticks_ = machine::ticks();
   due_ms_.store(first_ms_.seen() + tick_ms_, std::memory_order_relaxed);
@@ -248,16 +250,18 @@ bool Ageing::should_watch(Cache& cache, Visit why) const {
   Cache::Visits& visits = cache.visits;
   if (why == Visit::kTake && !visits.watched) return false;
   if (!much_waits()) return false;
+  visits.unlooked = why == Visit::kGive ? 0 : kLookCalls;
   if (why == Visit::kGive) return visits.tokens.any();
+  cache.watched_calls += kLookCalls;
   // Counted in ticks, which come late on a loaded machine, not in time.
-  if (++cache.watched_calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
+  if (cache.watched_calls == kHoverCalls && visits.tick - visits.hover_since >= kHoverPause) {
     visits.hover_since = visits.tick;
   }
   if (cache.watched_calls >= kHoverCalls &&
       visits.tick - visits.hover_since < kHoverIntervals * LowWater::kTicks) {
     return true;
   }
-  visits.tokens.spend(1);
+  visits.tokens.spend(kLookCalls);
   return visits.tokens.any();
 }
 

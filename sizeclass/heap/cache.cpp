@@ -134,6 +134,12 @@ void Cache::trade(const Supply& supply, ClassId id, Cache& other) {
   tripped = true;
 }
 
+void* Cache::allocate_unlooked(ClassId id, const Due& due) {
+  if (visits.unlooked == 0 || seen_ != due.word() || due.is_time()) return nullptr;
+  --visits.unlooked;
+  return allocate(id);
+}
+
 void* Cache::allocate_slow(const Supply& supply, ClassId id, bool fills) {
   const Raised change(changing_);
   Line& line = lines_[index(id)];

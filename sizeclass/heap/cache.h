@@ -85,6 +85,10 @@ class alignas(64) Cache {
     return reinterpret_cast<void*>(object);
   }
 
+  // While the thread is watched. nullptr, too, where a look is due (ageing.h). Not inlined: lean
+  // trips stay as short as they are.
+  void* allocate_unlooked(ClassId id, const Due& due);
+
   // Of an object that is known to be in use. False when there is no room: then call release_slow().
   bool put(ClassId id, void* object) {
     const size_t i = static_cast<size_t>(id);
@@ -175,9 +179,10 @@ class alignas(64) Cache {
     uint32_t hover_since = 0U - (1U << 30);  // tick at which it began to hover; first, long ago
     // Watched calls it can still pay for; at first as many as show that it hovers, and some.
     Budget tokens{6000};
-    Budget work{0};        // microseconds of ageing, see there
-    bool watched = false;  // every allocation of this thread must reach the slow path
-    bool sweeps = false;   // some classes may not have been looked at since the latest tick
+    Budget work{0};         // microseconds of ageing, see there
+    bool watched = false;   // every allocation of this thread must reach the slow path
+    uint32_t unlooked = 0;  // so many more of them need no look, unless the time has come
+    bool sweeps = false;    // some classes may not have been looked at since the latest tick
   } visits;
   Cache* next = nullptr;       // in the list of all caches
   Cache* next_free = nullptr;  // in the list of caches without a thread
