@@ -38,10 +38,9 @@ constinit std::atomic<uint64_t> free_bytes = 0;
 constexpr uint64_t kTrimLeast = uint64_t{1} << 20;
 constexpr uint64_t kTrimPart = 64;
 
-// The largest thresholds that glibc would choose by itself on a 64-bit machine, as it does when the
-// program frees a 32 MiB block.
+// The largest that glibc would choose by itself on a 64-bit machine, with twice as much for trims,
+// as it does when the program frees a 32 MiB block.
 constexpr int kMmapThreshold = 32 << 20;
-constexpr int kTrimThreshold = 2 * kMmapThreshold;
 constexpr size_t kPage = 4096, kHead = sizeof(size_t);  // of a block
 
 // A block that grows beyond all that were freed yet moves to a mapping, which grows without copies,
@@ -124,7 +123,7 @@ void load() {
   // Somebody calls tick().
   if (!heap.started() || user_tuned_glibc()) return;
   next.process().mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
-  next.process().mallopt(M_TRIM_THRESHOLD, kTrimThreshold);
+  next.process().mallopt(M_TRIM_THRESHOLD, 2 * kMmapThreshold);
   most_freed = kLeastGrowth;
 }
 

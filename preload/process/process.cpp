@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <ranges>
+#include <utility>
 
 #include "preload/base/library_function.h"
 #include "preload/base/lock_rank.h"
@@ -42,8 +43,8 @@ constinit std::atomic<bool> started = false;
 constinit std::atomic<uint64_t> forks = 0;
 constinit pid_t process = 0;
 constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever
-pthread_key_t exit_key;
-constinit bool have_exit_key = false;
+constinit pthread_key_t exit_key = ~0U;        // no key
+constinit thread_local bool leaving = false;
 
 constexpr Part kNoPart;
 constexpr bool kAll = true, kChecked = PKTMALLOC_CHECKED, kHardened = PKTMALLOC_HARDENED;
@@ -66,8 +67,10 @@ void each_part_back(void (*Part::*step)()) {
 }
 
 void on_thread_exit(void* cache) {
-  // Everything this thread still allocates or frees goes to the slabs directly: other keys'
-  // destructors and libc's own teardown come after us.
+  // In the next round, behind other keys' destructors: what these call is served as ever.
+  if (!std::exchange(leaving, true) && pthread_setspecific(exit_key, cache) == 0) return;
+  // Everything this thread still allocates or frees goes to the slabs directly: destructors that
+  // come again and libc's own teardown do so after us.
   this_thread.direct = true;
   each_part_back(&Part::thread_exit);
   this_thread.cache = nullptr;
@@ -171,9 +174,8 @@ void start_process() {
   config.sizes = options().class_sizes;
   config.sizes_count = options().class_count;
   config.zeroes = PKTMALLOC_HARDENED;
-  if (PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary)) {
-    config.beside = memory::page_bytes();
-  }
+  const bool looks_beside = PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary);
+  if (looks_beside) config.beside = memory::page_bytes();
   const bool has_addresses = at_most(Heap::kFewAddresses, RLIMIT_AS, 1) == Heap::kFewAddresses;
   if (has_addresses) heap.start(config);
   allow_resize_in_place(true);
@@ -182,7 +184,7 @@ void start_process() {
   // started: no thread can use a heap that a fork would not lock. Nor do they go when the process
   // exits, while another thread may be amid a fork, whose locks nobody would release.
   __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, nullptr);
-  have_exit_key = pthread_key_create(&exit_key, on_thread_exit) == 0;
+  pthread_key_create(&exit_key, on_thread_exit);
   started.store(true, std::memory_order_release);
 }
 
@@ -217,7 +219,7 @@ Cache* enter_thread() {
   Cache* cache = heap.attach(&this_thread);
   // pthread_setspecific may allocate; without the key this thread's magazines would be lost with
   // it.
-  if (cache != nullptr && (!have_exit_key || pthread_setspecific(exit_key, cache) != 0)) {
+  if (cache != nullptr && pthread_setspecific(exit_key, cache) != 0) {
     heap.detach(cache);
     cache = nullptr;
   }

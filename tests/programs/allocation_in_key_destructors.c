@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Keys before and after the library's own, each of which sets itself again: libc runs the
-// destructors up to four times.
+// destructors up to four times. In the first round the thread still has its own magazines.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "check.h"
+#include "interface.h"
 #include "pattern.h"
 #include "random.h"
 #include "resident.h"
@@ -16,14 +17,15 @@ static pthread_key_t keys[kKeys];
 static atomic_int runs;
 
 struct Bag {
-  int key;
+  int key, round;
   void* blocks[8];
 };
 
-static struct Bag* new_bag(int key) {
+static struct Bag* new_bag(int key, int round) {
   struct Bag* bag = malloc(sizeof *bag);
   CHECK(bag != NULL);
   bag->key = key;
+  bag->round = round;
   for (size_t i = 0; i < 8; ++i) {
     const size_t bytes = 8 + i * i * 700;
     CHECK((bag->blocks[i] = malloc(bytes)) != NULL);
@@ -32,9 +34,16 @@ static struct Bag* new_bag(int key) {
   return bag;
 }
 
+static uint64_t threads_alive(void) {
+  struct pktmalloc_statistics now;
+  pktmalloc_get_statistics(&now, sizeof now);
+  return now.threads_alive;
+}
+
 static void destroy(void* p) {
   struct Bag* bag = p;
-  const int key = bag->key;
+  const int key = bag->key, round = bag->round;
+  CHECK(round > 1 || threads_alive() == 2);
   for (size_t i = 0; i < 8; ++i) {
     CHECK(has_pattern(bag->blocks[i], 8 + i * i * 700, (uint64_t)key + i));
     free(bag->blocks[i]);
@@ -42,12 +51,12 @@ static void destroy(void* p) {
   free(bag);
   atomic_fetch_add(&runs, 1);
   // The last round's bag is lost on purpose: nobody is called any more.
-  if (key % 3 == 0) CHECK(pthread_setspecific(keys[key], new_bag(key)) == 0);
+  if (key % 3 == 0) CHECK(pthread_setspecific(keys[key], new_bag(key, round + 1)) == 0);
 }
 
 static void* run(void* unused) {
   (void)unused;
-  for (int k = 0; k < kKeys; ++k) CHECK(pthread_setspecific(keys[k], new_bag(k)) == 0);
+  for (int k = 0; k < kKeys; ++k) CHECK(pthread_setspecific(keys[k], new_bag(k, 1)) == 0);
   return NULL;
 }
 
