@@ -43,6 +43,12 @@ TEST_CASE("a library preloaded beside ours may allocate before our heap starts, 
   }
 }
 
+TEST_CASE("delete[] frees what operator new[] of the C++ runtime had from our operator new") {
+  const Outcome outcome = checked({program_path("new_of_the_runtime_calls_ours")}).run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
 TEST_CASE("objects of no bytes trap without any option") {
   for (const std::string name : {"empty_write", "empty_array_read"}) {
     const Outcome outcome = checked({program_path("faults", "checked"), name}).run();

@@ -93,6 +93,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"memory_refused_then_granted", {}},
     {"new_expressions_of_all_kinds", {}},
     {"new_handler_is_called_and_retried", {}},
+    {"new_of_the_runtime_calls_ours", {}},
     {"new_throws_bad_alloc", {}},
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},
@@ -146,7 +147,9 @@ const std::map<std::string, Needs> kPrograms = {
     {"valloc_gives_whole_pages", {}},
     {"vfork_and_exec_leave_the_parent_intact", {}},
     {"writes_after_free_break_no_list", {}},
+    {"works_in_a_sandbox", {{{"PKTMALLOC_AGE", "20ms"}}}},
     {"works_in_strict_mode", {{{"PKTMALLOC_AGE", "20ms"}}}},
+    {"works_without_the_processors_clock", {{{"PKTMALLOC_AGE", "20ms"}}}},
     {"zero_sizes_give_distinct_blocks", {}},
 };
 
@@ -280,6 +283,22 @@ TEST_CASE("programs work under a library that audits the loader") {
                                 .run();
     INFO(name << ": " << outcome);
     CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("programs that forbid themselves calls and the clock work with every library") {
+  for (const std::string library :
+       {"libpktmalloc.so", "libpktmalloc-hardened.so", "libpktmalloc-checked.so"}) {
+    for (const std::string name : {"works_in_a_sandbox", "works_without_the_processors_clock"}) {
+      // The checked library holds signals back at exit.
+      if (library == "libpktmalloc-checked.so" && name == "works_in_a_sandbox") continue;
+      const Outcome outcome = Program({program_path(name)})
+                                  .with("LD_PRELOAD", build_path(library))
+                                  .with("PKTMALLOC_AGE", "20ms")
+                                  .run();
+      INFO(library << ", " << name << ": " << outcome);
+      CHECK(outcome.clean());
+    }
   }
 }
 

@@ -205,6 +205,48 @@ TEST_CASE("PKTMALLOC_TELL: that process says where its statistics are, and what 
   CHECK(other.err.empty());
 }
 
+TEST_CASE("statistics on stderr are there, however few descriptors may be") {
+  // ls closes its stderr before libraries end.
+  for (const rlim_t descriptors : {64, 500, 1024}) {
+    TemporaryFolder folder;
+    const Outcome outcome = Program({"ls"})
+                                .preloaded()
+                                .in(folder.path())
+                                .with("PKTMALLOC_STATS", "1")
+                                .limit(RLIMIT_NOFILE, descriptors)
+                                .run();
+    INFO(descriptors << ": " << outcome);
+    CHECK(outcome.status == 0);
+    CHECK(outcome.out.empty());
+    CHECK(outcome.err.find("resident") != std::string::npos);
+  }
+}
+
+TEST_CASE("a program ends although nobody empties its full stderr", "[.long]") {
+  const std::string script = R"(
+import fcntl, os, subprocess, sys
+reader, writer = os.pipe()
+os.set_blocking(writer, False)
+try:
+    while True: os.write(writer, b"x" * 4096)
+except BlockingIOError: pass
+os.set_blocking(writer, True)  # of the same open pipe, for the programs
+options = [{"PKTMALLOC_STATS": "1"}, {"PKTMALLOC_UNKNOWN": "1"}]
+programs = [subprocess.Popen([sys.argv[1]], env={**o, "LD_PRELOAD": sys.argv[2]}, stderr=writer)
+            for o in options]
+for program, option in zip(programs, options):
+    try: print(program.wait(120))
+    except subprocess.TimeoutExpired: print(option, "hangs")
+    program.kill()
+)";
+  const Outcome outcome =
+      Program({"python3", "-c", script, program_path("hello"), library_path()}).run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(outcome.out == "hello\nhello\n7\n7\n");
+  CHECK(outcome.err.empty());
+}
+
 TEST_CASE("PKTMALLOC_CHILDREN=0: programs started by this one run without the library") {
   const std::string library = library_path();
   for (const std::string& preload : {library, library + ":libm.so.6", "libm.so.6 " + library,

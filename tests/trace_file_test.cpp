@@ -105,6 +105,33 @@ TEST_CASE("a program may close the trace's descriptor or put its own file there"
   }
 }
 
+TEST_CASE("the trace is whole where few descriptors may be and the program began without stderr") {
+  TemporaryFolder folder;
+  folder.write("says.py", R"(
+import os
+def say():
+    for fd in 2, 3, 4:
+        try: os.write(fd, b"an error")
+        except OSError: pass
+say()
+own = os.open("mine", os.O_CREAT | os.O_WRONLY)
+x = [bytes(i) for i in range(20000)]
+say()
+)");
+  const Outcome outcome = Program({"sh", "-c",
+                                   "LD_PRELOAD=" + library_path() +
+                                       " PKTMALLOC_TRACE=./t exec /usr/bin/python3 says.py 2>&-"})
+                              .in(folder.path())
+                              .limit(RLIMIT_NOFILE, 64)
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  const Trace trace = read_trace(folder / "t");
+  CHECK(trace.warning.empty());
+  CHECK(trace.calls.size() > 10000);
+  CHECK(folder.read("t").find("an error") == std::string::npos);
+}
+
 TEST_CASE("a file of that name is replaced, not emptied") {
   TemporaryFolder folder;
   folder.write("t", std::string(100000, 'x'));

@@ -31,7 +31,7 @@ void write(int fd, char* line, size_t length) {
     if (static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') *c = '?';
   }
   line[length - 1] = '\n';
-  quiet_write(fd, line, length);
+  write_all(fd, line, length);
 }
 
 void tell(int fd, const char* format, va_list arguments) {

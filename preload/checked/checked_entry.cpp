@@ -29,9 +29,9 @@ constexpr const char* kAllocators[] = {"malloc", "operator new", "operator new[]
 // memory, or when the runtime was linked statically. Then its name is in the stack.
 bool allocated_by_runtime(const Object& object) {
   if (object.head.family() == Family::kNewArray) return false;
-  uintptr_t frames[kStackFrames];
-  return frames_outside(object.record->allocated_at, frames) > 0 &&
-         strncmp(function_at(frames[0]).name, "_Zn", 3) == 0;
+  uintptr_t frames[1];
+  return frames_of(object.record->allocated_at, frames, 1) > 0 &&
+         (in_this_library(frames[0]) || strncmp(function_at(frames[0]).name, "_Zn", 3) == 0);
 }
 
 // Does the call agree with how the object was allocated?

@@ -6,11 +6,14 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 
 #include "sizeclass/base/clock.h"
@@ -40,29 +43,27 @@ inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
   return written;
 }
 
-// Writes all of it. False with errno; EAGAIN: nothing was taken for too long.
+// Writes all of it. False with errno; EAGAIN: nothing was taken for too long. Others' pipes block:
+// so it looks first, and into one that is not empty writes no more at once than surely fits.
 inline bool write_all(int fd, const void* bytes, size_t count) {
   constexpr uint64_t kPatienceMs = 5000;
   const char* at = static_cast<const char*>(bytes);
-  uint64_t end = 0;
-  while (count > 0) {
-    const ssize_t written = quiet_write(fd, at, count);
-    if (written > 0) {
-      at += written;
-      count -= static_cast<size_t>(written);
-      end = 0;
-    } else if (written == 0 || (errno != EAGAIN && errno != EINTR)) {
-      return false;
-    } else if (errno == EAGAIN) {
-      const uint64_t now = clock_ms();
-      if (end == 0) end = now + kPatienceMs;
-      if (now >= end) return false;
-      pollfd room{fd, POLLOUT, 0};
-      const uint64_t left = end - now;
-      const timespec most{static_cast<time_t>(left / 1000),
-                          static_cast<long>(left % 1000 * 1000000)};
-      syscall(SYS_ppoll, &room, size_t{1}, &most, nullptr, size_t{8});
-    }
+  for (uint64_t end = clock_ms() + kPatienceMs; count > 0;) {
+    const uint64_t left = end - std::min(clock_ms(), end);
+    const timespec most{static_cast<time_t>(left / 1000), static_cast<long>(left % 1000 * 1000000)};
+    pollfd room{fd, POLLOUT, 0};
+    const long ready = syscall(SYS_ppoll, &room, size_t{1}, &most, nullptr, size_t{8});
+    if (ready == 0) return errno = EAGAIN, false;
+    if (ready < 0 && errno == EINTR) continue;
+    int held = 0;
+    syscall(SYS_ioctl, fd, FIONREAD, &held);
+    const size_t fits = held > 0 ? std::min<size_t>(count, PIPE_BUF) : count;
+    const ssize_t written = quiet_write(fd, at, fits);
+    if (written < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (written <= 0) return false;
+    at += written;
+    count -= static_cast<size_t>(written);
+    end = clock_ms() + kPatienceMs;
   }
   return true;
 }

@@ -41,10 +41,10 @@ constexpr uint64_t kTrimPart = 64;
 // The largest that glibc would choose by itself on a 64-bit machine, with twice as much for trims,
 // as it does when the program frees a 32 MiB block.
 constexpr int kMmapThreshold = 32 << 20;
-constexpr size_t kPage = 4096, kHead = sizeof(size_t);  // of a block
+constexpr size_t kPage = 4096, kHead = sizeof(size_t);
 
-// A block that grows beyond all that were freed yet moves to a mapping, which grows without copies,
-// as by glibc's own rule: SIZE_MAX if its thresholds are the user's.
+// A block that grows beyond all mappings freed yet moves to one, which grows without copies, as by
+// glibc's own rule. SIZE_MAX: its thresholds are the user's.
 constexpr int kLeastGrowth = 1 << 20;
 constinit std::atomic<size_t> most_freed = SIZE_MAX;
 
@@ -66,12 +66,12 @@ bool user_tuned_glibc() {
   return tunables != nullptr && strstr(tunables, "glibc.malloc.") != nullptr;
 }
 
-// Before a release. Only glibc's mappings begin a page, behind their heads; others, perhaps no
-// blocks at all, are not looked at.
-void note_freed(void* p) {
+// Before a release. glibc's mappings begin a page, with a head whose lowest bits are 2; above them
+// lies the size.
+void note_freed(const void* p) {
   if (reinterpret_cast<uintptr_t>(p) % kPage != 2 * kHead) return;
-  const size_t bytes = next.usable_size(p);
-  if (bytes < kMmapThreshold && bytes > most_freed) most_freed = bytes;
+  const size_t head = static_cast<const size_t*>(p)[-1];
+  if (head % 8 == 2 && head < kMmapThreshold && head > most_freed) most_freed = head;
 }
 
 // Usually it is already noted: threads that come by all the time share the cache line and do not

@@ -44,7 +44,7 @@ constinit std::atomic<uint64_t> forks = 0;
 constinit pid_t process = 0;
 constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever
 constinit pthread_key_t exit_key = ~0U;        // no key
-constinit thread_local bool leaving = false;
+constinit thread_local bool leaving = false, locked = false;  // at its end; by before_fork()
 
 constexpr Part kNoPart;
 constexpr bool kAll = true, kChecked = PKTMALLOC_CHECKED, kHardened = PKTMALLOC_HARDENED;
@@ -83,9 +83,9 @@ void on_thread_exit(void* cache) {
 
 // glibc skips its own locks when it forks a process with one thread, and so do we: a signal handler
 // may fork while it interrupts a slow path. Likewise after a misuse: a SIGABRT handler may fork,
-// and the thread may hold a lock of ours for ever.
+// and the thread may hold a lock of ours for ever; and at exit, while the heap ends.
 void before_fork() AROUND_FORK {
-  if (has_one_thread() || aborting) return;
+  if (has_one_thread() || aborting || this_thread.forking) return;
   // fork takes the lock on all FILEs after our handlers, and its holders allocate: we take it
   // first.
   if (_IO_list_lock != nullptr) _IO_list_lock();
@@ -97,13 +97,13 @@ void before_fork() AROUND_FORK {
     if (part->lock != nullptr) part->lock();
   }
   heap.lock_all();
-  this_thread.forking = true;
+  this_thread.forking = locked = true;
 }
 
 // False if before_fork() took no locks.
 bool unlock_after_fork() AROUND_FORK {
-  if (!this_thread.forking) return false;
-  this_thread.forking = false;
+  if (!locked) return false;
+  this_thread.forking = locked = false;
   heap.unlock_all();
   for (const Part* const part : std::views::reverse(kParts)) {
     if (part->unlock != nullptr) part->unlock();

@@ -18,8 +18,8 @@
 // a thread hands objects to the depot or slabs: each of its allocations, but not its releases, then
 // takes the slow path, which looks at the processor's clock, and each 64th, or once the time has
 // come, comes by. The frees after a peak cost nothing more, and the first allocation after them is
-// seen. For programs that do both all the time, tokens bound the cost: a watched call costs one,
-// and they grow with time so that they are worth 0.2 % of it. A thread that made kHoverCalls
+// seen. For programs that do both all the time, tokens bound the cost: a look costs 64, and
+// they grow with time so that they are worth 0.2 % of it. A thread that made kHoverCalls
 // watched calls is hovering and stays watched until all is done, for ten intervals at most.
 //
 // One worker at a time, under mutex(); everything else is atomic or belongs to the calling thread.

@@ -390,6 +390,27 @@ TEST_CASE("a busy thread is watched for few calls a millisecond, while much wait
   CHECK(watched < 6000 + 160 * (elapsed_ms() + 10));
 }
 
+TEST_CASE("of a watched thread's allocations each 64th looks at what waits") {
+  StartedHeap heap(roomy());
+  Cache* cache = heap->attach();
+  const ClassId id = heap->classes().find(64);
+  peak(heap, cache, id, 32 * kMiB);
+  REQUIRE(cache->visits.watched);
+  constexpr unsigned kCalls = 64 * 50;
+  unsigned looks = 0;
+  for (unsigned n = 0; n < kCalls && cache->visits.watched; ++n) {
+    void* object = cache->allocate_unlooked(id, heap->due());
+    if (object == nullptr) {
+      ++looks;
+      object = heap->allocate(cache, id);
+    }
+    if (!cache->release(id, object)) FAIL("no room for what was just taken");
+  }
+  CHECK(cache->visits.watched);
+  CHECK(looks >= kCalls / 65);
+  CHECK(looks <= kCalls / 64 + 10);  // and when the time had come
+}
+
 TEST_CASE("a thread is not watched while little waits") {
   StartedHeap heap(roomy(kInterval));
   Cache* cache = heap->attach();
