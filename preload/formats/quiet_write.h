@@ -44,9 +44,10 @@ inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
 }
 
 // Writes all of it. False with errno; EAGAIN: nothing was taken for too long. Others' pipes block:
-// so it looks first, and into one that is not empty writes no more at once than surely fits.
+// so it looks first, and where half a pipe is full, writes no more at once than surely fits. Else
+// as much as a report is: processes that share the pipe do not cut into each other's.
 inline bool write_all(int fd, const void* bytes, size_t count) {
-  constexpr uint64_t kPatienceMs = 5000;
+  constexpr int kPatienceMs = 5000, kHalf = 32 << 10;
   const char* at = static_cast<const char*>(bytes);
   for (uint64_t end = clock_ms() + kPatienceMs; count > 0;) {
     const uint64_t left = end - std::min(clock_ms(), end);
@@ -57,7 +58,7 @@ inline bool write_all(int fd, const void* bytes, size_t count) {
     if (ready < 0 && errno == EINTR) continue;
     int held = 0;
     syscall(SYS_ioctl, fd, FIONREAD, &held);
-    const size_t fits = held > 0 ? std::min<size_t>(count, PIPE_BUF) : count;
+    const size_t fits = std::min<size_t>(count, held > kHalf ? PIPE_BUF : kHalf);
     const ssize_t written = quiet_write(fd, at, fits);
     if (written < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (written <= 0) return false;
