@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <ranges>
+#include <iterator>
 #include <utility>
 
 #include "preload/base/library_function.h"
@@ -19,7 +19,6 @@
 #include "preload/base/random.h"
 #include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
-#include "preload/base/undisturbed.h"
 #include "preload/process/heap.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"
@@ -61,8 +60,8 @@ void each_part(void (*Part::*step)()) {
 }
 
 void each_part_back(void (*Part::*step)()) {
-  for (const Part* const part : std::views::reverse(kParts)) {
-    if (const auto call = part->*step) call();
+  for (size_t i = std::size(kParts); i-- > 0;) {
+    if (const auto call = kParts[i]->*step) call();
   }
 }
 
@@ -105,10 +104,11 @@ bool unlock_after_fork() AROUND_FORK {
   if (!locked) return false;
   this_thread.forking = locked = false;
   heap.unlock_all();
-  for (const Part* const part : std::views::reverse(kParts)) {
-    if (part->unlock != nullptr) part->unlock();
-    for (Mutex* const mutex : std::views::reverse(part->mutexes)) {
-      if (mutex != nullptr) mutex->unlock();
+  for (size_t i = std::size(kParts); i-- > 0;) {
+    const Part& part = *kParts[i];
+    if (part.unlock != nullptr) part.unlock();
+    for (size_t n = std::size(part.mutexes); n-- > 0;) {
+      if (part.mutexes[n] != nullptr) part.mutexes[n]->unlock();
     }
   }
   start_mutex.unlock();
@@ -242,8 +242,8 @@ bool past_destructors() {
 
 bool let_waiting_go(size_t bytes) {
   bool gone = false;
-  for (const Part* const part : std::views::reverse(kParts)) {
-    if (const auto refused = part->refused) gone |= refused(bytes);
+  for (size_t i = std::size(kParts); i-- > 0;) {
+    if (const auto refused = kParts[i]->refused) gone |= refused(bytes);
   }
   return gone;
 }
