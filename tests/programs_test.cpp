@@ -93,7 +93,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"memory_refused_then_granted", {}},
     {"new_expressions_of_all_kinds", {}},
     {"new_handler_is_called_and_retried", {}},
-    {"new_of_the_runtime_calls_ours", {}},
+    {"new_of_the_runtime_calls_ours", {{{"PKTMALLOC_LIMIT", "16MiB"}}}},
     {"new_throws_bad_alloc", {}},
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},

@@ -12,8 +12,6 @@
 namespace pktmalloc {
 namespace {
 
-// Far from the numbers that programs rely on.
-constexpr int kFarDescriptor = 500;
 int copy = -1;
 struct stat identity;
 
@@ -21,7 +19,7 @@ struct stat identity;
 
 void keep_stderr() {
   if (status_of(STDERR_FILENO, &identity) != 0) return;
-  copy = copy_high(STDERR_FILENO, kFarDescriptor);
+  copy = copy_high(STDERR_FILENO, 500);  // far from the numbers that programs rely on
 }
 
 int kept_stderr() {

@@ -22,11 +22,16 @@ namespace {
 using namespace pktmalloc;
 
 // In the C++ runtime itself first: another allocator after us may have an operator new that was
-// built without exceptions and aborts instead of throwing (mimalloc).
-template <typename Function>
-Function runtime_new(const char* name) {
-  Function found = nullptr;
-  if (find_in_runtime(found, name) || find_function(found, RTLD_NEXT, name)) return found;
+// built without exceptions and aborts instead of throwing (mimalloc). No jump: by the frame of this
+// call the checked library knows who calls our functions from there.
+template <typename... Arguments>
+void* call_runtime(const char* name, Arguments... arguments) {
+  void* (*found)(Arguments...) = nullptr;
+  if (find_in_runtime(found, name) || find_function(found, RTLD_NEXT, name)) {
+    void* p = found(arguments...);
+    asm volatile("" : "+r"(p));
+    return p;
+  }
   message("out of memory in operator new, and no C++ runtime to throw std::bad_alloc");
   abort();
 }
@@ -45,7 +50,7 @@ template <Family kFamily, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
   if (void* p = front::allocate_slow(bytes, kFamily)) return p;
   const char* const name = kNames[kFamily == kArray][0][sizeof...(Nothrow)];
-  return runtime_new<void* (*)(size_t, const Nothrow&...)>(name)(bytes, Nothrow{}...);
+  return call_runtime<size_t, const Nothrow&...>(name, bytes, Nothrow{}...);
 }
 
 template <Family kFamily, typename... Nothrow>
@@ -57,8 +62,8 @@ void* new_aligned(size_t bytes, std::align_val_t alignment) {
   void* const p = is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
   if (p != nullptr) return p;
   const char* const name = kNames[kFamily == kArray][1][sizeof...(Nothrow)];
-  using Function = void* (*)(size_t, std::align_val_t, const Nothrow&...);
-  return runtime_new<Function>(name)(bytes, alignment, Nothrow{}...);
+  using Alignment = std::align_val_t;
+  return call_runtime<size_t, Alignment, const Nothrow&...>(name, bytes, alignment, Nothrow{}...);
 }
 
 }  // namespace

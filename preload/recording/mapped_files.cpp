@@ -77,8 +77,7 @@ constinit std::atomic<bool> busy = false;  // one thread notes them; the next sa
 }  // namespace
 
 void write_mapped_files(Writer& out) {
-  using Text = char[1 << 20];
-  const Mapped<Text> text;
+  const Mapped<char[1 << 20]> text;
   if (!text) return;
   Writer in_memory(*text, sizeof *text);
   dl_iterate_phdr(write_module, &in_memory);

@@ -17,15 +17,12 @@
 namespace pktmalloc {
 namespace {
 
-// Programs that look for their own descriptors, and shells that number theirs, stay below it.
-constexpr int kLowestDescriptor = 200;
-
+// Programs that look for their own descriptors, and shells that number theirs, stay below.
 int move_up(int descriptor) {
   if (descriptor < 0) return descriptor;
-  const int high = copy_high(descriptor, kLowestDescriptor);
-  if (high < 0) return descriptor;
-  ::close(descriptor);
-  return high;
+  const int high = copy_high(descriptor, 200);
+  if (high >= 0) ::close(descriptor);
+  return high >= 0 ? high : descriptor;
 }
 
 bool by_order() { return options().trace_path == nullptr; }

@@ -1,38 +1,41 @@
 // SPDX-License-Identifier: MIT
-// The C++ runtime's own operator new[] calls operator new, and that is ours. So it comes to pass
-// when ours was refused and memory is there again. What it returns delete[] frees.
-#include <dlfcn.h>
+// When operator new[] is refused, the C++ runtime's own calls operator new, and that is ours. By
+// then memory may be there again: here whoever looks for the runtime, and so closes it, lets some
+// go. What comes of it delete[] frees. Nothing to see without PKTMALLOC_LIMIT.
+#include <stdlib.h>
 
-#include <cstddef>
-#include <cstring>
 #include <new>
 
 #include "check.h"
 
 namespace {
 
-constexpr std::size_t kSizes[] = {1, 100, 5000, 7 << 20};
+constexpr size_t kBytes = size_t{10} << 20;  // two of them are beyond the limit
+constexpr std::align_val_t kAlignment{1024};
+void* held = nullptr;
 
-template <typename Function>
-Function of_the_runtime(const char* name) {
-  static void* const runtime = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD);
-  CHECK(runtime != nullptr);
-  const auto function = reinterpret_cast<Function>(dlsym(runtime, name));
-  CHECK(function != nullptr);
-  return function;
-}
-
-void* written(void* object, std::size_t bytes) {
+// Refused at first: another one of its size is held.
+template <typename... How>
+void* made(const How&... how) {
+  CHECK((held = malloc(kBytes)) != nullptr);
+  void* const object = operator new[](kBytes, how...);
   CHECK(object != nullptr);
-  return std::memset(object, 1, bytes);
+  CHECK((held == nullptr) == (getenv("PKTMALLOC_LIMIT") != nullptr));
+  free(held);
+  return object;
 }
 
 }  // namespace
 
+extern "C" int dlclose(void*) {
+  free(held);
+  held = nullptr;
+  return 0;
+}
+
 int main() {
-  const auto make_or_not =
-      of_the_runtime<void* (*)(std::size_t, const std::nothrow_t&)>("_ZnamRKSt9nothrow_t");
-  for (const std::size_t bytes : kSizes) {
-    operator delete[](written(make_or_not(bytes, std::nothrow), bytes), std::nothrow);
-  }
+  operator delete[](made());
+  operator delete[](made(std::nothrow), std::nothrow);
+  operator delete[](made(kAlignment), kAlignment);
+  operator delete[](made(kAlignment, std::nothrow), kAlignment, std::nothrow);
 }
