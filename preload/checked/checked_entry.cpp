@@ -26,7 +26,8 @@ namespace {
 constexpr const char* kAllocators[] = {"malloc", "operator new", "operator new[]"};  // by family
 
 // The C++ runtime's own operator new calls malloc when ours has failed and the new-handler found
-// memory, or when the runtime was linked statically. Then its name is in the stack.
+// memory, or when the runtime was linked statically; its operator new[] calls operator new. Then
+// its name is in the stack, or, where it jumped there, our call of it.
 bool allocated_by_runtime(const Object& object) {
   if (object.head.family() == Family::kNewArray) return false;
   uintptr_t frames[1];

@@ -33,7 +33,8 @@ struct Thread {
   Sampler* sampler = nullptr;      // while sampling
   bool sampled = false;            // the allocation under way is a sample
   bool direct = false;             // starting, ended, or no heap: works on the slabs directly
-  bool forking = false;  // between our fork handlers: holds every lock, must not enter the heap
+  bool forking = false;  // must not enter the heap: between our fork handlers, where it holds every
+                         // lock, or while the heap ends
   void* set_aside = nullptr;  // objects freed meanwhile, chained through their first word
 };
 
