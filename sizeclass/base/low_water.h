@@ -19,6 +19,8 @@ namespace pktmalloc {
 class LowWater {
  public:
   static constexpr unsigned kTicks = 4;
+  // So many ticks at once: all that is there now is unneeded.
+  static constexpr unsigned kAllTicks = kTicks + 1;
 
   void record(uint32_t level) {
     std::atomic<uint32_t>& low = lows_[now_.load(std::memory_order_relaxed)];
@@ -41,11 +43,6 @@ class LowWater {
     uint32_t lowest = ~uint32_t{0};
     for (const auto& low : lows_) lowest = std::min(lowest, low.load(std::memory_order_relaxed));
     return lowest;
-  }
-
-  // Treats all of `level` as unneeded.
-  void forget(uint32_t level) {
-    for (auto& low : lows_) low.store(level, std::memory_order_relaxed);
   }
 
   // Lowers the level by this many that nobody asked for.

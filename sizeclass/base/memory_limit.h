@@ -16,8 +16,8 @@ namespace pktmalloc {
 // Subtracts so much, or all there is. Returns how much.
 inline uint64_t subtract_at_most(std::atomic<uint64_t>& from, uint64_t n) {
   uint64_t before = from.load(std::memory_order_relaxed);
-  while (!from.compare_exchange_weak(before, before - std::min(before, n),
-                                     std::memory_order_relaxed)) {
+  while (before != 0 && !from.compare_exchange_weak(before, before - std::min(before, n),
+                                                    std::memory_order_relaxed)) {
   }
   return std::min(before, n);
 }

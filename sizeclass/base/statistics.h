@@ -40,15 +40,6 @@ struct CacheStatistics {
   uint64_t takes, gives;  // magazines
   uint64_t allocated;     // objects handed out, since start
   uint64_t held;          // objects in the magazines at the moment
-
-  void operator+=(const CacheStatistics& more) {
-    taken += more.taken;
-    given += more.given;
-    takes += more.takes;
-    gives += more.gives;
-    allocated += more.allocated;
-    held += more.held;
-  }
 };
 
 struct ClassStatistics {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "sizeclass/base/class_id.h"
+#include "sizeclass/base/memory_limit.h"
 #include "sizeclass/exchange/mail.h"
 #include "sizeclass/exchange/sharded_stack.h"
 
@@ -29,22 +30,14 @@ class Allowance {
 
   // A magazine was filled from slabs.
   void refill() {
-    if (take_one(refused_)) earned_.fetch_add(1, std::memory_order_relaxed);
+    if (subtract_at_most(refused_, 1) != 0) earned_.fetch_add(1, std::memory_order_relaxed);
   }
 
   // True: grants a new magazine.
-  bool spend() { return take_one(earned_); }
+  bool spend() { return subtract_at_most(earned_, 1) != 0; }
 
  private:
-  static bool take_one(std::atomic<uint32_t>& count) {
-    uint32_t old = count.load(std::memory_order_relaxed);
-    while (old != 0) {
-      if (count.compare_exchange_weak(old, old - 1, std::memory_order_relaxed)) return true;
-    }
-    return false;
-  }
-
-  std::atomic<uint32_t> refused_ = 0, earned_ = 0;
+  std::atomic<uint64_t> refused_ = 0, earned_ = 0;
 };
 
 class Depot {
@@ -144,11 +137,6 @@ class Depot {
     uint32_t idle = stacks_[index(id)].tick();
     for (unsigned n = 0; n < ShardedStack::kShards; ++n) idle += mail(id, n).tick();
     return idle;
-  }
-  uint32_t make_idle(ClassId id) {
-    stacks_[index(id)].make_idle();
-    for (unsigned n = 0; n < ShardedStack::kShards; ++n) mail(id, n).make_old();
-    return tick(id);
   }
   Magazine* take_idle(ClassId id) {
     Magazine* magazine = stacks_[index(id)].pop_idle();

@@ -67,7 +67,6 @@ class alignas(64) MagazineStack {
   // Ends a tick of the low-water mark (low_water.h); one caller at a time.
   uint32_t tick() { return low_.tick(depth()); }
   uint32_t unneeded() const { return low_.lowest(); }
-  void forget_needs() { low_.forget(depth()); }
   // pop() for a caller that does not need it.
   Magazine* pop_unneeded() {
     Magazine* const magazine = take();

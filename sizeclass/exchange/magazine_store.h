@@ -7,7 +7,9 @@
 // Any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #include "sizeclass/exchange/magazine.h"
 #include "sizeclass/exchange/sharded_stack.h"
@@ -20,14 +22,40 @@ class MagazineStore {
   constexpr MagazineStore() = default;
 
   // Slabs come from the pool, where nobody else has any.
-  void start(SlabPool& pool);
+  void start(SlabPool& pool) {
+    pool_ = &pool;
+    MagazineStack::use_base(pool.base());  // the map comes first, so id 0 is no magazine
+    for (unsigned n = 0; n < kMagazineSizes; ++n) {
+      areas_[n].start(ClassTable::describe(bytes_of_size(n), pool.unit_shift()),
+                      LockRank::kMagazineArea + n, pool, static_cast<ClassId>(n + 1));
+    }
+  }
 
   // A waiting empty magazine; nullptr when there is none. Otherwise like make().
-  Magazine* reuse(uint32_t capacity, unsigned home = 0);
+  Magazine* reuse(uint32_t capacity, unsigned home = 0) {
+    Magazine* const magazine = empties_[size_for_rounds(capacity)].pop(home);
+    if (magazine == nullptr) return nullptr;
+    magazine->rounds = 0;
+    magazine->set_capacity(capacity);
+    return magazine;
+  }
 
   // A new magazine of exactly this capacity (at most rounds_of_size(kMagazineSizes - 1)); nullptr
   // when the system refuses memory.
-  Magazine* make(uint32_t capacity);
+  Magazine* make(uint32_t capacity) {
+    const uint8_t size = size_for_rounds(capacity);
+    uintptr_t fresh = 0;
+    if (areas_[size].fill(&fresh, 1) == 0) return nullptr;
+    Magazine* const magazine = reinterpret_cast<Magazine*>(fresh);
+    std::fill(std::begin(magazine->ahead), std::end(magazine->ahead), fresh);
+    std::fill(std::begin(magazine->more_ahead), std::end(magazine->more_ahead), fresh);
+    magazine->size = size;
+    magazine->capacity = 0;  // slots()[1] is erased by set_capacity below
+    magazine->slots()[0] = kEmptyMark;
+    magazine->rounds = 0;
+    magazine->set_capacity(capacity);
+    return magazine;
+  }
 
   // reuse(), else make().
   Magazine* obtain(uint32_t capacity, unsigned home = 0) {
@@ -49,11 +77,20 @@ class MagazineStore {
   }
 
   // Takes an empty magazine back to its slab: it has aged in a depot and need not age here again.
-  void retire(Magazine* magazine);
+  void retire(Magazine* magazine) {
+    // The next user of this memory does not know where its FULL is.
+    magazine->slots()[magazine->capacity + 1U] = kEmptyMark;
+    const uintptr_t object = reinterpret_cast<uintptr_t>(magazine);
+    areas_[magazine->size].drain(&object, 1);
+  }
 
   // For ageing: where empty magazines of a size wait. Returns an idle one to its slab; false: none.
   ShardedStack& empties(unsigned size) { return empties_[size]; }
-  bool drain_one(unsigned size);
+  bool drain_one(unsigned size) {
+    Magazine* const magazine = empties_[size].pop_idle();
+    if (magazine != nullptr) retire(magazine);
+    return magazine != nullptr;
+  }
   SlabPool& pool() const { return *pool_; }
   SlabArea& area(unsigned size) { return areas_[size]; }
 

@@ -100,13 +100,6 @@ class alignas(64) Mail {
     }
     return old;
   }
-  // All that are here now are old.
-  void make_old() {
-    for (auto& place : words_) {
-      const Word there = place.load(std::memory_order_relaxed);
-      if (magazine(there) != nullptr) swap(place, there, (there & ~kAges) | kOld);
-    }
-  }
   Word take_old() {
     for (auto& place : words_) {
       const Word there = place.load(std::memory_order_relaxed);

@@ -64,12 +64,6 @@ class ShardedStack {
     return idle;
   }
 
-  // Makes all magazines that are there now idle. Returns how many.
-  uint32_t make_idle() {
-    for (auto& shard : shards_) shard.forget_needs();
-    return tick();
-  }
-
   // An idle magazine; nullptr when there is none.
   Magazine* pop_idle() {
     for (auto& shard : shards_) {

@@ -96,17 +96,18 @@ void Ageing::collect(const Supply& supply, Tick why) {
   for (const ClassId id : supply.classes.ids()) {
     SlabArea& area = supply.areas[index(id)];
     const bool ages = area.may_shrink();
-    const uint32_t unneeded = ages ? area.tick() : 0;
     // By growth slabs go over as they are. Only where the pool takes ever more memory, those that
     // few objects hold are thinned as well, unless these come back, and with them whole slabs.
-    const bool thins = why == Tick::kTime || (why == Tick::kNewMemory && area.is_quiet());
-    to_do_[kFirstArea + index(id)] = thins ? unneeded : 0;
+    const uint32_t unneeded = ages ? area.tick(why == Tick::kNewMemory) : 0;
+    const uint32_t next = why == Tick::kTrim ? 0 : supply.classes[id].objects_per_slab;
+    to_do_[kFirstArea + index(id)] = why == Tick::kGrowth ? 0 : unneeded - std::min(unneeded, next);
     to_do_[index(id)] = ages || !area.is_reserved() ? supply.depot.tick(id) : 0;
   }
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
     to_do_[kFirstSize + size] = supply.store.empties(size).tick();
   }
-  for (unsigned line = kFirstPool; why == Tick::kTime && line < kLines; ++line) {
+  const bool purges = why == Tick::kTime || why == Tick::kTrim;
+  for (unsigned line = kFirstPool; line < kFirstArea && purges; ++line) {
     to_do_[line] = pool(supply, line).tick();
   }
   const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
@@ -114,11 +115,11 @@ void Ageing::collect(const Supply& supply, Tick why) {
   stacked_.store(stacked, std::memory_order_relaxed);
   waiting_.store(stacked + waiting_in_pools(supply), std::memory_order_relaxed);
   pending_.store(pending, std::memory_order_relaxed);
-  due_->end_tick();
 }
 
 void Ageing::end_tick(const Supply& supply, uint64_t now) {
   collect(supply, Tick::kTime);
+  due_->end_tick();
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
   if (tick_hook_ != nullptr) tick_hook_();
 }
@@ -134,6 +135,7 @@ uint64_t Ageing::end_growth_tick(const Supply& supply) {
   const SlabPool::Counts& counts = supply.pool.counts();
   const bool is_new = growth_.tick(counts.taken, counts.used);
   collect(supply, is_new ? Tick::kNewMemory : Tick::kGrowth);
+  due_->end_tick();
   return is_new ? kNewMemoryWorkUs : kGrowthWorkUs;
 }
 
@@ -158,9 +160,9 @@ bool Ageing::step(const Supply& supply, unsigned line, bool splits) {
   uint32_t& left = to_do_[line];
   if (left == 0) return false;
   const uint32_t done = line < kFirstSize   ? drain_one(supply, static_cast<ClassId>(line))
-                        : line < kFirstArea ? supply.store.drain_one(line - kFirstSize)
-                        : line < kFirstPool ? supply.areas[line - kFirstArea].thin_one()
-                                            : pool(supply, line).purge_some(left, splits);
+                        : line < kFirstPool ? supply.store.drain_one(line - kFirstSize)
+                        : line < kFirstArea ? pool(supply, line).purge_some(left, splits)
+                                            : supply.areas[line - kFirstArea].thin_one();
   left = done == 0 ? 0 : left - std::min(left, done);
   return true;
 }
@@ -237,8 +239,8 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   visits.sweeps |= visits.tick != tick;
   visits.tick = tick;
   if (visits.sweeps) {
-    visits.sweeps = cache.flush_idle(supply, LowWater::kTicks + 1, id) ||
-                    (wake == nullptr && supply.caches.flush(supply, tick, LowWater::kTicks + 1));
+    visits.sweeps = cache.flush_idle(supply, LowWater::kAllTicks, id) ||
+                    (wake == nullptr && supply.caches.flush(supply, tick, LowWater::kAllTicks));
   }
   if (why != Visit::kPassing) visits.watched = should_watch(cache, why);
   // Who has more to do goes on at its next call.
@@ -269,7 +271,7 @@ uint64_t Ageing::run(const Supply& supply) {
   {
     const Lock lock(mutex_);
     end_tick(supply, clock_ms());
-    while (supply.caches.flush(supply, due_->tick(), LowWater::kTicks + 1)) continue;
+    while (supply.caches.flush(supply, due_->tick(), LowWater::kAllTicks)) continue;
   }
   while (pending_.load(std::memory_order_relaxed)) {
     const Lock lock(mutex_);  // for a millisecond: a fork waits for it
@@ -293,21 +295,14 @@ uint64_t Ageing::give_all_back(const Supply& supply) {
   };
   const uint64_t before = purged();
   while (supply.caches.flush(supply)) continue;
-  for (const ClassId id : supply.classes.ids()) to_do_[index(id)] = supply.depot.make_idle(id);
-  for (unsigned size = 0; size < kMagazineSizes; ++size) {
-    to_do_[kFirstSize + size] = supply.store.empties(size).make_idle();
+  // The second time, what the first one brought to the pools. Parts of slabs come last, as the
+  // system may refuse one.
+  for (const bool splits : {false, true}) {
+    for (const unsigned line : {kFirstPool, kFirstPool + 1}) pool(supply, line).forget_refusal();
+    for (unsigned n = 0; n < LowWater::kAllTicks; ++n) collect(supply, Tick::kTrim);
+    cursor_ = 0;
+    work(supply, kNoEnd, splits);
   }
-  work(supply, kNoEnd);
-  // With what the depots held; before parts of slabs, of which the system may refuse one.
-  for (unsigned line = kFirstPool; line < kLines; ++line) {
-    pool(supply, line).forget_refusal();
-    to_do_[line] = pool(supply, line).empty_units();
-  }
-  work(supply, kNoEnd, true);
-  for (const ClassId id : supply.classes.ids()) {
-    to_do_[kFirstArea + index(id)] = supply.areas[index(id)].make_idle();
-  }
-  work(supply, kNoEnd, true);
   waiting_.store(0, std::memory_order_relaxed);
   return purged() - before;
 }

@@ -95,19 +95,19 @@ class Ageing {
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
  private:
-  // What ages: depots by class, empty magazines by size, free objects of partly used slabs by
-  // class, and the two pools' units.
+  // What ages: depots by class, empty magazines by size, the two pools' units, and free objects of
+  // partly used slabs by class.
   static constexpr unsigned kFirstSize = kMaxClasses;
-  static constexpr unsigned kFirstArea = kFirstSize + kMagazineSizes;
-  static constexpr unsigned kFirstPool = kFirstArea + kMaxClasses;
-  static constexpr unsigned kLines = kFirstPool + 2;
+  static constexpr unsigned kFirstPool = kFirstSize + kMagazineSizes;
+  static constexpr unsigned kFirstArea = kFirstPool + 2;
+  static constexpr unsigned kLines = kFirstArea + kMaxClasses;
 
   void tell_due(uint64_t now);
   // Less is not worth slowing anybody down.
   static constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;
   bool much_waits() const { return waiting_bytes() >= kWatchedBytes; }
   bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
-  enum class Tick : uint8_t { kTime, kGrowth, kNewMemory };
+  enum class Tick : uint8_t { kTime, kGrowth, kNewMemory, kTrim };
   void collect(const Supply& supply, Tick why) UNDER(mutex_);
   uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
   void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);

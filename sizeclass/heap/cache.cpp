@@ -331,14 +331,14 @@ void Cache::flush(const Supply& supply, bool keeps_few) {
 
 // May run while the owner works: each value is one aligned word, and a top outside the magazine it
 // is compared with counts as empty.
-CacheStatistics Cache::statistics(ClassId id) const {
+CacheStatistics Cache::statistics(ClassId id, CacheStatistics s) const {
   const Line& line = lines_[index(id)];
-  CacheStatistics s{.taken = line.taken.seen(),
-                    .given = line.given.seen(),
-                    .takes = line.takes.seen(),
-                    .gives = line.gives.seen(),
-                    .allocated = allocated_[index(id)].seen(),
-                    .held = line.previous_rounds.seen()};
+  s.taken += line.taken.seen();
+  s.given += line.given.seen();
+  s.takes += line.takes.seen();
+  s.gives += line.gives.seen();
+  s.allocated += allocated_[index(id)].seen();
+  s.held += line.previous_rounds.seen();
   if (Magazine* loaded = line.loaded.seen()) {
     const uintptr_t rounds = static_cast<uintptr_t>(tops_[index(id)].seen() - loaded->slots());
     if (rounds <= loaded->capacity.seen()) s.held += rounds;

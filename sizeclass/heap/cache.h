@@ -161,7 +161,8 @@ class alignas(64) Cache {
   // where a class has no more than a magazine of the usual size.
   void flush(const Supply& supply, bool keeps_few = false);
 
-  CacheStatistics statistics(ClassId id) const;
+  // `sum`, and what this cache counts.
+  CacheStatistics statistics(ClassId id, CacheStatistics sum = {}) const;
 
   // Counts an event for the owner; kept here because a cache outlives its threads.
   void tally(unsigned what) { ++tallies_[what]; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Caches: a list of all caches ever made, and of those without a thread. None is ever given back.
-// All but start() and stop() run under mutex().
+// All but start() run under mutex().
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,6 @@ class Caches {
     mutex_.set_rank(LockRank::kCaches);
     memory_.start(begin, most, huge_pages, kStep);
   }
-  void stop() NOT_FOLLOWED { memory_.shrink_to(0); }
 
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 

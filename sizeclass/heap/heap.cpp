@@ -54,6 +54,7 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   for (const size_t part : parts) all += room(part) + alignment;
   uintptr_t at = memory::find_room(all, alignment, Caches::kStep, all - room(bytes) - alignment);
   if (at == 0) return false;
+  room_ = {reinterpret_cast<char*>(at), all};
   uintptr_t begins[std::size(parts)];
   for (unsigned i = 0; i < std::size(parts); ++i) {
     begins[i] = at;
@@ -86,10 +87,8 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
 
 void Heap::stop() {
   if (!started_) return;
-  pool_.stop();
-  magazine_pool_.stop();
-  states_.stop();
-  caches_.stop();
+  memory::release(room_.data(), room_.size());
+  bytes_ = 0;
   started_ = false;
 }
 

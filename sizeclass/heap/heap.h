@@ -227,6 +227,7 @@ class Heap {
   Due due_;                         // in the same line, for trips, as the smallest sizes' classes
   ClassTable classes_;
   bool started_ = false;
+  std::span<char> room_;  // all of its addresses
   Owned<uintptr_t> magazine_bytes_ = 0;
   SlabPool pool_, magazine_pool_;
   SlabArea areas_[kMaxClasses];  // by class

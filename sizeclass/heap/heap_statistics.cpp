@@ -31,7 +31,7 @@ void Heap::statistics(HeapStatistics& out) {
     CacheStatistics sum{};
     sum.allocated = direct_allocs_[i].load(std::memory_order_relaxed);
     for (const Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
-      sum += cache->statistics(id);
+      sum = cache->statistics(id, sum);
     }
     const AreaStatistics area = areas_[i].statistics();
     const Lock pool_lock(pool_.mutex());

@@ -25,11 +25,6 @@ void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes
   }
 }
 
-void ObjectStates::stop() {
-  const Lock lock(mutex_);
-  for (GrowingMemory& words : words_) words.shrink_to(0);
-}
-
 bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
   const Place place = this->place(id);
   const Lock lock(mutex_);

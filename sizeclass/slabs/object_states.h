@@ -67,8 +67,6 @@ class ObjectStates {
   // words lie.
   void start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room,
              size_t word_bytes);
-  // Gives them back; for tests.
-  void stop();
 
   // Opens the words of a slab of the class. False when the system refuses.
   bool open(ClassId id, uintptr_t start, size_t bytes);

@@ -145,22 +145,11 @@ void SlabArea::set_thinned(uint32_t slab, Record& r, bool thinned) {
   thinned_objects_ += thinned ? r.free : uint64_t{0} - r.free;
 }
 
-uint32_t SlabArea::tick() {
+uint32_t SlabArea::tick(bool if_quiet) {
   const Lock lock(mutex_);
   const uint32_t unneeded = free_low_.tick(free_unthinned());
-  return unneeded - std::min(unneeded, class_.objects_per_slab);
-}
-
-bool SlabArea::is_quiet() {
-  const Lock lock(mutex_);
   const auto drains = static_cast<uint32_t>(counts_.drains);
-  return std::exchange(drains_then_, drains) == drains;
-}
-
-uint32_t SlabArea::make_idle() {
-  const Lock lock(mutex_);
-  free_low_.forget(free_unthinned());
-  return free_unthinned();
+  return if_quiet && std::exchange(drains_then_, drains) != drains ? 0 : unneeded;
 }
 
 // The lock is open around the system calls, while the free objects are somebody's who has none.

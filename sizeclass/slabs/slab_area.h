@@ -47,16 +47,12 @@ class alignas(64) SlabArea {
   void drain(const uintptr_t* slots, uint32_t count);
 
   // For ageing. Ends a tick: so many objects of slabs that are not thinned were not needed in a
-  // whole window. Those of one slab, which serves next, are left out.
-  uint32_t tick();
-  // Has no object come back since the latest call?
-  bool is_quiet();
+  // whole window. `if_quiet`: 0 if any object came back since the latest such call.
+  uint32_t tick(bool if_quiet = false);
   // Has it any slab that would go when its objects came back? Takes no lock.
   bool may_shrink() const NOT_FOLLOWED {
     return counts_.slabs.seen() > counts_.populated_slabs.seen();
   }
-  // All that are free now.
-  uint32_t make_idle();
   // Thins a slab; for how many objects. 0: there is none to thin, or the system refuses.
   uint32_t thin_one();
 
@@ -165,7 +161,7 @@ class alignas(64) SlabArea {
   uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
   LowWater free_low_ GUARDED_BY(mutex_);             // of the others
   ClassId id_ = kNoClass;
-  uint32_t drains_then_ GUARDED_BY(mutex_) = 0;  // at the latest is_quiet(), the lowest bits
+  uint32_t drains_then_ GUARDED_BY(mutex_) = 0;  // at the latest tick if quiet, the lowest bits
   AreaStatistics counts_ GUARDED_BY(mutex_){};   // in one cache line
 };
 

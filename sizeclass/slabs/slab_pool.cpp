@@ -47,13 +47,6 @@ void SlabPool::start(const Config& config, MemoryLimit& limit) {
   purged_.use(words(kPurgedSet), chapter_bytes_);
 }
 
-void SlabPool::stop() {
-  if (config_.bytes == nullptr) return;  // it has not started
-  const Lock lock(mutex_);
-  *config_.bytes = 0;
-  for (GrowingMemory* stretch : {&units_, &map_memory_, &records_}) stretch->shrink_to(0);
-}
-
 void SlabPool::set_fresh(uint32_t fresh) {
   counts_.used.store(bytes_in(fresh - first_), std::memory_order_relaxed);
 }
@@ -115,7 +108,10 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
 SlabPool::Taken SlabPool::open(ClassId id, uint32_t units) {
   const uint32_t fresh = this->fresh();
   uint32_t unit = runs_.lowest(units, empty_, purged_, fresh);
-  if (unit == kNone) unit = end_of_owned();
+  if (unit == kNone) {
+    unit = fresh;
+    while (unit > first_ && (empty_.contains(unit - 1) || purged_.contains(unit - 1))) --unit;
+  }
   const uint32_t end = unit + units, used = std::min(end, fresh);
   uint32_t empty = 0;
   for (uint32_t i = unit; i < used; ++i) empty += empty_.contains(i);
@@ -130,12 +126,6 @@ SlabPool::Taken SlabPool::open(ClassId id, uint32_t units) {
   set_fresh(std::max(fresh, end));
   counts_.open.fetch_add(more, std::memory_order_relaxed);
   return {unit, empty == 0};
-}
-
-uint32_t SlabPool::end_of_owned() {
-  uint32_t unit = fresh();
-  while (unit > first_ && (empty_.contains(unit - 1) || purged_.contains(unit - 1))) --unit;
-  return unit;
 }
 
 // Of purged units some may be unusable since decommit(); to say so of all costs the same. Where the

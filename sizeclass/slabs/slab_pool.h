@@ -74,8 +74,6 @@ class SlabPool {
 
   // Once, before any other call. It maps nothing before the first slab is taken.
   void start(const Config& config, MemoryLimit& limit);
-  // Gives all back; for tests.
-  void stop();
 
   unsigned unit_shift() const { return config_.unit_shift; }
   size_t unit_bytes() const { return bytes_in(1); }
@@ -201,7 +199,6 @@ class SlabPool {
     return static_cast<uint32_t>(bytes >> config_.unit_shift);
   }
   void* words(unsigned set) const { return chapters_ + set * sizeof(uint64_t); }
-  uint32_t end_of_owned() UNDER(mutex_);
   bool make_usable(uint32_t unit, uint32_t end) UNDER(mutex_);
   bool commit(uint32_t unit, uint32_t end) UNDER(mutex_);
   Taken open(ClassId id, uint32_t units) UNDER(mutex_);

@@ -8,6 +8,7 @@
 
 #include "tests/model/random.h"
 #include "tests/model/shrink.h"
+#include "tests/unit/idle.h"
 #include "tests/unit/stock.h"
 #include "tests/unit/waiting_magazines.h"
 
@@ -76,7 +77,7 @@ class Run {
     for (auto& cache : caches_) cache->flush(stock_.supply);
     for (const ClassId id : stock_.ids()) {
       if (const char* what = age(id)) return what;
-      stock_.depot.make_idle(id);
+      make_idle(stock_.depot, id);
       while (Magazine* const magazine = stock_.depot.take_idle(id)) {
         if (magazine->rounds != 0) return "objects in an idle magazine";
         stock_.store.retire(magazine);
@@ -88,7 +89,7 @@ class Run {
     if (stock_.objects.open_units() != 0) return "units lost";
     uint64_t magazines = 0;
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
-      stock_.store.empties(size).make_idle();
+      make_idle(stock_.store.empties(size));
       while (stock_.store.drain_one(size)) {
       }
       const AreaStatistics a = stock_.store.area(size).statistics();
@@ -186,7 +187,7 @@ class Run {
     while (stock_.objects->purge_some(8) > 0) {
     }
     for (unsigned size = 0; size < kMagazineSizes; ++size) {
-      stock_.store.empties(size).make_idle();
+      make_idle(stock_.store.empties(size));
       while (random_.one_in(2) && stock_.store.drain_one(size)) {
       }
     }
@@ -211,14 +212,11 @@ class Run {
       const unsigned i = index(id);
       CacheStatistics sum{};
       for (const auto& cache : caches_) {
-        const CacheStatistics s = cache->statistics(id);
-        if (s.held > 2U * stock_.shape(id).largest_rounds) return "a thread holds too much";
-        sum.allocated += s.allocated;
-        sum.held += s.held;
-        sum.taken += s.taken;
-        sum.given += s.given;
-        sum.takes += s.takes;
-        sum.gives += s.gives;
+        const uint64_t before = sum.held;
+        sum = cache->statistics(id, sum);
+        if (sum.held - before > 2U * stock_.shape(id).largest_rounds) {
+          return "a thread holds too much";
+        }
       }
       const AreaStatistics a = stock_.areas[i].statistics();
       const uint64_t in_depot = sum.given - sum.taken - aged_[id];

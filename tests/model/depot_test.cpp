@@ -10,6 +10,7 @@
 #include "tests/model/random.h"
 #include "tests/model/shrink.h"
 #include "tests/model/window.h"
+#include "tests/unit/idle.h"
 #include "tests/unit/magazine_rack.h"
 #include "tests/unit/waiting_magazines.h"
 
@@ -102,13 +103,6 @@ class Model {
     }
     return idle;
   }
-  void make_idle() {
-    for (Shard& shard : shards_) {
-      shard.idle = level(shard);
-      shard.window.forget(level(shard));
-      for (Letter& letter : shard.mail) letter.age = LowWater::kTicks;
-    }
-  }
   Magazine* take_idle() {
     for (Shard& shard : shards_) {
       shard.idle = std::min(shard.idle, shard.window.lowest());
@@ -193,8 +187,8 @@ const char* run(Random& random) {
     const unsigned home = random.below(kShards);
     if (random.one_in(30)) {
       if (random.one_in(8)) {
-        depot->make_idle(id);
-        model.make_idle();
+        make_idle(*depot, id);
+        make_idle(model);
       } else if (depot->tick(id) != model.tick()) {
         return "tick";
       }
@@ -252,7 +246,7 @@ const char* run(Random& random) {
   }
   for (unsigned n = 0; n < kClasses; ++n) {
     while (Magazine* magazine = take_any(*depot, ClassId(n))) outside.push_back(magazine);
-    depot->make_idle(ClassId(n));
+    make_idle(*depot, ClassId(n));
     while (Magazine* magazine = depot->take_idle(ClassId(n))) outside.push_back(magazine);
   }
   return outside.size() == rack.count() ? nullptr : "magazines lost";

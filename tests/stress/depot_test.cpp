@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/stress/crew.h"
+#include "tests/unit/idle.h"
 #include "tests/unit/magazine_rack.h"
 #include "tests/unit/waiting_magazines.h"
 
@@ -78,7 +79,7 @@ void hammer(unsigned threads, Meanwhile&& meanwhile) {
       CHECK(hands[rack.number_of(magazine)].fetch_add(1) == 0);
     }
     CHECK(here == waiting);
-    depot->make_idle(ClassId(i));
+    make_idle(*depot, ClassId(i));
     while (depot->take_idle(ClassId(i)) != nullptr) ++here;  // empty ones in the mail
     found += here;
   }

@@ -25,22 +25,17 @@ class LonePool {
     const size_t alignment = std::max(size_t{4} << 20, memory::huge_page_bytes());
     const size_t room = round_up(most, alignment) + alignment;
     // The same room for all, lest one begin within another's.
-    const uintptr_t place =
-        memory::find_room(size_t{1} << 30, alignment, memory::page_bytes(), alignment);
-    place_.start(place, memory::page_bytes(), true, memory::page_bytes());
-    const uintptr_t begin = place + alignment;
+    place_ = memory::find_room(kRoom, alignment, memory::page_bytes(), alignment);
+    const uintptr_t begin = place_ + alignment;
     SlabPool::Config config{
         .begin = begin, .most = most, .records = begin + room, .bytes = &bytes_};
     config.unit_shift = shift;
     config.huge_pages = huge_pages;
     config.zeroes = zeroes;
     pool_.start(config, limit);
-    if (place == 0 || pool_.first_unit() != 1) abort();
+    if (place_ == 0 || pool_.first_unit() != 1) abort();
   }
-  ~LonePool() {
-    pool_.stop();
-    place_.shrink_to(0);
-  }
+  ~LonePool() { memory::release(reinterpret_cast<void*>(place_), kRoom); }
   LonePool(const LonePool&) = delete;
   LonePool& operator=(const LonePool&) = delete;
 
@@ -63,7 +58,8 @@ class LonePool {
   MemoryLimit limit;  // none; to be set before the first unit is taken
 
  private:
-  GrowingMemory place_;  // has memory: the next pool lies elsewhere
+  static constexpr size_t kRoom = size_t{1} << 30;
+  uintptr_t place_;  // has memory: the next pool lies elsewhere
   Owned<uintptr_t> bytes_ = 0;
   SlabPool pool_;
 };

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "tests/unit/idle.h"
 #include "tests/unit/lone_pool.h"
 
 using namespace pktmalloc;
@@ -67,7 +68,7 @@ TEST_CASE("a magazine that went through its slab keeps no full mark of its forme
       Magazine* magazine = lone.store.obtain(former);
       stuff(*magazine);
       lone.store.give_back(magazine);
-      REQUIRE(lone.store.empties(0).make_idle() == 1);
+      REQUIRE(make_idle(lone.store.empties(0)) == 1);
       REQUIRE(lone.store.drain_one(0));
       Magazine* again = lone.store.obtain(later);
       CAPTURE(former, later);
@@ -93,7 +94,7 @@ TEST_CASE("empties drained to slabs can be purged and obtained again") {
   }
   CHECK(lone.store.empties(4).depth() == 400);
   CHECK_FALSE(lone.store.drain_one(4));
-  CHECK(lone.store.empties(4).make_idle() == 400);
+  CHECK(make_idle(lone.store.empties(4)) == 400);
   while (lone.store.drain_one(4)) {
   }
   CHECK(lone.store.empties(4).depth() == 0);

@@ -4,10 +4,11 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "tests/unit/idle.h"
 #include "tests/unit/magazine_rack.h"
 
 using namespace pktmalloc;
-using pktmalloc::test::MagazineRack;
+using namespace pktmalloc::test;
 
 TEST_CASE("a magazine pushed at home is popped at home, the newest first") {
   MagazineRack rack(4);
@@ -97,7 +98,7 @@ TEST_CASE("all that is there can be made idle, and what others take of it is the
   MagazineRack rack(3);
   ShardedStack stack;
   for (unsigned n = 0; n < 3; ++n) stack.push(rack[n], n);
-  CHECK(stack.make_idle() == 3);
+  CHECK(make_idle(stack) == 3);
   CHECK(stack.pop(1) == rack[1]);
   CHECK(stack.pop_idle() == rack[0]);
   stack.push(rack[0], 0);

@@ -64,14 +64,13 @@ class CacheSums {
   void add(const RemoteCache& cache) {
     for (unsigned i = 0; i < kTallies; ++i) tallies[i] += cache.tally(i);
     for (unsigned i = 0; i < window_.classes; ++i) {
-      CacheStatistics one = cache.trips(i);
+      cache.add_trips(i, of[i]);
       if (const uint64_t loaded = cache.loaded(i); loaded != 0) {
         const uint64_t rounds = (cache.top(i) - (loaded + sizeof(Magazine))) / sizeof(uint64_t);
-        if (rounds <= kRoundsMost) one.held = rounds;
+        if (rounds <= kRoundsMost) of[i].held += rounds;
       }
       const uint64_t previous = cache.previous_rounds(i);
-      if (previous <= kRoundsMost) one.held += previous;
-      of[i] += one;
+      if (previous <= kRoundsMost) of[i].held += previous;
     }
   }
 

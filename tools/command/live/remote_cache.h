@@ -25,9 +25,13 @@ class RemoteCache {
   uint64_t previous(unsigned of) const { return number(line(of).previous); }
   // Objects in that one.
   uint64_t previous_rounds(unsigned of) const { return line(of).previous_rounds; }
-  CacheStatistics trips(unsigned of) const {
+  void add_trips(unsigned of, CacheStatistics& sum) const {
     const Cache::Line& l = line(of);
-    return {l.taken, l.given, l.takes, l.gives, allocated(of), 0};
+    sum.taken += l.taken;
+    sum.given += l.given;
+    sum.takes += l.takes;
+    sum.gives += l.gives;
+    sum.allocated += allocated(of);
   }
   uint64_t tally(unsigned n) const { return cache_.tallies_[n]; }
   uint64_t marks() const { return number(cache_.marks); }
