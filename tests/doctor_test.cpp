@@ -150,6 +150,12 @@ TEST_CASE("a script of a shell is judged by what it becomes, or not at all") {
   const Diagnosis bad(doctor(script("bad", "#!/bin/sh\n  exec " + (folder / "static") + "\n")));
   INFO(bad);
   CHECK(bad.level("loader") == "problem");
+  for (const std::string variable : {"", "A=b "}) {
+    const std::string line = "#!/usr/bin/env -S " + variable + (folder / "static") + " -u\n";
+    const Diagnosis by_env(doctor(script("by_env", line)));
+    INFO(by_env);
+    CHECK(by_env.level("loader") == "problem");
+  }
   // As a shim of pyenv: another script, which finds the program while it runs.
   script("manager", "#!/usr/bin/env bash\nexec \"$found\" \"$@\"\n");
   const Diagnosis shim(doctor(script("shim", "#!/usr/bin/env bash\nexec \"" + (folder / "manager") +

@@ -276,7 +276,7 @@ TEST_CASE("statistics on stderr are there after a signal, too") {
 }
 
 TEST_CASE("a signal from outside goes through the command, and the statistics are the last ones") {
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGRTMIN + 1}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGRTMIN + 1, SIGABRT, SIGSYS}) {
     DYNAMIC_SECTION(strsignal(signal)) {
       TemporaryFolder folder;
       Running run = waiting({"--stats=a.json"}, folder, {"pause"});
@@ -290,6 +290,23 @@ TEST_CASE("a signal from outside goes through the command, and the statistics ar
       check_tidy(folder);
     }
   }
+}
+
+// The system tells the first process of its session alone.
+TEST_CASE("a terminal that is closed ends a program with which its session began") {
+  TemporaryFolder folder;
+  const std::string words = R"(
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
+while b"ready" not in os.read(terminal, 100): pass
+os.close(terminal)
+print("signal", os.WTERMSIG(os.waitpid(pid, 0)[1]), flush=True)
+)";
+  Running run({"python3", "-c", words, kCommand, "run", "--stats=" + (folder / "a.json"), "python3",
+               "-c", "import time; print('ready', flush=True); time.sleep(600)"});
+  CHECK(run.line("signal ") == std::to_string(SIGHUP));
+  check_tidy(folder);
 }
 
 TEST_CASE("the command stops with its program and goes on with it, whoever is told to") {

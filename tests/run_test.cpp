@@ -255,6 +255,10 @@ TEST_CASE("only this program: its interpreter is started without env in between"
   const Outcome outcome = run({"--only-this", folder / "script", "a"}).run();
   INFO(outcome);
   CHECK(outcome.out == (folder / "script") + " a\n");
+  folder.write("script", "#!/usr/bin/env -S sh -u\n");
+  const Outcome split = run({"--dry-run", "--only-this", folder / "script", "a"}).run();
+  INFO(split);
+  CHECK(has(split.out, "PKTMALLOC_CHILDREN=0 \\\nsh -u " + (folder / "script") + " a\n"));
 }
 
 TEST_CASE("what cannot be done is told in one line, and nothing is started") {
@@ -288,6 +292,7 @@ TEST_CASE("what cannot be done is told in one line, and nothing is started") {
       {{"run", "--classes=1,x", "echo", "started"}, "run: --classes=1,x"},
       {{"run", "--background=2", "echo", "started"}, "accepted: auto, 0 or 1"},
       {{"run", "--check=perhaps", "echo", "started"}, "accepted: abort or report"},
+      {{"run", "--control=perhaps", "echo", "started"}, "run: --control takes no value"},
       {{"run", "--library=/no/such.so", "echo", "started"}, "/no/such.so"},
       {{"run", "--library=" + text, "echo", "started"}, text + " is not a library of pktmalloc"},
       {{"run", "--library=/bin/sh", "echo", "started"}, "is not a library of pktmalloc"},

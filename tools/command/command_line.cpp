@@ -41,6 +41,14 @@ std::vector<std::string> long_names(const CLI::App& app) {
 
 // What is wrong with the arguments of a subcommand that knows all of them.
 std::string fault(const CLI::App& app, const CLI::Error& error, const std::string& last) {
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
+    for (const CLI::Option* o : app.get_options()) {
+      const bool is_flag = o->get_expected_max() == 0;
+      if (is_flag && o->count() > 0 && o->results()[0] != "true") {
+        return fmt::format("{} takes no value", o->get_name());
+      }
+    }
+  }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return error.what();
   for (const CLI::Option* o : app.get_options()) {
     if (o->get_items_expected_max() == 1 && o->count() > 1) {

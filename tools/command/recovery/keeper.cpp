@@ -46,17 +46,6 @@ nanoseconds own_time() {
   return std::chrono::seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
 }
 
-// All but those that nobody can hold, and those that tell of the keeper's own faults.
-sigset_t handed_on() {
-  sigset_t set;
-  sigfillset(&set);
-  for (const int signal :
-       {SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) {
-    sigdelset(&set, signal);
-  }
-  return set;
-}
-
 std::string signal_name(int signal) {
   const char* const name = sigabbrev_np(signal);  // real-time signals have none
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
@@ -95,6 +84,7 @@ class Keeper {
     } else if (WIFSIGNALED(status)) {
       tell(fmt::format("process {} ended by {} and left no recording: its reports are lost", child_,
                        signal_name(WTERMSIG(status))));
+      unlink(path_of(child_).c_str());  // it ended while it began one
     }
     rmdir(folder_.c_str());  // unless something is left
     if (keeping_.at_end) keeping_.at_end(child_, std::move(readings_));
@@ -190,8 +180,11 @@ class Keeper {
 
   void hand_on(int signal, const siginfo_t& info) {
     // The terminal sends to both, and what the program sends to its group comes here as well. Other
-    // signals of the kernel are for one: an alarm that was set before the command began.
-    const bool is_of_terminal = info.si_code == SI_KERNEL && is_sent_by_terminals(signal);
+    // signals of the kernel are for one: an alarm that was set before the command began; and a
+    // terminal that is closed tells the first process of the session alone.
+    const bool is_closed = signal == SIGHUP && getsid(0) == getpid();
+    const bool is_of_terminal =
+        info.si_code == SI_KERNEL && is_sent_by_terminals(signal) && !is_closed;
     const bool is_for_us = is_of_terminal || info.si_pid == child_;
     if (is_for_us && signal != SIGCONT) return;
     if (info.si_pid == getpid()) return;  // SIGPIPE: nobody reads what we tell
@@ -367,8 +360,9 @@ void keep(const Keeping& keeping) {
   }
   const auto begin = fs::last_write_time(keeping.records ? recordings : "/proc/self");
   const pid_t parent = getpid();
-  const sigset_t signals = handed_on();
-  sigset_t before;
+  // The system heeds this for all but those that nobody can hold, and faults of our own.
+  sigset_t signals, before;
+  sigfillset(&signals);
   sigprocmask(SIG_BLOCK, &signals, &before);
   const auto children = signal(SIGCHLD, SIG_DFL);  // ignored, they could not be waited for
   const pid_t child = fork();

@@ -108,7 +108,7 @@ void CoreFile::read_note(uint32_t type, const char* bytes, size_t size) {
     return value;
   };
   if (type == NT_PRPSINFO && size >= sizeof(elf_prpsinfo)) {
-    pid_ = reinterpret_cast<const elf_prpsinfo*>(bytes)->pr_pid;
+    memcpy(&pid_, bytes + offsetof(elf_prpsinfo, pr_pid), sizeof pid_);  // perhaps misaligned
   } else if (type == NT_PRSTATUS || type == NT_X86_XSTATE) {
     std::vector<uint64_t> words(size / sizeof(uint64_t));
     memcpy(words.data(), bytes, words.size() * sizeof(uint64_t));

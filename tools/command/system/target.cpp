@@ -70,14 +70,22 @@ bool is_elf(const std::string& file) {
   return start.read(magic, 4) && memcmp(magic, "\177ELF", 4) == 0;
 }
 
-// A plain name, which env looks up; not "-S ..." or "NAME=value".
-bool is_plain(const std::string& word) {
-  return word[0] != '-' && word.find_first_of("= \t") == std::string::npos;
-}
-
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream stream(line);
   return {std::istream_iterator<std::string>(stream), {}};
+}
+
+bool is_variable(const std::string& word) { return word.find('=') != std::string::npos; }
+
+// The words of env's argument in a script's first line, which it takes for one unless that begins
+// with -S: variables, and what it starts. Empty: only env understands it.
+std::vector<std::string> words_of_env(const std::string& argument) {
+  const bool splits = argument.starts_with("-S");
+  std::vector<std::string> words = words_of(splits ? argument.substr(2) : argument);
+  const auto program = std::find_if_not(words.begin(), words.end(), is_variable);
+  const bool is_plain = program != words.end() && (*program)[0] != '-' &&
+                        argument.find_first_of("\\\"'$#") == std::string::npos;
+  return is_plain && (splits || words.size() == 1) ? words : std::vector<std::string>();
 }
 
 }  // namespace
@@ -90,8 +98,7 @@ std::string command_of_exec(const std::string& script) {
     if (words.size() < 2 || words[0] != "exec") continue;
     auto at = words.begin() + 1;
     if (*at == "env" || at->ends_with("/env")) {
-      at = std::find_if(at + 1, words.end(),
-                        [](const std::string& w) { return w.find('=') == std::string::npos; });
+      at = std::find_if_not(at + 1, words.end(), is_variable);
     }
     std::string word = at != words.end() ? *at : "env";
     const bool quoted = word.size() > 2 && word.front() == word.back() &&
@@ -120,10 +127,14 @@ Target find_target(const std::string& command) {
     const std::string script = target.file;
     target.scripts.push_back(script);
     words[0] = script;
-    if (line.size() == 2 && line[0].ends_with("/env") && is_plain(line[1])) {
-      target.file = find_file(line[1]);
-      words.insert(words.begin(), line[1]);
-      by_env = true;
+    const std::vector<std::string> by_env_here = line.size() == 2 && line[0].ends_with("/env")
+                                                     ? words_of_env(line[1])
+                                                     : std::vector<std::string>();
+    if (!by_env_here.empty()) {
+      const auto program = std::find_if_not(by_env_here.begin(), by_env_here.end(), is_variable);
+      target.file = find_file(*program);
+      words.insert(words.begin(), program, by_env_here.end());
+      by_env = program == by_env_here.begin();  // it would miss its variables
     } else {
       if (!is_file(line[0])) {
         throw Failure("{} needs the interpreter {}, which is not there", script, line[0]);
