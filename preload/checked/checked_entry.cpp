@@ -7,9 +7,7 @@
 
 #include "preload/base/newer_libc.h"
 #include "preload/base/no_memory.h"
-#include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
-#include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 #include "preload/checked/quarantine.h"
 #include "preload/process/next_allocator.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the checked library does during the life of the process.
 #include "preload/base/options.h"
-#include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
-#include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 #include "preload/checked/poison.h"
 #include "preload/checked/quarantine.h"

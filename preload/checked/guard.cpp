@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/guard.h"
+#include "preload/checked/lookup.h"
 
 #include "preload/base/mapping.h"
-#include "preload/process/heap.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"
 

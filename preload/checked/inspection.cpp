@@ -3,8 +3,6 @@
 
 #include <cstdio>
 
-#include "preload/checked/guard.h"
-#include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 
 namespace pktmalloc::checked {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/large_objects.h"
+#include "preload/checked/lookup.h"
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/undisturbed.h"

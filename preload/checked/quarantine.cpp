@@ -4,9 +4,7 @@
 #include <algorithm>
 
 #include "preload/base/lock_rank.h"
-#include "preload/checked/guard.h"
 #include "preload/checked/inspection.h"
-#include "preload/checked/large_objects.h"
 #include "preload/checked/lookup.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"
