@@ -3,7 +3,6 @@
 #include "preload/base/options.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/lookup.h"
-#include "preload/checked/poison.h"
 #include "preload/checked/quarantine.h"
 #include "preload/process/fault_signal.h"
 #include "preload/process/process.h"

@@ -1,12 +1,38 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/inspection.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstdio>
 
 #include "preload/checked/lookup.h"
+#include "sizeclass/base/keep_errno.h"
+#include "sizeclass/base/memory.h"
+#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 namespace {
+
+constexpr size_t kLeastLarge = 16 << 10;  // below, giving pages back costs more
+
+// Of an object that waits long. Between the two are the pages that went back, or nothing.
+Ends long_ends(const Object& object) {
+  if (object.bytes() < kLeastLarge || heap.owns(object.user)) return {};
+  const size_t page = memory::page_bytes();
+  const uintptr_t from = reinterpret_cast<uintptr_t>(object.user);
+  // Where pages have 64 KiB it may be smaller than one.
+  const size_t head = std::min(round_up(from, page) - from, object.bytes());
+  return {head, head + (object.bytes() - head) / page * page};
+}
+
+// Position of the first byte written since; bytes(): none was. It does not look between the ends:
+// a look would fetch pages again.
+size_t first_written(const Object& object, Ends ends) {
+  const size_t at = first_other(object.user, ends.head);
+  if (at < ends.head) return at;
+  return ends.tail + first_other(object.user + ends.tail, object.bytes() - ends.tail);
+}
 
 // Of a byte that is not as it was.
 void tell_byte(const Object& object, const char* byte, StackId now) {
@@ -41,6 +67,21 @@ void inspect_live(const Object& object) {
 }
 
 }  // namespace
+
+void poison_long(const Object& object) {
+  const auto [head, tail] = long_ends(object);
+  poison(object, {head, tail});
+  if (head == tail) return;
+  memory::purge(object.user + head, tail - head);
+  // Not memory::withdraw(): it would put a mapping into the next allocator's heap.
+  const KeepErrno keep;
+  mprotect(object.user + head, tail - head, PROT_NONE);
+}
+
+bool expose(const Object& object) {
+  const auto [head, tail] = long_ends(object);
+  return head == tail || memory::commit(object.user + head, tail - head);
+}
 
 void mend_edges(Object object, StackId now) {
   tell_damage(object, now);

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "preload/base/lock_rank.h"
-#include "preload/checked/inspection.h"
 #include "preload/checked/lookup.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"

@@ -9,7 +9,7 @@
 
 #include <utility>
 
-#include "preload/checked/poison.h"
+#include "preload/checked/inspection.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/mutex.h"
 #include "sizeclass/base/raised.h"
