@@ -21,7 +21,7 @@
 #include "preload/process/process.h"
 #include "preload/recording/recording.h"
 #include "preload/reports/control.h"
-#include "preload/reports/moment.h"
+#include "preload/reports/report.h"
 
 namespace {
 

@@ -16,7 +16,6 @@
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
 #include "preload/recording/profile.h"
-#include "preload/reports/moment.h"
 #include "preload/reports/report.h"
 
 namespace {

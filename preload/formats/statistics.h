@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Snapshot: everything in the statistics, as plain structs; statistics.def names the keys.
-// reports/moment.h takes it in the process; the pktmalloc command reads it from outside.
+// reports/moment.cpp takes it in the process; the pktmalloc command reads it from outside.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,6 @@
 #include "preload/recording/profile.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/size_recording.h"
-#include "preload/reports/moment.h"
 #include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {

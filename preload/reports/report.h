@@ -3,10 +3,16 @@
 // or into a file (report_file.h). At load it keeps stderr for programs that close their own before
 // the end; at exit it writes what the options ask for. Nothing here allocates. If a file cannot be
 // written, one line says so, and nothing changes for the program.
+//
+// A moment (moment.cpp) is the statistics of this process at one time. Some are noted in the
+// recording (recording/recording.h) while it lives, because it may end without a word.
 #pragma once
 
+#include "preload/formats/format.h"
 #include "preload/formats/recording_format.h"
+#include "preload/formats/statistics.h"
 #include "preload/formats/writer.h"
+#include "preload/recording/recording.h"
 
 namespace pktmalloc {
 
@@ -26,5 +32,28 @@ bool report_on_demand(recording::Content what, const char* file, Writer& out);
 
 // Writes text on stderr, now.
 void report_now();
+
+// All but resident_bytes. All zero between the fork handlers, while this thread holds every lock. A
+// Snapshot has 9 KB, so the caller chooses where it lies: not on the stack of a small thread. Takes
+// the engine's locks, allocates nothing.
+void take_snapshot(Snapshot& out);
+
+// Fills in resident_bytes: a walk over all pages, a millisecond per GiB.
+void measure_resident(Snapshot& out);
+
+// For the present moment.
+Origin this_process();
+
+// Notes the present one, for ends without a report (_exit, quick_exit). Safe in a signal handler,
+// whatever that interrupts.
+void note_moment();
+
+void note_moment_if_due();
+
+// Called by allocating slow paths.
+inline void consider_moment() {
+  if (recording_alive != nullptr) [[unlikely]]
+    note_moment_if_due();
+}
 
 }  // namespace pktmalloc

@@ -13,7 +13,6 @@
 #include "preload/recording/observer.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/sampler.h"
-#include "preload/reports/moment.h"
 #include "preload/reports/report.h"
 #include "preload/stacks/stacks.h"
 #include "sizeclass/base/keep_errno.h"
