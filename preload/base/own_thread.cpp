@@ -80,8 +80,7 @@ void OwnThread::end(void (*wake)()) {
   futex_wake_one(ending_);
   wake();
   pthread_join(thread_, nullptr);
-  ending_.store(0, std::memory_order_relaxed);
-  settled_.store(false, std::memory_order_relaxed);
+  forget();
 }
 
 void* OwnThread::enter(void* self) {

@@ -68,7 +68,7 @@ class OwnThread {
   // sleeps in another way than rest().
   void end(void (*wake)());
 
-  // In the child of a fork.
+  // In the child of a fork, where it is gone.
   void forget() {
     running_ = false;
     ending_.store(0, std::memory_order_relaxed);

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <string_view>
 
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
@@ -18,6 +17,9 @@
 
 namespace pktmalloc {
 namespace {
+
+int stderr_copy = -1;
+struct stat stderr_identity;
 
 // Does not wait for the reader of a pipe.
 int open_as_it_is(const char* path, int how) {
@@ -64,36 +66,29 @@ int open_place(const char* path, const char* name, bool& is_new) {
 }  // namespace
 
 bool ReportPath::name(const char* pattern, unsigned number) {
-  size_t used = 0;
-  const auto append = [&](const char* format, auto what) {
-    used += static_cast<size_t>(snprintf(path + used, sizeof path - used, format, what));
-    return used < sizeof path;
-  };
-  bool fits = true;
+  Writer out(path, sizeof path);
   if (*pattern != '/' && *start_folder() != '\0') {
-    fits = append("%s/", start_folder());
+    out.put(start_folder(), strlen(start_folder()));
+    out.put("/", 1);
     while (strncmp(pattern, "./", 2) == 0) pattern += 2;
   }
-  for (const char* p = pattern; *p != '\0' && fits; ++p) {
+  for (const char* p = pattern; *p != '\0'; ++p) {
     const bool stands = p[0] == '%' && p[1] != '\0' && strchr("pnec%", p[1]) != nullptr;
     const char letter = stands ? *++p : '\0';
     if (letter == 'p') {
-      fits = append("%d", getpid());
+      out.print("%d", getpid());
     } else if (letter == 'n') {
-      fits = append("%05u", number);
+      out.print("%05u", number);
     } else if (letter == 'e') {
-      fits = append("%s", program_name());
+      out.print("%s", program_name());
     } else if (letter != 'c') {
-      fits = append("%c", *p);
+      out.put(p, 1);
     } else if (options().tell != 0 && options().tell != getpid()) {
-      fits = append(".%d", getpid());
+      out.print(".%d", getpid());
     }
   }
-  return fits;
-}
-
-bool ReportPath::ends_with(const char* ending) const {
-  return std::string_view(path).ends_with(ending);
+  out.finish();
+  return out.length() < sizeof path;
 }
 
 bool ReportFile::write(void (*print)(Writer& out)) {
@@ -140,6 +135,26 @@ const char* ReportPath::why(int error) const {
   if (error == ENXIO && !names_descriptor(path)) return "nobody reads it";
   if (error == EAGAIN) return "its reader takes nothing";
   return error_text(error);
+}
+
+void keep_stderr() {
+  if (status_of(STDERR_FILENO, &stderr_identity) != 0) return;
+  stderr_copy = copy_high(STDERR_FILENO, 500);  // far from the numbers that programs rely on
+}
+
+int kept_stderr() {
+  if (has_file(STDERR_FILENO, stderr_identity)) return STDERR_FILENO;
+  return has_file(stderr_copy, stderr_identity) ? stderr_copy : -1;
+}
+
+bool tells_files() { return options().tell != 0 && options().tell == getpid(); }
+
+void tell_file(const char* what, const char* path, const char* command) {
+  if (!tells_files()) return;
+  const int fd = kept_stderr();
+  if (fd < 0) return;
+  if (command == nullptr) return message_to(fd, "%s are in %s", what, path);
+  message_to(fd, "%s are in %s; read them with: pktmalloc %s %s", what, path, command, path);
 }
 
 }  // namespace pktmalloc

@@ -9,9 +9,14 @@
 // The content shows the program's inside, and root may have started it: only its owner has access
 // to a new file, one that replaces another keeps that one's access rights, and symbolic links are
 // not followed, except those that name descriptors, such as /dev/stderr.
+//
+// Without a file a report goes to the stderr that the process had at load. Some programs, such as
+// GNU coreutils, close theirs in an exit handler, before library destructors run, and another file
+// may have its number by then.
 #pragma once
 
 #include <climits>
+#include <string_view>
 
 #include "preload/formats/writer.h"
 
@@ -24,7 +29,7 @@ struct ReportPath {
   // puts the process's start folder before it. False if that is too long.
   bool name(const char* pattern, unsigned number);
 
-  bool ends_with(const char* ending) const;
+  bool ends_with(const char* ending) const { return std::string_view(path).ends_with(ending); }
 
   // For a file that grows: its descriptor, or -1 with errno. Unlinks an existing file rather than
   // empty it.
@@ -48,5 +53,17 @@ struct ReportFile : ReportPath {
   char buffer[32 << 10];          // for the function that prints: most go out in one piece, which
                                   // stays whole in a pipe that has room for it
 };
+
+// At load: takes a copy if anything is to be written there at exit.
+void keep_stderr();
+
+// The descriptor that was stderr at load, if it still is; -1: it is gone, or was not kept.
+int kept_stderr();
+
+// Does PKTMALLOC_TELL name this process?
+bool tells_files();
+
+// Says there where a file is and, unless nullptr, which command reads it.
+void tell_file(const char* what, const char* path, const char* command);
 
 }  // namespace pktmalloc

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "preload/base/kept_stderr.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"

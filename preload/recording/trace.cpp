@@ -9,12 +9,12 @@
 #include <cstring>
 #include <utility>
 
-#include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
+#include "preload/base/report_file.h"
 #include "preload/base/this_library.h"
 #include "preload/base/undisturbed.h"
 #include "preload/formats/trace_format.h"

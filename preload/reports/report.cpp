@@ -10,7 +10,6 @@
 #include <iterator>
 #include <utility>
 
-#include "preload/base/kept_stderr.h"
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"

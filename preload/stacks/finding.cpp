@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "preload/base/kept_stderr.h"
 #include "preload/base/options.h"
 #include "preload/base/other_stack.h"
+#include "preload/base/report_file.h"
 #include "preload/formats/writer.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/symbols.h"
