@@ -11,7 +11,7 @@
 #include "preload/base/no_memory.h"
 #include "preload/exports/front.h"
 #include "preload/process/thread.h"
-#include "preload/recording/size_recording.h"
+#include "preload/recording/observer.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/recording/mapped_files.h"
+#include "preload/recording/profile.h"
 
 #include <elf.h>
 #include <link.h>
@@ -92,12 +92,12 @@ void record_mapped_files() {
   dl_iterate_phdr(look_at_changes, &changes);
   if (changes == changes_recorded.load(std::memory_order_relaxed)) return;
   if (busy.exchange(true, std::memory_order_acquire)) return;
-  static void* places[2];
+  static void* chunks[2];
   uint32_t& bytes = header->mappings.next();
   const auto place = static_cast<uint32_t>(&bytes - header->mappings.places);
-  if (places[place] == nullptr) places[place] = add_chunk(recording::ChunkKind::kMappings, place);
-  if (places[place] != nullptr) {
-    Writer out(static_cast<char*>(places[place]), recording::kChunkBytes);
+  if (chunks[place] == nullptr) chunks[place] = add_chunk(recording::ChunkKind::kMappings, place);
+  if (chunks[place] != nullptr) {
+    Writer out(static_cast<char*>(chunks[place]), recording::kChunkBytes);
     dl_iterate_phdr(write_module, &out);
     out.finish();
     bytes = static_cast<uint32_t>(std::min(out.length(), recording::kChunkBytes - 1));

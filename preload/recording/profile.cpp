@@ -14,7 +14,6 @@
 #include "preload/contract/pktmalloc.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
-#include "preload/recording/mapped_files.h"
 #include "preload/recording/recording.h"
 #include "preload/recording/sample_table.h"
 #include "preload/stacks/symbols.h"

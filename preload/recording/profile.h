@@ -67,4 +67,12 @@ void write_leaks(Writer& out, bool has_room);  // on the stack, for readable nam
 // if it is told apart.
 unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most);
 
+// Of the files whose code is mapped (mapped_files.cpp), the program and its libraries, which give
+// the addresses of a heap profile a meaning: where they are, and their build ids. Allocates
+// nothing.
+void write_mapped_files(Writer& out);
+// Notes them in the recording, if there is one and they are others than at the last call. Opens no
+// file: any thread may call it at any moment outside our locks.
+void record_mapped_files();
+
 }  // namespace pktmalloc

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "preload/recording/size_recording.h"
+// Size recording: PKTMALLOC_SIZES observes every call and records what the program asks for: for
+// each size and alignment the calls, the objects live when the program held most, and the threads
+// that used it. report.cpp writes the record as JSON, at exit and while the program runs;
+// `pktmalloc tune` reads it.
+//
+// The child of a fork goes on recording: it keeps the live objects, but counts calls, threads and
+// the peak anew. If memory for the record is refused, recording ends with one line on stderr; the
+// file then says how many allocations are missing.
+#include "preload/recording/observer.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -156,7 +164,7 @@ SizeCounts counts_of(uint32_t row) {
 
 }  // namespace
 
-// report.h takes the last look.
+// report.cpp takes the last look.
 constinit const Part size_recording_part{
     .load = load, .thread_exit = thread_exit, .mutexes = {&mutex}, .forked = forked};
 

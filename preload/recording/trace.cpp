@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: MIT
-#include "preload/recording/trace.h"
+// The trace: writes every call into a file when PKTMALLOC_TRACE or an order asks for it; `pktmalloc
+// replay` plays it.
+//
+// A thread records into its own buffer, without lock or atomic instruction, and writes it out
+// itself when it is full: a slow file slows the program down, but loses nothing. Calls that have no
+// such buffer go into one that all share, under a lock: those of threads before their first and
+// after their last moment with a cache, and of signal handlers that interrupt a record. If memory
+// or the file is refused, the trace ends with a line on stderr and the program goes on. A forked
+// child has its own trace if its name differs (%p), from its first full buffer, and none otherwise.
+#include "preload/recording/observer.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <bit>
 #include <climits>
 #include <cstring>
 #include <utility>
@@ -21,6 +31,7 @@
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"
+#include "preload/recording/trace_buffer.h"
 #include "preload/recording/trace_file.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/raised.h"
@@ -221,10 +232,6 @@ EVERY_PROCESS void load() {
   if (options().trace_path != nullptr && !PKTMALLOC_CHECKED) begin_trace(options().trace_path);
 }
 
-bool started = false;  // by order, and not stopped; perhaps it has ended early
-
-}  // namespace
-
 void trace_call(const TraceRecord& call) {
   if (!active.load(std::memory_order_acquire)) return;
   if (!*same_process) [[unlikely]]
@@ -242,6 +249,33 @@ void trace_call(const TraceRecord& call) {
     join_as_thread();
   if (mine.buffer->full()) flush(*mine.buffer);
   mine.buffer->add(call);
+}
+
+bool started = false;  // by order, and not stopped; perhaps it has ended early
+
+}  // namespace
+
+void tell_allocated(void* p, size_t bytes, size_t alignment, bool is_zeroed) {
+  if (p == nullptr || this_thread.forking) return;
+  size_allocated(p, bytes, alignment);
+  if (alignment == 0 && !is_zeroed) return trace_call({trace::kAllocation, p, bytes});
+  const unsigned log2 = static_cast<unsigned>(std::countr_zero(alignment));
+  trace_call({trace::kSpecialAllocation, p, bytes,
+              is_zeroed ? unsigned{trace::kZeroed} : trace::kAligned + log2});
+}
+
+void tell_released(void* p, bool is_moving) {
+  if (this_thread.forking) return;
+  size_released(p);
+  trace_call({is_moving ? trace::kMove : trace::kRelease, p});
+}
+
+void tell_resized(void* from, void* p, size_t bytes, bool was_moving) {
+  if (this_thread.forking) return;
+  size_allocated(p, bytes, 0);
+  if (!was_moving) size_released(from);
+  const trace::Special special = was_moving ? trace::kMoved : trace::kResized;
+  trace_call({trace::kSpecialAllocation, p, bytes, special, from});
 }
 
 const char* start_trace(const char* its_pattern) {

@@ -10,7 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/base/mapping.h"
+#include "preload/base/options.h"
 #include "preload/formats/trace_format.h"
+#include "preload/recording/recording.h"
 #include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
@@ -74,13 +77,43 @@ struct TraceBuffer : trace::OpenBlock {
 };
 static_assert(sizeof(TraceBuffer) <= trace::kMostBlockBytes);
 
-// All ever made, linked by `next`.
-TraceBuffer* first_buffer();
+inline constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all ever made
+inline constinit std::atomic<bool> recorded = false;           // some of them lie in the recording
+
+inline TraceBuffer* new_buffer() {
+  // A trace by order has no place there.
+  const bool records = options().trace_path != nullptr;
+  void* const chunk = records ? add_chunk(recording::ChunkKind::kTrace, 0) : nullptr;
+  if (chunk != nullptr) recorded.store(true, std::memory_order_relaxed);
+  return static_cast<TraceBuffer*>(chunk != nullptr ? chunk : map_lazily(trace::kMostBlockBytes));
+}
+
+// Linked by `next`.
+inline TraceBuffer* first_buffer() { return buffers.load(std::memory_order_acquire); }
 
 // One that nobody has; nullptr: no memory.
-TraceBuffer* take_buffer();
+inline TraceBuffer* take_buffer() {
+  for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) {
+    if (!b->taken.load(std::memory_order_relaxed) &&
+        !b->taken.exchange(true, std::memory_order_acquire)) {
+      return b;
+    }
+  }
+  TraceBuffer* b = new_buffer();
+  if (b == nullptr) return nullptr;
+  b->taken.store(true, std::memory_order_relaxed);
+  b->next = buffers.load(std::memory_order_relaxed);
+  while (!buffers.compare_exchange_weak(b->next, b, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+  }
+  return b;
+}
 
 // In the child of a fork: if some lie in its parent's recording, forgets all; then true.
-bool forget_recorded_buffers();
+inline bool forget_recorded_buffers() {
+  if (!recorded.exchange(false, std::memory_order_relaxed)) return false;
+  buffers.store(nullptr, std::memory_order_relaxed);
+  return true;
+}
 
 }  // namespace pktmalloc

@@ -6,8 +6,8 @@
 #include "preload/process/heap.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
+#include "preload/recording/observer.h"
 #include "preload/recording/profile.h"
-#include "preload/recording/trace.h"
 #include "preload/reports/control.h"
 #include "preload/reports/report.h"
 

@@ -20,9 +20,9 @@
 #include "preload/base/undisturbed.h"
 #include "preload/formats/format.h"
 #include "preload/process/process.h"
+#include "preload/recording/observer.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/recording.h"
-#include "preload/recording/size_recording.h"
 #include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The end of a trace whose process did not write it: the threads' buffers become blocks, as the
-// library would have written them (preload/recording/trace_file.cpp), and a block of kind kEnd.
+// library would have written them (preload/recording/trace_file.h), and a block of kind kEnd.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
