@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "preload/base/newer_libc.h"
-#include "preload/base/no_memory.h"
 #include "preload/checked/inspection.h"
 #include "preload/checked/lookup.h"
 #include "preload/checked/quarantine.h"

@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "preload/base/export.h"
-#include "preload/base/no_memory.h"
 #include "preload/exports/front.h"
+#include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
 #include "preload/recording/observer.h"
 #include "sizeclass/base/keep_errno.h"

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/base/mapping.h"
 #include "preload/stacks/finding.h"
 #include "sizeclass/base/class_id.h"
 #include "sizeclass/base/memory.h"
@@ -37,7 +38,14 @@ struct Slot {
   size_t bytes;
   ClassId id;  // that would have served it, or kNoClass
 
-  Facts facts() const;
+  Facts facts() const {
+    const bool is_freed = state.load(std::memory_order_acquire) == State::kFreed;
+    return {.user = reinterpret_cast<void*>(user),
+            .bytes = bytes,
+            .allocated_at = allocated_at,
+            .freed_at = freed_at.load(std::memory_order_relaxed),
+            .is_freed = is_freed};
+  }
 };
 
 // The pages of an object; of no bytes: none.
@@ -53,27 +61,75 @@ struct Pages {
   uintptr_t begin, end;
 };
 
+inline constinit Slot* slot_table = nullptr;
+inline constinit uint32_t slot_count = 0;
+inline constinit size_t slot_data_bytes = 0;
+inline constinit size_t slot_bytes = 0;
+inline constinit std::atomic<uint64_t> slot_turn = 0;
+
 // At load, once; false: the system refuses addresses. A slot that is in use takes two or three
 // mappings, out of the 65,530 that a process has by default.
-bool start_slots(uint32_t count, size_t data);
+inline bool start_slots(uint32_t count, size_t data) {
+  constexpr size_t kLeast = 16;  // of addresses that are all inaccessible
+  slot_data_bytes = data;
+  slot_bytes = data > 0 ? data + memory::page_bytes() : kLeast;
+  slot_table = static_cast<Slot*>(map_lazily(count * sizeof *slot_table));
+  void* const region = memory::reserve(count * slot_bytes);
+  if (slot_table == nullptr || region == nullptr) return false;
+  slot_count = count;
+  guarded_begin = reinterpret_cast<uintptr_t>(region);
+  guarded_bytes = count * slot_bytes;
+  return true;
+}
 
 // Of a guarded address.
-Slot& slot_of(uintptr_t p);
+inline Slot& slot_of(uintptr_t p) { return slot_table[(p - guarded_begin) / slot_bytes]; }
 inline Slot& slot_of(const void* p) { return slot_of(reinterpret_cast<uintptr_t>(p)); }
 
 // A slot to use, in state kChanging; `was` is its state before. nullptr: none is free, or it would
 // take long to find one.
-Slot* take_slot(Slot::State& was);
-uint64_t slots_taken();
+inline Slot* take_slot(Slot::State& was) {
+  constexpr uint32_t kMost = 64;  // live ones may lie in the way
+  for (uint32_t tries = 0; tries < kMost && slot_count > 0; ++tries) {
+    // Not the first slot: nothing inaccessible lies before it.
+    Slot& slot =
+        slot_table[1 + slot_turn.fetch_add(1, std::memory_order_relaxed) % (slot_count - 1)];
+    was = slot.state.load(std::memory_order_relaxed);
+    if ((was == Slot::State::kUnused || was == Slot::State::kFreed) &&
+        slot.state.compare_exchange_strong(was, Slot::State::kChanging,
+                                           std::memory_order_acquire)) {
+      return &slot;
+    }
+  }
+  return nullptr;
+}
+inline uint64_t slots_taken() { return slot_turn.load(std::memory_order_relaxed); }
 
 // Where its data begins.
-uintptr_t data_of(const Slot& slot);
+inline uintptr_t data_of(const Slot& slot) {
+  return guarded_begin + static_cast<size_t>(&slot - slot_table) * slot_bytes;
+}
 // Where it ends and the guard page begins.
-uintptr_t end_of(const Slot& slot);
+inline uintptr_t end_of(const Slot& slot) { return data_of(slot) + slot_data_bytes; }
 
 // The object that an access there was meant for: the nearest one, because a guard page lies between
 // two slots. nullptr: neither has one.
-const Slot* nearest_slot(uintptr_t fault);
+inline const Slot* nearest_slot(uintptr_t fault) {
+  const Slot* best = nullptr;
+  size_t least = ~size_t{0};
+  Slot& here = slot_of(fault);
+  for (const Slot* slot = &here; slot <= &here + 1 && slot < slot_table + slot_count; ++slot) {
+    const Slot::State state = slot->state.load(std::memory_order_acquire);
+    if (state != Slot::State::kLive && state != Slot::State::kFreed) continue;
+    const uintptr_t end = slot->user + slot->bytes;
+    const size_t distance = fault < slot->user ? slot->user - fault : fault < end ? 0 : fault - end;
+    if (distance < least) {
+      least = distance;
+      best = slot;
+    }
+  }
+  return best;
+}
 
 // Makes the page accessible that such an access was refused.
 inline bool open_page(uintptr_t fault) {
@@ -82,6 +138,8 @@ inline bool open_page(uintptr_t fault) {
 }
 
 // For a sweep: the n-th; nullptr: no more have been used.
-const Slot* slot_at(size_t n);
+inline const Slot* slot_at(size_t n) {
+  return n < slot_count && n <= slots_taken() ? slot_table + n : nullptr;
+}
 
 }  // namespace pktmalloc

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "preload/base/no_memory.h"
 #include "preload/base/options.h"
 #include "preload/guard/sample_guard.h"
+#include "preload/process/next_allocator.h"
 #include "preload/recording/observer.h"
 #include "preload/stacks/finding.h"
 #include "preload/stacks/symbols.h"

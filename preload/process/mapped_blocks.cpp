@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "preload/process/mapped_blocks.h"
-
+// Mapped blocks: a mapping of the system for each block. They serve what no class does in a program
+// that has no other allocator, because it was linked with -static.
+//
+// A block's head lies in front of it, so there is no table. Some freed mappings are kept for the
+// next requests, because every new page costs a fault. Only forks wait for their lock; who else
+// finds it taken does without them. So a fork handler may come here although the fork holds the
+// lock, and a signal handler at any time.
+//
+// Each function is like the C function of that name. Any thread.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,7 +17,7 @@
 #include <cstring>
 
 #include "preload/base/lock_rank.h"
-#include "preload/base/no_memory.h"
+#include "preload/process/next_allocator.h"
 #include "preload/process/process.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
@@ -18,7 +25,7 @@
 #include "sizeclass/base/mutex.h"
 #include "sizeclass/base/rounding.h"
 
-namespace pktmalloc::mapped_blocks {
+namespace pktmalloc {
 namespace {
 
 // No process has as many bytes, and a sum of two such numbers does not overflow.
@@ -137,6 +144,12 @@ bool unmap_oldest() {
   return oldest.bytes != 0;
 }
 
+int malloc_trim(size_t) {
+  bool any = false;
+  while (unmap_oldest()) any = true;
+  return any ? 1 : 0;
+}
+
 // What `call`, mmap or mremap, returns; tried again without what is kept. 0: refused.
 template <typename Call>
 uintptr_t ask_system(const Call& call) {
@@ -177,10 +190,9 @@ void* allocate(size_t alignment, size_t bytes, Contents contents = Contents::kAn
   return clears && !fresh ? memset(p, 0, bytes) : p;
 }
 
-}  // namespace
-
 void* malloc(size_t bytes) { return allocate(1, bytes); }
 
+// The product must not overflow.
 void* calloc(size_t count, size_t bytes) { return allocate(1, count * bytes, Contents::kZero); }
 
 int posix_memalign(void** out, size_t alignment, size_t bytes) {
@@ -224,13 +236,7 @@ size_t malloc_usable_size(void* p) {
   return mapping.start + mapping.bytes - reinterpret_cast<uintptr_t>(p);
 }
 
-int malloc_trim(size_t) {
-  bool any = false;
-  while (unmap_oldest()) any = true;
-  return any ? 1 : 0;
-}
-
-int mallopt(int, int) { return 1; }
+int mallopt(int, int) { return 1; }  // there is nothing to set
 
 struct mallinfo2 mallinfo2() {
   struct mallinfo2 info {};
@@ -239,7 +245,13 @@ struct mallinfo2 mallinfo2() {
   return info;
 }
 
-}  // namespace pktmalloc::mapped_blocks
+}  // namespace
 
-constinit const pktmalloc::Part pktmalloc::mapped_blocks_part{
-    .mutexes = {&mapped_blocks::kept.mutex}};
+NextAllocator::Functions mapped_blocks() {
+  return {malloc,      calloc,  posix_memalign, realloc, free, malloc_usable_size,
+          malloc_trim, mallopt, mallinfo2};
+}
+
+constinit const Part mapped_blocks_part{.mutexes = {&kept.mutex}};
+
+}  // namespace pktmalloc

@@ -13,7 +13,6 @@
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/process/heap.h"
-#include "preload/process/mapped_blocks.h"
 #include "preload/process/process.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/low_water.h"
@@ -155,12 +154,7 @@ bool NextAllocator::Functions::look_up(void* library, const char* prefix) {
 }
 
 void NextAllocator::find() {
-  if (!process_.look_up(RTLD_NEXT, "")) {
-    process_ = {
-        mapped_blocks::malloc,      mapped_blocks::calloc,  mapped_blocks::posix_memalign,
-        mapped_blocks::realloc,     mapped_blocks::free,    mapped_blocks::malloc_usable_size,
-        mapped_blocks::malloc_trim, mapped_blocks::mallopt, mapped_blocks::mallinfo2};
-  }
+  if (!process_.look_up(RTLD_NEXT, "")) process_ = mapped_blocks();
   chosen_ = process_;
   const char* path = options().next_path;
   if (path != nullptr && !load_mimalloc(path)) {

@@ -16,9 +16,13 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "preload/base/no_memory.h"
-
 namespace pktmalloc {
+
+// What a refused request returns.
+inline void* no_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
 
 class NextAllocator {
  public:
@@ -65,6 +69,9 @@ class NextAllocator {
   Functions chosen_{};  // serves requests; = process_ unless mimalloc was chosen
   bool (*in_chosen_)(const void*) = nullptr;  // does the pointer belong to chosen_; null: yes
 };
+
+// A mapping for each block (mapped_blocks.cpp).
+NextAllocator::Functions mapped_blocks();
 
 // Any thread. Looks the functions up at the first call.
 const NextAllocator& next_allocator();
