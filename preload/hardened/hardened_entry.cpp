@@ -45,7 +45,7 @@ bool is_in_use(ClassId id, const void* p) {
 // Of an object; without a canary the class says what there is to know.
 Canary canary_of(ClassId id, const void* p) {
   const bool guarded = heap.state_of(id, p).is(ObjectStates::kLiveWithCanary);
-  return guarded ? read_canary(p, class_bytes(id)) : Canary{class_bytes(id), true, false, 0};
+  return guarded ? Canary::read(p, class_bytes(id)) : Canary{class_bytes(id), true, false, 0};
 }
 
 // Tells if the object's canary is not as it was. The bytes that were asked for, as far as known.
@@ -71,7 +71,7 @@ void* handed_out(Site site, void* p, size_t bytes, bool blank_before) {
   hand_out_suspicious_at(site, id, p, blank_before);
   if (canaries) {
     heap.state_of(id, p).set(ObjectStates::kLiveWithCanary);
-    set_canary(p, class_bytes(id), bytes);
+    Canary::set(p, class_bytes(id), bytes);
   }
   return p;
 }
@@ -165,7 +165,7 @@ void* reallocate(void* p, size_t bytes, Site site) {
   }
   const size_t old_bytes = inspect_canary(site, ", found when it was resized", id, p);
   if (resizes_in_place(index(id), with_canary(bytes))) {
-    if (canaries) set_canary(p, class_bytes(id), bytes);
+    if (canaries) Canary::set(p, class_bytes(id), bytes);
     return p;
   }
   void* const moved = allocate_slow(bytes, Family::kMalloc, site);

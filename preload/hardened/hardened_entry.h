@@ -3,14 +3,13 @@
 // object on its way out and back:
 //
 //     out:   its state must not be "in use"; it must begin with zeros, as free memory does
-//     back:  its state must be "in use"; it waits for a while (waiting.h) and is cleared (blank.h)
+//     back:  its state must be "in use"; it waits for a while and is cleared (waiting.h)
 //
 // A state is a word far from the object (sizeclass/slabs/object_states.h). Objects with canaries
 // (canary.h) take the slower functions. Below, the caches work as in the normal library. What is
 // not pooled passes through.
 #pragma once
 
-#include "preload/hardened/blank.h"
 #include "preload/hardened/canary.h"
 #include "preload/hardened/waiting.h"
 #include "preload/serving/fast_path.h"

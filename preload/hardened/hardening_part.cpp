@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Hardening part: what the hardened library does in the life of the process.
+#include <algorithm>
+#include <bit>
 #include <utility>
 
+#include "preload/base/mapping.h"
 #include "preload/base/options.h"
-#include "preload/hardened/blank.h"
+#include "preload/base/random.h"
 #include "preload/hardened/canary.h"
 #include "preload/hardened/hardened_entry.h"
 #include "preload/hardened/waiting.h"
@@ -21,21 +24,51 @@ using namespace hardened;
 constexpr size_t kStackBytes = size_t{1} << 20;  // of addresses; only reports need stacks
 
 void start() {
-  start_rows(options().clear_bytes > kInspected);
-  if (options().canary) start_canaries();
+  constexpr size_t kMostBytes = size_t{64} << 10;
+  const bool clears_more = options().clear_bytes > kInspected;
+  for (const ClassId id : heap.classes().ids()) {
+    const size_t bytes = heap.classes()[id].object_bytes;
+    const size_t places = std::clamp<size_t>(kMostBytes / bytes, 2, size_t{1} << kPlacesShift);
+    ClassRow& row = rows[index(id)];
+    row.places_shift = static_cast<uint8_t>(65 - std::bit_width(places));
+    row.last = static_cast<uint8_t>(std::min(kInspected, bytes) - sizeof(Vector));
+    row.last_cleared = clears_more && bytes > kInspected ? 0 : row.last;
+  }
+  if (options().canary) Canary::start();
 }
 
-void let_go(ClassId id, void*& place) {
-  release_waited_at(this_site(), id, std::exchange(place, nullptr));
+constexpr size_t kWaitingBytes = kMaxClasses * sizeof(WaitingObjects);
+
+// Of the calling thread. Its objects do not wait without memory, nor while observers want to see
+// each free at its time.
+void begin_waiting() {
+  if (is_observed()) return;
+  waiting.objects = static_cast<WaitingObjects*>(map_lazily(kWaitingBytes));
+  waiting.random = random_number() | 1;
 }
 
-void inspect(ClassId, void*& place) {
-  if (!is_head_blank(place)) tell_written(0, place);
+// With the place of each object that waits; what is freed meanwhile does not wait.
+void each_waiting(void (*visit)(ClassId id, void*& place)) {
+  WaitingObjects* const objects = std::exchange(waiting.objects, nullptr);
+  if (objects == nullptr) return;
+  for (unsigned i = 0; i < kMaxClasses; ++i) {
+    for (void*& place : objects[i]) {
+      if (place != nullptr) visit(static_cast<ClassId>(i), place);
+    }
+  }
+  waiting.objects = objects;
 }
 
-bool refused(size_t) {
-  each_waiting(let_go);
-  return false;  // little
+void let_all_go() {
+  each_waiting([](ClassId id, void*& place) {
+    release_waited_at(this_site(), id, std::exchange(place, nullptr));
+  });
+}
+
+void end_waiting() {
+  let_all_go();
+  WaitingObjects* const objects = std::exchange(waiting.objects, nullptr);
+  if (objects != nullptr) munmap(objects, kWaitingBytes);
 }
 
 // An access before the first object of a slab, or behind the last.
@@ -49,7 +82,7 @@ bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
 }
 
 void load() {
-  if (is_observed()) end_waiting(let_go);
+  if (is_observed()) end_waiting();
   start_stacks(kStackBytes);
   load_unwinder();
   watch_faults(on_fault);
@@ -61,9 +94,14 @@ constinit const Part hardening_part{
     .start = start,
     .load = load,
     .thread_start = begin_waiting,
-    .thread_exit = [] { end_waiting(let_go); },
-    .refused = refused,
-    .exit = [] { each_waiting(inspect); },
+    .thread_exit = end_waiting,
+    .refused = [](size_t) { return let_all_go(), false; },  // little
+    .exit =
+        [] {
+          each_waiting([](ClassId, void*& place) {
+            if (!is_head_blank(place)) tell_written(0, place);
+          });
+        },
 };
 
 }  // namespace pktmalloc
