@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "preload/checked/checked_entry.h"
-
+// Checked entry: the calls of the checked library (serving/twin_calls.h).
+//
+// find_object looks up every pointer that comes in: it may be an object, inside one, or unknown. An
+// unknown one goes to the next allocator, as in the normal library, unless it certainly belongs to
+// no heap. Raw memory comes from fast_path.h.
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -11,6 +14,7 @@
 #include "preload/checked/quarantine.h"
 #include "preload/process/next_allocator.h"
 #include "preload/serving/fast_path.h"
+#include "preload/serving/twin_calls.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/keep_errno.h"
 

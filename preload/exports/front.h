@@ -4,8 +4,8 @@
 #pragma once
 
 #if PKTMALLOC_CHECKED
-#include "preload/checked/checked_entry.h"
-namespace front = pktmalloc::checked;
+#include "preload/serving/twin_calls.h"
+namespace front = pktmalloc::twin;
 #elif PKTMALLOC_HARDENED
 #include "preload/hardened/hardened_entry.h"
 namespace front = pktmalloc::hardened;

@@ -18,6 +18,11 @@
 // The marks are those that single calls meet, so a thread that is traced, watched or sampled serves
 // a run of none or stops at its sample. After it the caller makes a single call, which swaps the
 // thread's two magazines if need be, and goes on with a run.
+//
+// The slow half (slow_path.cpp), of every allocating and freeing function, decides which requests
+// are pooled, and what becomes of the others. The next allocator gets a request that is larger than
+// the largest class, needs an alignment that no class has, has a size whose class is off
+// (PKTMALLOC_CLASSES), or has an exhausted class.
 #pragma once
 
 #include <algorithm>
@@ -25,11 +30,31 @@
 #include <cstring>
 
 #include "preload/process/heap.h"
+#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/serving/call.h"
-#include "preload/serving/slow_path.h"
 
 namespace pktmalloc {
+
+// kNoClass: none serves such requests.
+ClassId class_for(size_t bytes, size_t alignment);
+
+// All return nullptr with errno = ENOMEM when there is no memory.
+void* allocate_slow(size_t bytes);
+void* allocate_zeroed_slow(size_t bytes);
+// `alignment` is a power of two.
+void* allocate_aligned(size_t alignment, size_t bytes);
+// p is not null and in no class, bytes not 0. On failure p is untouched.
+void* reallocate_foreign(void* p, size_t bytes);
+// Moves the object into a class. One that shrinks stays where it is if there is no memory for a
+// smaller one.
+void* move_or_stay(void* p, size_t old_bytes, size_t bytes);
+
+// Keeps errno. p may be null or foreign.
+void release_slow(void* p);
+
+// 0 for null; the next allocator's answer for foreign pointers.
+size_t usable_size(void* p);
 
 template <void* (*kSlow)(size_t)>
 inline void* allocate(size_t bytes) {

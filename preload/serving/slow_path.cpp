@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/serving/slow_path.h"
+#include "preload/serving/fast_path.h"
 
 #include <algorithm>
 #include <cerrno>

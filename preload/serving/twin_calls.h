@@ -2,7 +2,7 @@
 // Twin calls: what the hardened and the checked library have in place of fast_path.h. They look at
 // each call, so each function here gets where it was called from: the default argument is right
 // where the caller is inlined into the exported function. One of them defines what is declared
-// here. Both have allocate() and release() of their own.
+// here. The hardened library has allocate() and release() of its own.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,14 @@ size_t room_for(size_t bytes);
 
 [[gnu::always_inline]] inline void* allocate_slow(size_t bytes) {
   return twin::allocate_slow(bytes, Family::kMalloc);
+}
+
+template <void* (*kSlow)(size_t)>
+[[gnu::always_inline]] inline void* allocate(size_t bytes) {
+  return kSlow(bytes);
+}
+[[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
+  release_at(this_site(), p, told.family, told.bytes, told.alignment);
 }
 
 // Each object of a batch is looked at by itself.

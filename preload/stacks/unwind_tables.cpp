@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "preload/stacks/unwind_tables.h"
+#include "preload/stacks/stacks.h"
 
 #include <dlfcn.h>
 #include <unwind.h>

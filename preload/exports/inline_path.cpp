@@ -6,14 +6,17 @@
 // Each call that the caches' marks send to the slow path comes here as a call of malloc or free, so
 // nothing else of the library knows of this code. The checked and the hardened library offer no
 // path, as they look at each call.
+//
+// Batches are runs of copies, and single calls where a run ends.
 #include <cstddef>
 
 #include "preload/base/export.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/contract/pktmalloc_path.hpp"
+#include "preload/exports/front.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
-#include "preload/serving/slow_path.h"
+#include "preload/serving/fast_path.h"
 #include "sizeclass/base/machine.h"
 
 namespace pktmalloc {
@@ -54,8 +57,26 @@ constinit const Part inline_path_part{.start = start};
 
 }  // namespace pktmalloc
 
-PKTMALLOC_EXPORT const pktmalloc::contract::Path* pktmalloc_inline_path(uint32_t schema) {
-  using namespace pktmalloc;
+using namespace pktmalloc;
+
+PKTMALLOC_EXPORT const contract::Path* pktmalloc_inline_path(uint32_t schema) {
   cache_of_this_thread();  // the first call starts the process
   return schema == contract::kSchema && path.thread != 0 ? &path : nullptr;
+}
+
+PKTMALLOC_EXPORT size_t pktmalloc_allocate_batch(size_t bytes, size_t count, void** objects) {
+  for (size_t n = 0; n < count; ++n) {
+    n += front::allocate_run(bytes, objects + n, count - n);
+    if (n == count) break;
+    objects[n] = front::allocate<front::allocate_slow>(bytes);
+    if (objects[n] == nullptr) return n;
+  }
+  return count;
+}
+
+PKTMALLOC_EXPORT void pktmalloc_release_batch(void* const* objects, size_t count) {
+  for (size_t n = 0; n < count; ++n) {
+    n += front::release_run(objects + n, count - n);
+    if (n < count) front::release(objects[n]);
+  }
 }
