@@ -18,6 +18,7 @@
 #include "preload/base/this_library.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/formats/heap_profile.h"
+#include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 namespace {
@@ -268,6 +269,10 @@ void leave_environment() {
 const Options& options() { return parsed; }
 
 const char* program_name() { return name; }
+
+Origin this_process() {
+  return {program_name(), PKTMALLOC_VERSION, getpid(), clock_ns(CLOCK_REALTIME) / 1'000'000, 0};
+}
 
 const char* start_folder() { return folder; }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/formats/format.h"
 #include "sizeclass/base/class_id.h"
 #include "sizeclass/base/memory.h"
 
@@ -87,6 +88,9 @@ const Options& options();
 
 // The program's name without its folder, as it was at start.
 const char* program_name();
+
+// With the present moment.
+Origin this_process();
 
 // The process's folder at start, if an option names a file by a relative path; "" if none does, or
 // if that folder is gone.

@@ -11,6 +11,7 @@
 
 #include "preload/base/export.h"
 #include "preload/base/mapping.h"
+#include "preload/base/options.h"
 #include "preload/contract/pktmalloc.h"
 #include "preload/formats/format.h"
 #include "preload/process/next_allocator.h"

@@ -10,7 +10,7 @@
 
 namespace pktmalloc {
 
-// The process and time of the statistics.
+// Of statistics, or of another report: the process, and when it was as they say.
 struct Origin {
   const char* program;
   const char* version;  // of the library

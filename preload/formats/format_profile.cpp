@@ -10,7 +10,6 @@
 // tools/command/profile/heap_profile.cpp reads all of it.
 #include <algorithm>
 
-#include "preload/formats/format.h"
 #include "preload/formats/heap_profile.h"
 
 namespace pktmalloc {

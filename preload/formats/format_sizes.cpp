@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "preload/formats/format.h"
 #include "preload/formats/sizes.h"
 
 namespace pktmalloc {
 
-SizesWriter::SizesWriter(Writer& out, const SizesOrigin& origin) : out_(out) {
+void write_sizes_head(Writer& out, const SizesOrigin& origin) {
   out.print("{\n  \"schema\": 1,\n  \"content\": \"sizes\",\n  \"version\": \"%s\",\n",
             origin.version);
   out.print("  \"program\": ");
   write_string(out, origin.program);
-  out.print(",\n  \"pid\": %d,\n  \"started\": %llu.%06llu,\n  \"time\": %lld,\n", origin.pid,
+  out.print(",\n  \"pid\": %d,\n  \"started\": %llu.%06llu,\n  \"time\": %llu,\n", origin.pid,
             number(origin.started_us / 1'000'000), number(origin.started_us % 1'000'000),
-            static_cast<long long>(origin.time));
+            number(origin.time_ms / 1000));
   out.print("  \"threads\": %llu,\n  \"peak_bytes\": %llu,\n  \"memory_bytes\": %llu,\n",
             number(origin.totals.threads), number(origin.peak_bytes),
             number(origin.totals.memory_bytes));
@@ -23,13 +22,10 @@ SizesWriter::SizesWriter(Writer& out, const SizesOrigin& origin) : out_(out) {
   out.print("],\n  \"sizes\": [");
 }
 
-void SizesWriter::add(const SizeCounts& row) {
-  out_.print("%s    {\"bytes\": %llu, \"alignment\": %llu, \"calls\": %llu, ", separator_,
-             number(row.bytes), number(row.alignment), number(row.calls));
-  out_.print("\"live_at_peak\": %llu, \"threads\": %u}", number(row.live_at_peak), row.threads);
-  separator_ = ",\n";
+void write_size(Writer& out, const SizeCounts& row, bool is_first) {
+  out.print("%s    {\"bytes\": %llu, \"alignment\": %llu, \"calls\": %llu, ",
+            is_first ? "\n" : ",\n", number(row.bytes), number(row.alignment), number(row.calls));
+  out.print("\"live_at_peak\": %llu, \"threads\": %u}", number(row.live_at_peak), row.threads);
 }
-
-void SizesWriter::end() { out_.print("\n  ]\n}\n"); }
 
 }  // namespace pktmalloc

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "preload/formats/writer.h"
+#include "preload/formats/format.h"
 
 namespace pktmalloc {
 
@@ -64,10 +64,7 @@ uint64_t rounded(double x);
 // Of so many rates' bytes in one place all but one in twenty have a sample: 1 - exp(-3).
 inline constexpr uint64_t kSeldomMissed = 3;
 
-struct ProfileOrigin {
-  const char* program;
-  const char* version;  // of the library
-  int pid;
+struct ProfileOrigin : Origin {
   uint64_t rate, lost;
 };
 

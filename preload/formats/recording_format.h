@@ -102,6 +102,7 @@ struct Header {
   char program[64], comm[16];  // by its arguments; as in /proc/PID/comm when the recording began
 
   Report reports[kContents];
+  Report& report(Content content) { return reports[static_cast<unsigned>(content)]; }
   std::atomic<uint64_t> refused;  // chunks that could not be had: what was to go there is missing
 
   // The heap profile.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "preload/formats/writer.h"
+#include "preload/formats/format.h"
 
 namespace pktmalloc {
 
@@ -22,12 +22,8 @@ struct SizeTotals {
   uint64_t usable_sizes;  // that the program asked for (malloc_usable_size)
 };
 
-struct SizesOrigin {
-  const char* program;
-  const char* version;  // of the library
-  int pid;
+struct SizesOrigin : Origin {
   uint64_t started_us;  // since the epoch
-  int64_t time;         // likewise, in seconds
   uint64_t peak_bytes;
   SizeTotals totals;
   std::span<const uint64_t> classes;  // bytes of an object
@@ -39,15 +35,8 @@ struct SizeCounts {
   uint32_t threads;
 };
 
-class SizesWriter {
- public:
-  SizesWriter(Writer& out, const SizesOrigin& origin);
-  void add(const SizeCounts& row);
-  void end();
-
- private:
-  Writer& out_;
-  const char* separator_ = "\n";
-};
+void write_sizes_head(Writer& out, const SizesOrigin& origin);
+void write_size(Writer& out, const SizeCounts& row, bool is_first);
+inline constexpr char kSizesEnd[] = "\n  ]\n}\n";
 
 }  // namespace pktmalloc

@@ -11,7 +11,6 @@
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
-#include "preload/contract/pktmalloc.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"
@@ -264,9 +263,7 @@ void write_profile(Writer& out) {
   const uint32_t end = profile_stacks();
   PlaceSums all{};
   for (uint32_t i = 1; i < end; ++i) all += profile_sums(i);
-  write_profile_head(
-      out, {program_name(), PKTMALLOC_VERSION, getpid(), options().profile_rate(), profile_lost()},
-      all);
+  write_profile_head(out, {this_process(), options().profile_rate(), profile_lost()}, all);
   for (uint32_t i = 1; i < end; ++i) {
     const ProfileSums s = profile_sums(i);
     uintptr_t frames[kMostFrames + kThreadWords];

@@ -137,7 +137,7 @@ void leave_recording() {
 void record_report(Content content, const char* pattern, unsigned number) {
   Header* const header = recording_here();
   if (header == nullptr || pattern == nullptr) return;
-  Report& report = header->reports[static_cast<unsigned>(content)];
+  Report& report = header->report(content);
   static ReportPath path;  // one thread: at load, then the one that reports
   if (*pattern != '\0' && !path.name(pattern, number)) return;  // the report itself says so
   strcpy(report.path, *pattern == '\0' ? "" : path.path);
@@ -146,8 +146,7 @@ void record_report(Content content, const char* pattern, unsigned number) {
 
 void settle_report(Content content) {
   if (Header* const header = recording_here()) {
-    header->reports[static_cast<unsigned>(content)].wanted.store(Wanted::kDone,
-                                                                 std::memory_order_release);
+    header->report(content).wanted.store(Wanted::kDone, std::memory_order_release);
   }
 }
 

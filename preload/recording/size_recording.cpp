@@ -10,10 +10,10 @@
 #include "preload/recording/observer.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bitset>
+#include <utility>
 
 #include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
@@ -21,7 +21,6 @@
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/word_table.h"
-#include "preload/contract/pktmalloc.h"
 #include "preload/formats/sizes.h"
 #include "preload/process/heap.h"
 #include "preload/process/process.h"
@@ -208,9 +207,7 @@ void write_sizes(Writer& out) {
   look_at_memory();
   uint64_t classes[kMaxClasses];
   const unsigned count = list_classes(classes);
-  const auto now = static_cast<int64_t>(epoch_seconds());
-  SizesOrigin origin{program_name(),  PKTMALLOC_VERSION, getpid(), started_us, now, 0, {},
-                     {classes, count}};
+  SizesOrigin origin{this_process(), started_us, 0, {}, {classes, count}};
   uint32_t rows;
   {
     const SizesLock lock;
@@ -218,13 +215,15 @@ void write_sizes(Writer& out) {
     origin.totals = totals;
     rows = histogram.rows();
   }
-  SizesWriter writer(out, origin);
+  write_sizes_head(out, origin);
+  bool is_first = true;
   for (uint32_t i = 1; i <= rows; ++i) {
     const SizeCounts counts = counts_of(i);
     // Else the parent's, before a fork.
-    if (counts.calls != 0 || counts.live_at_peak != 0) writer.add(counts);
+    if (counts.calls == 0 && counts.live_at_peak == 0) continue;
+    write_size(out, counts, std::exchange(is_first, false));
   }
-  writer.end();
+  out.print(kSizesEnd);
 }
 
 }  // namespace pktmalloc

@@ -33,9 +33,9 @@ constinit std::atomic<bool> noting = false;
 constinit std::atomic<uint64_t> trips = 0;  // about; threads may lose some
 constinit std::atomic<uint64_t> next_ms = 0;
 
-bool wanted(const recording::Header& header) {
-  return header.reports[static_cast<unsigned>(recording::Content::kStatistics)].wanted.load(
-             std::memory_order_relaxed) == recording::Wanted::kYes;
+bool wanted(recording::Header& header) {
+  return header.report(recording::Content::kStatistics).wanted.load(std::memory_order_relaxed) ==
+         recording::Wanted::kYes;
 }
 
 EVERY_PROCESS void load() {
@@ -70,10 +70,6 @@ void take_snapshot(Snapshot& out) {
     }
   }
   sum_up(out);
-}
-
-Origin this_process() {
-  return {program_name(), PKTMALLOC_VERSION, getpid(), clock_ns(CLOCK_REALTIME) / 1'000'000, 0};
 }
 
 void measure_resident(Snapshot& out) {

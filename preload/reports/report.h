@@ -41,9 +41,6 @@ void take_snapshot(Snapshot& out);
 // Fills in resident_bytes: a walk over all pages, a millisecond per GiB.
 void measure_resident(Snapshot& out);
 
-// For the present moment.
-Origin this_process();
-
 // Notes the present one, for ends without a report (_exit, quick_exit). Safe in a signal handler,
 // whatever that interrupts.
 void note_moment();

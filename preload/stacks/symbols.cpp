@@ -2,19 +2,23 @@
 #include "preload/stacks/symbols.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "preload/base/library_function.h"
+#include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
-#include "preload/stacks/address_map.h"
-#include "preload/stacks/symbol_table.h"
 
 extern "C" {
 // Set by the linker: where this library begins and ends.
@@ -35,6 +39,99 @@ void write_name(Writer& out, const char* name, Demangler demangler) {
   }
   out.print("%s", text != nullptr ? text : name);
   free(text);
+}
+
+// A file in memory. Everything it claims is checked before use.
+class ElfFile {
+ public:
+  explicit ElfFile(const char* path) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return;
+    struct stat status;
+    if (status_of(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        static_cast<size_t>(status.st_size) >= sizeof(Elf64_Ehdr)) {
+      bytes_ = static_cast<size_t>(status.st_size);
+      start_ = static_cast<char*>(mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd, 0));
+      if (start_ == MAP_FAILED) bytes_ = 0;
+    }
+    close(fd);
+  }
+  ~ElfFile() {
+    if (bytes_ > 0) munmap(start_, bytes_);
+  }
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  // The first page has the header, the segments and, as a rule, the build id.
+  bool begins_as(const void* header) const {
+    constexpr size_t kPage = 4096;
+    return bytes_ > 0 && memcmp(start_, header, std::min(bytes_, kPage)) == 0;
+  }
+
+  const Elf64_Ehdr& header() const { return *reinterpret_cast<const Elf64_Ehdr*>(start_); }
+
+  // nullptr: not all of them are in the file.
+  template <typename T>
+  const T* array(uint64_t offset, uint64_t count) const {
+    const bool inside = offset <= bytes_ && count <= (bytes_ - offset) / sizeof(T);
+    return inside && offset % alignof(T) == 0 ? reinterpret_cast<const T*>(start_ + offset)
+                                              : nullptr;
+  }
+
+ private:
+  char* start_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+bool is_function_at(const Elf64_Sym& symbol, uint64_t value) {
+  return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
+         value - symbol.st_value < symbol.st_size;
+}
+
+// The function at the address in a module, whose ELF header in memory is known: its name, cut to
+// fit, and where it begins; 0: unknown. From the module's file, which has the names of local
+// functions, too, which the loader does not know. A stripped file has none; a file other than the
+// one loaded (replaced since, or unreadable) is not trusted. Maps the file while it searches;
+// allocates nothing.
+uintptr_t find_in_file(const link_map& module, const void* header_in_memory, uintptr_t address,
+                       char* name, size_t bytes) {
+  const bool is_program = *module.l_name == '\0';
+  const ElfFile file(is_program ? "/proc/self/exe" : module.l_name);
+  if (!file.begins_as(header_in_memory)) return 0;
+  const Elf64_Ehdr& header = file.header();
+  const auto* sections = file.array<Elf64_Shdr>(header.e_shoff, header.e_shnum);
+  for (unsigned i = 0; sections != nullptr && i < header.e_shnum; ++i) {
+    const Elf64_Shdr& table = sections[i];
+    if (table.sh_type != SHT_SYMTAB || table.sh_link >= header.e_shnum) continue;
+    const uint64_t count = table.sh_size / sizeof(Elf64_Sym);
+    const auto* symbols = file.array<Elf64_Sym>(table.sh_offset, count);
+    const Elf64_Shdr& strings = sections[table.sh_link];
+    const char* text = file.array<char>(strings.sh_offset, strings.sh_size);
+    if (symbols == nullptr || text == nullptr) return 0;
+    const Elf64_Sym* const symbol =
+        std::find_if(symbols, symbols + count, [&](const Elf64_Sym& candidate) {
+          return is_function_at(candidate, address - module.l_addr);
+        });
+    if (symbol == symbols + count || symbol->st_name >= strings.sh_size) return 0;
+    const size_t most = std::min(strings.sh_size - symbol->st_name, bytes);
+    snprintf(name, bytes, "%.*s", static_cast<int>(most), text + symbol->st_name);
+    return symbol->st_value + module.l_addr;
+  }
+  return 0;
+}
+
+// Of a line of /proc/self/maps: does the address lie there? Then `why` no heap can have it.
+bool settles(const char* line, uintptr_t address, const char*& why) {
+  char* rest;
+  const uintptr_t begin = strtoull(line, &rest, 16);
+  const uintptr_t end = strtoull(rest + 1, &rest, 16);
+  if (address - begin >= end - begin) return false;
+  // glibc keeps a thread's descriptor at the upper end of its stack.
+  const uintptr_t here = reinterpret_cast<uintptr_t>(&rest);
+  const bool on_stack = strstr(line, "[stack]") != nullptr ||
+                        (here - begin < end - begin && here <= address && address < pthread_self());
+  why = rest[1] != 'r' ? "where no access is allowed" : on_stack ? "on the stack" : nullptr;
+  return true;
 }
 
 }  // namespace
@@ -104,17 +201,26 @@ const char* why_no_heap(const void* p, char* buffer, size_t bytes) {
     snprintf(buffer, bytes, "static data of %s", around.module);
     return buffer;
   }
-  Stretch stretch;
-  if (!find_stretch(address, stretch)) return nullptr;
-  if (stretch.begin == 0) return "where nothing is mapped";
-  if (stretch.main_stack) return "on the stack";
-  if (!stretch.readable) return "where no access is allowed";
-  // glibc keeps a thread's descriptor at the upper end of its stack.
-  const uintptr_t here = reinterpret_cast<uintptr_t>(&stretch);
-  return here <= address && address < pthread_self() &&
-                 here - stretch.begin < stretch.end - stretch.begin
-             ? "on the stack"
-             : nullptr;
+  const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return nullptr;
+  const char* why = "where nothing is mapped";
+  char text[2048];  // a longer line has a path that nobody needs
+  size_t held = 0;
+  bool settled = false;
+  for (ssize_t got; !settled && (got = read(fd, text + held, sizeof text - held)) > 0;) {
+    held += static_cast<size_t>(got);
+    char* line = text;
+    while (char* const behind = static_cast<char*>(memchr(line, '\n', held))) {
+      *behind = '\0';
+      settled = settled || settles(line, address, why);
+      held -= static_cast<size_t>(behind + 1 - line);
+      line = behind + 1;
+    }
+    memmove(text, line, held);
+    if (held == sizeof text) held = 0;
+  }
+  close(fd);
+  return why;
 }
 
 }  // namespace pktmalloc

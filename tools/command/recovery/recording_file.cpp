@@ -77,11 +77,11 @@ std::string RecordingFile::comm() const { return text(header_->comm); }
 std::string RecordingFile::library() const { return text(header_->library); }
 
 bool RecordingFile::wanted(Content content) const {
-  return header_->reports[static_cast<unsigned>(content)].wanted.load() == Wanted::kYes;
+  return header_->report(content).wanted.load() == Wanted::kYes;
 }
 
 std::string RecordingFile::report_path(Content content) const {
-  return text(header_->reports[static_cast<unsigned>(content)].path);
+  return text(header_->report(content).path);
 }
 
 bool RecordingFile::in_use() const {

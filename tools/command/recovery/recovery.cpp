@@ -127,6 +127,7 @@ bool recover_sizes(const RecordingFile& recording) {
   const std::span used(classes, std::find(classes, classes + kMaxClasses, 0));
   struct stat file {};
   stat(recording.path().c_str(), &file);  // changed by the last call, more or less
+  const uint64_t changed_ms = static_cast<uint64_t>(file.st_mtime) * 1000;
   std::vector<SizeCounts> rows;
   uint64_t peak = 0;
   for (uint32_t i = 1; i < header.sizes; ++i) {
@@ -138,11 +139,13 @@ bool recover_sizes(const RecordingFile& recording) {
   }
   const std::string path = recording.report_path(Content::kSizes);
   write_file(path, printed([&](Writer& out) {
-               SizesWriter writer(
-                   out, {program.c_str(), version.c_str(), header.pid, header.sizes_started_us,
-                         file.st_mtime, peak, header.size_totals, used});
-               for (const SizeCounts& row : rows) writer.add(row);
-               writer.end();
+               write_sizes_head(out, {{program.c_str(), version.c_str(), header.pid, changed_ms, 0},
+                                      header.sizes_started_us,
+                                      peak,
+                                      header.size_totals,
+                                      used});
+               for (const SizeCounts& row : rows) write_size(out, row, &row == rows.data());
+               out.print(kSizesEnd);
              }));
   return true;
 }
@@ -176,8 +179,9 @@ bool recover_profile(const RecordingFile& recording) {
   const std::string path = recording.report_path(Content::kProfile);
   write_file(path, printed([&](Writer& out) {
                write_profile_head(out,
-                                  {program.c_str(), version.c_str(), header.pid,
-                                   header.profile_rate, header.profile_lost},
+                                  {{program.c_str(), version.c_str(), header.pid, 0, 0},
+                                   header.profile_rate,
+                                   header.profile_lost},
                                   all);
                for (const auto& [place, sums] : places) {
                  write_profile_place(out, sums, frames_of(recording, *place));
