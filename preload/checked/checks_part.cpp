@@ -27,7 +27,7 @@ void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   if (address < 65536) return false;  // programs with a runtime of their own let these come often
   void* const p = reinterpret_cast<void*>(address);
-  if (const uintptr_t raw = object_beside(address)) {
+  if (const uintptr_t raw = heap.object_beside(address)) {
     tell_beyond(raw, address, what, capture_interrupted(pc));
     return false;
   }

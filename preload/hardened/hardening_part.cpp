@@ -73,7 +73,7 @@ void end_waiting() {
 
 // An access before the first object of a slab, or behind the last.
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
-  const uintptr_t object = object_beside(address);
+  const uintptr_t object = heap.object_beside(address);
   if (object == 0) return false;
   const auto* const p = reinterpret_cast<const void*>(object);
   const size_t bytes = heap.classes()[heap.class_of(p)].object_bytes;

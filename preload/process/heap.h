@@ -16,11 +16,6 @@ extern constinit uint32_t in_place_bytes[kMaxClasses] __attribute__((visibility(
 // Sets them all. Any thread.
 void allow_resize_in_place(bool allowed);
 
-// Of an address outside of all slabs: the object that begins on the next page, or else the one that
-// ends on the page before, or before units that no class has. 0: there is neither, or the address
-// lies in a slab, or is somebody else's.
-uintptr_t object_beside(uintptr_t address);
-
 // Would realloc resize an object of the class `owner` in place? Yes if the request fills half of
 // it, or would get the same class again.
 inline bool resizes_in_place(uintptr_t owner, size_t bytes) {

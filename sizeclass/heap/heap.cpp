@@ -203,6 +203,19 @@ bool Heap::is_nobodys(const void* p) const {
          (spans(p) || !memory::is_mapped(p));
 }
 
+uintptr_t Heap::object_beside(uintptr_t address) const {
+  const auto at = [](uintptr_t there) { return reinterpret_cast<const void*>(there); };
+  const auto object = [&](uintptr_t there) { return object_at(class_of(at(there)), at(there)); };
+  if (!is_nobodys(at(address)) || object(address) != 0) return 0;
+  const uintptr_t page = memory::page_bytes(), its_page = address & ~(page - 1);
+  if (const uintptr_t behind = object(its_page + page)) return behind;
+  uintptr_t before = its_page - 1;
+  while (spans(at(before)) && !owns(at(before))) before -= uintptr_t{1} << SlabPool::kUnitShift;
+  // Behind a slab's last object may be bytes that are none's.
+  while (owns(at(before)) && object(before) == 0) before -= 16;
+  return object(before);
+}
+
 // An object that could have begun there when a class had the unit.
 void Heap::refuse(const void* p) const {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
