@@ -22,7 +22,7 @@ struct Option {
 };
 
 const std::vector<Option> kOptions = {
-#define OPTION(NAME, library, run, reads, default_value, accepted, help) \
+#define OPTION(NAME, library, run, field, reads, default_value, accepted, help) \
   {"PKTMALLOC_" #NAME, #run, default_value, accepted},
 #include "preload/formats/options.def"
 #undef OPTION

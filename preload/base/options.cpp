@@ -171,8 +171,8 @@ struct Option {
 constexpr std::string_view kPrefix = "PKTMALLOC_";
 
 constinit Option table[] = {
-#define OPTION(NAME, library, run, reads, default_value, accepted, help)       \
-  {#NAME,      default_value, accepted, [](const char* value, Options& o) { return reads; }, \
+#define OPTION(NAME, library, run, field, reads, default_value, accepted, help) \
+  {#NAME,      default_value, accepted, [](const char* value, Options& o) { return reads; },  \
    k##library, nullptr},
 #include "preload/formats/options.def"
 #undef OPTION

@@ -25,47 +25,16 @@ struct MemoryShare {
   unsigned percent;
 };
 
-// The table holds the defaults.
+// The fields that the table names; it holds the defaults. A path that is not given is nullptr, that
+// of statistics on stderr "". Class sizes ascend; none: the default ones.
 struct Options {
-  const char* stats_path;               // nullptr: none; "": text on stderr
-  uint64_t stats_interval_ms;           // 0: none
-  Control control;                      // obeys pktmalloc tell
-  const char* sizes_path;               // nullptr: none
-  const char* recording_path;           // nullptr: none
-  int tell;                             // the process that names its file; 0: none
-  int leak_check;                       // the process that looks for leaks at exit; 0: none
-  bool children;                        // programs that this one starts get the library too
-  const char* next_path;                // nullptr: the next one in the process
-  size_t class_sizes[kMaxClasses - 1];  // ascending
-  unsigned class_count;                 // 0: the default table
-  MemoryShare limit, soft_limit;
   struct Reserve {
     size_t bytes;
     uint64_t objects;
   };
-  Reserve reserve[64];
-  unsigned reserve_count;
-  bool reserve_huge;
-  HugePages huge_pages;
-  uint64_t age_ms;
-  Switch background;
-  const char* trace_path;  // nullptr: none
-  bool verbose;
-  const char* profile_path;     // nullptr: none
-  uint64_t given_profile_rate;  // 0: auto
-  StackWalk profile_stacks;
-  int profile_depth;  // frames
-  bool profile_threads;
-  bool profile_leaks;     // on stderr at exit
-  uint64_t sample_guard;  // one object in so many; 0: none
-  bool check_reports;     // reports a finding and goes on, instead of aborting
-  // Of the hardened library.
-  size_t clear_bytes;  // of each freed object
-  bool canary;
-  // Of the checked library.
-  size_t quarantine_bytes;
-  int quarantine_rate;  // one freed object in so many waits there
-  size_t guard_size;    // 0: none
+#define OPTION(NAME, library, run, field, ...) field;
+#include "preload/formats/options.def"
+#undef OPTION
 
   // Bytes a sample. A leak is small, and who looks for one waits for it.
   uint64_t profile_rate() const {

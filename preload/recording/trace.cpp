@@ -255,6 +255,7 @@ bool started = false;  // by order, and not stopped; perhaps it has ended early
 
 }  // namespace
 
+// Both observers are told here.
 void tell_allocated(void* p, size_t bytes, size_t alignment, bool is_zeroed) {
   if (p == nullptr || this_thread.forking) return;
   size_allocated(p, bytes, alignment);

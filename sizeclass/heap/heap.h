@@ -135,12 +135,12 @@ class Heap {
   ClassId former_class(const void* p) const {
     return pool_.former_class(reinterpret_cast<uintptr_t>(p));
   }
+  // Reports it, and aborts.
+  [[noreturn]] void refuse(const void* p) const;
   // Of an address outside of all slabs: the object that begins on the next page, or else the one
   // that ends on the page before, or before units that no class has. 0: there is neither, or the
   // address lies in a slab, or is somebody else's.
   uintptr_t object_beside(uintptr_t address) const;
-  // Of such a pointer; reports it, and aborts.
-  [[noreturn]] void refuse(const void* p) const;
 
   // For callers with business elsewhere: lets ageing go on as at a trip.
   void visit(Cache& cache) { ageing_.visit(*supply_, cache, kNoClass, Ageing::Visit::kPassing); }

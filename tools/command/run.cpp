@@ -75,7 +75,7 @@ struct Variable {
 };
 
 constexpr Variable kVariables[] = {
-#define OPTION(NAME, library, run, reads, default_value, accepted, help) \
+#define OPTION(NAME, library, run, field, reads, default_value, accepted, help) \
   {"PKTMALLOC_" #NAME, In::library, As::run, accepted, help},
 #include "preload/formats/options.def"
 #undef OPTION

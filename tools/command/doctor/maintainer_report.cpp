@@ -91,7 +91,7 @@ std::string preloaded(const Environment& environment) {
 constexpr struct {
   std::string_view name, accepted;
 } kOptions[] = {
-#define OPTION(name, library, run, value, default_value, accepted, help) \
+#define OPTION(name, library, run, field, value, default_value, accepted, help) \
   {"PKTMALLOC_" #name, accepted},
 #include "preload/formats/options.def"
 #undef OPTION
