@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"
 
@@ -21,8 +22,9 @@ inline size_t at_most(size_t bytes, __rlimit_resource resource, size_t part = 32
   return limited ? std::min<size_t>(bytes, limit.rlim_cur / part) : bytes;
 }
 
-// nullptr if the system refuses.
+// nullptr if the system refuses. With PROT_NONE it takes addresses alone. Keeps errno.
 inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
+  const KeepErrno keep;
   void* p = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
@@ -31,7 +33,7 @@ inline void* map_lazily(size_t bytes, int protection = PROT_READ | PROT_WRITE) {
 // becomes what they are. nullptr: not even a step.
 inline void* reserve_up_to(size_t& bytes, size_t step) {
   for (bytes = round_up(bytes, step); bytes > 0; bytes = bytes / 8 / step * step) {
-    if (void* const start = memory::reserve(bytes)) return start;
+    if (void* const start = map_lazily(bytes, PROT_NONE)) return start;
   }
   return nullptr;
 }

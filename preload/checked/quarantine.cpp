@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "preload/base/lock_rank.h"
+#include "preload/base/mapping.h"
 #include "preload/checked/lookup.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"
@@ -106,7 +107,7 @@ void wait_long(const Object& object) {
   poison_long(object);
   const Raised at_work(recent.at_work);
   batch.entries[batch.count++] = {object.user, bytes};
-  if (batch.count == kBatch || bytes > kAlone || cache_to_release_into() == nullptr) {
+  if (batch.count == kBatch || bytes > kAlone || cache_of_this_thread(true) == nullptr) {
     exchange(limit_bytes);
   }
 }
@@ -154,7 +155,7 @@ void start_quarantine(size_t bytes, int rate) {
   long_below = ~uint64_t{0} / static_cast<uint64_t>(rate);
   constexpr size_t kLeastObject = 48;  // nearly: of smaller ones the oldest leave sooner
   const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
-  ring = static_cast<Entry*>(memory::reserve(entries * sizeof(Entry)));
+  ring = static_cast<Entry*>(map_lazily(entries * sizeof(Entry), PROT_NONE));
   if (ring == nullptr) return;
   most_entries = entries;
   grow();

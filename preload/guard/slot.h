@@ -74,7 +74,7 @@ inline bool start_slots(uint32_t count, size_t data) {
   slot_data_bytes = data;
   slot_bytes = data > 0 ? data + memory::page_bytes() : kLeast;
   slot_table = static_cast<Slot*>(map_lazily(count * sizeof *slot_table));
-  void* const region = memory::reserve(count * slot_bytes);
+  void* const region = map_lazily(count * slot_bytes, PROT_NONE);
   if (slot_table == nullptr || region == nullptr) return false;
   slot_count = count;
   guarded_begin = reinterpret_cast<uintptr_t>(region);

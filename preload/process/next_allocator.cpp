@@ -41,6 +41,7 @@ constexpr uint64_t kTrimPart = 64;
 // as it does when the program frees a 32 MiB block.
 constexpr int kMmapThreshold = 32 << 20;
 constexpr size_t kPage = 4096, kHead = sizeof(size_t);
+constexpr size_t kLeastBytes = 16;  // some allocators align what is smaller only to its size
 
 // A block that grows beyond all mappings freed yet moves to one, which grows without copies, as by
 // glibc's own rule. SIZE_MAX: its thresholds are the user's.
@@ -207,10 +208,12 @@ void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) con
 }
 
 void* NextAllocator::allocate(size_t bytes) const {
+  bytes = std::max(bytes, kLeastBytes);
   return within_limit(bytes, nullptr, [&] { return server(bytes).malloc(bytes); });
 }
 
 void* NextAllocator::allocate_zeroed(size_t bytes) const {
+  bytes = std::max(bytes, kLeastBytes);
   return within_limit(bytes, nullptr, [&] { return server(bytes).calloc(1, bytes); });
 }
 
@@ -226,7 +229,7 @@ void* NextAllocator::allocate_aligned(size_t alignment, size_t bytes) const {
 }
 
 void* NextAllocator::reallocate(void* p, size_t bytes) const {
-  bytes = whole_pages(bytes);
+  bytes = std::max(whole_pages(bytes), kLeastBytes);
   return within_limit(bytes, p, [&] {
     const Functions& owner = owner_of(p);
     if (&owner == &process_ || &server(bytes) == &chosen_) {

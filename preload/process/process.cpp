@@ -178,7 +178,6 @@ void start_process() {
   if (looks_beside) config.beside = memory::page_bytes();
   const bool has_addresses = at_most(Heap::kFewAddresses, RLIMIT_AS, 1) == Heap::kFewAddresses;
   if (has_addresses) heap.start(config);
-  allow_resize_in_place(true);
   each_part(&Part::start);
   // From here on our slabs serve what libc allocates. The handlers come before we say that we have
   // started: no thread can use a heap that a fork would not lock. Nor do they go when the process

@@ -7,6 +7,7 @@
 
 namespace pktmalloc {
 
+constinit Heap heap;
 constinit thread_local Thread this_thread;
 constinit std::atomic<unsigned> observers = 0;
 constinit PassCounts passed_counts{};
@@ -23,14 +24,11 @@ void divert(void* p) {
 }  // namespace
 
 void begin_observation() {
-  allow_resize_in_place(false);
   observers.fetch_add(1, std::memory_order_release);
   publish(this_thread.cache);
 }
 
-void end_observation() {
-  if (observers.fetch_sub(1, std::memory_order_relaxed) == 1) allow_resize_in_place(true);
-}
+void end_observation() { observers.fetch_sub(1, std::memory_order_relaxed); }
 
 void count_pass(PassReason reason, size_t bytes) {
   const auto row = static_cast<unsigned>(reason);

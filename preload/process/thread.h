@@ -49,6 +49,15 @@ inline bool is_observed() { return observers.load(std::memory_order_relaxed) != 
 void begin_observation();
 void end_observation();
 
+// Does realloc resize an object of the class `owner` in place? Yes if the request fills half of it,
+// or would get the same class again; but not where every call must be seen.
+inline bool resizes_in_place(uintptr_t owner, size_t bytes) {
+  const ClassTable& classes = heap.classes();
+  const size_t most = classes[static_cast<ClassId>(owner)].object_bytes;
+  return bytes <= most && (bytes * 2 >= most || index(classes.find(bytes)) == owner) &&
+         !is_observed();
+}
+
 // Starts the process if nobody has (process.h), and gives the calling thread a cache; nullptr when
 // it must work on the slabs directly.
 Cache* enter_thread();
@@ -57,18 +66,12 @@ Cache* enter_thread();
 // cache made for it now.
 bool past_destructors();
 
-// The calling thread's cache, made at its first call; nullptr: work without.
-inline Cache* cache_of_this_thread() {
+// The calling thread's cache, made at its first call; nullptr: work without. A release makes none
+// after the thread's destructors.
+inline Cache* cache_of_this_thread(bool releases = false) {
   if (this_thread.cache != nullptr || this_thread.direct) [[likely]]
     return this_thread.cache;
-  return enter_thread();
-}
-
-// The same for a release, which makes no cache after the thread's destructors.
-inline Cache* cache_to_release_into() {
-  if (this_thread.cache != nullptr || this_thread.direct) [[likely]]
-    return this_thread.cache;
-  return past_destructors() ? nullptr : enter_thread();
+  return releases && past_destructors() ? nullptr : enter_thread();
 }
 
 inline void publish(Cache* cache) {

@@ -185,7 +185,7 @@ void take_back(void* p, ClassId id) {
     *static_cast<void**>(p) = std::exchange(this_thread.set_aside, p);
     return;
   }
-  Cache* const cache = cache_to_release_into();
+  Cache* const cache = cache_of_this_thread(true);
   Cache* const second = this_thread.release_cache;
   heap.release(second != nullptr ? second : cache, id, p);
   // Watching concerns allocations.

@@ -27,12 +27,6 @@ bool is_free(uintptr_t page) {
 
 size_t page_bytes() { return getauxval(AT_PAGESZ); }
 
-void* reserve(size_t bytes) {
-  const KeepErrno keep;
-  void* const start = mmap(nullptr, bytes, PROT_NONE, kPlain, -1, 0);
-  return start == MAP_FAILED ? nullptr : start;
-}
-
 bool release(void* start, size_t bytes) {
   const KeepErrno keep;
   return munmap(start, bytes) == 0;

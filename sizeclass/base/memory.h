@@ -27,10 +27,6 @@ inline constinit thread_local bool in_strict_mode = false;
 // Bytes in a page; a power of two, known before the first constructor.
 size_t page_bytes();
 
-// Address space only: no memory, no access. `bytes` is a multiple of the page size. nullptr when
-// the system refuses.
-void* reserve(size_t bytes);
-
 // Where most likely nobody has or gets an address in so many bytes: far below the latest mapping. A
 // multiple of `alignment`. 0: there is no such place. The first `mapped` bytes are ready for use,
 // so that nobody else finds the same place; the page `also` bytes behind is free as well.

@@ -63,7 +63,7 @@ TEST_CASE("resident bytes are counted page by page, over any length") {
 
 TEST_CASE("what the system refuses is told by the answer, and errno is kept") {
   errno = 77;
-  CHECK(memory::reserve(size_t{1} << 62) == nullptr);
+  CHECK(map_lazily(size_t{1} << 62) == nullptr);
   void* nobody = nullptr;
   {
     const Reservation gone(memory::page_bytes());

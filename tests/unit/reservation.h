@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "sizeclass/base/memory.h"
+#include "preload/base/mapping.h"
 
 namespace pktmalloc::test {
 
@@ -14,7 +14,7 @@ class Reservation {
   // Rounded up to pages.
   explicit Reservation(size_t bytes)
       : bytes_((bytes + memory::page_bytes() - 1) / memory::page_bytes() * memory::page_bytes()),
-        start_(static_cast<char*>(memory::reserve(bytes_))) {
+        start_(static_cast<char*>(map_lazily(bytes_, PROT_NONE))) {
     if (start_ == nullptr) abort();
   }
   ~Reservation() { memory::release(start_, bytes_); }
