@@ -127,6 +127,10 @@ TEST_CASE("trim gives free memory back and tells how much") {
   // 40 MiB are free; the program's one thread keeps two magazines.
   CHECK(std::stoul(outcome.out) > 30 << 20);
   CHECK(tell({program.id, "trim"}).run().out == "0 bytes are given back\n");
+  // By whichever thread's id.
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + program.id + "/task")) {
+    CHECK(tell({thread.path().filename(), "trim"}).run().out == "0 bytes are given back\n");
+  }
 }
 
 TEST_CASE("what cannot be done is told in one line") {

@@ -265,6 +265,13 @@ TEST_CASE("a report has the stacks of the call, of the allocation and of the fir
   CHECK(has_stack(written.err, "found in", "writes_into_guard"));
   CHECK(has_stack(written.err, "allocated in", "whole_guarded"));
   CHECK(written.err.find("freed") == std::string::npos);
+  // The call that finds it is no earlier free.
+  for (const std::string name : {"free_size", "delete_of_malloc", "past_end"}) {
+    const Outcome first = fault(name).run();
+    INFO(first);
+    CHECK(first.err.find("allocated in") != std::string::npos);
+    CHECK(first.err.find("first freed in") == std::string::npos);
+  }
 }
 
 TEST_CASE("an object whose beginning is overwritten is told with the one in front of it") {

@@ -97,6 +97,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"new_throws_bad_alloc", {}},
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},
+    {"objects_are_mapped_over", {}},
     {"objects_of_all_sizes_do_not_overlap", {}},
     {"peaks_of_other_sizes_do_not_add_up", {}},
     {"peaks_of_other_sizes_fit_in_a_limit_of_data", {}},
@@ -173,6 +174,7 @@ const std::set<std::string> kRunElsewhere = {
     "free_inside_an_object_is_told",        // failures_test.cpp
     "free_of_what_never_was_is_told",       // failures_test.cpp
     "work_under_limits",                    // failures_test.cpp
+    "children_of_clone_exit",               // reporter_test.cpp
     "hello",                                // options_test.cpp
     "is_read_from_outside",                 // live_test.cpp, top_test.cpp
     "overwrites_its_environment",           // statistics_test.cpp
@@ -319,7 +321,7 @@ TEST_CASE("PKTMALLOC_NEXT=mimalloc serves what is not pooled", "[.long]") {
       }
       const Outcome few_classes =
           run("aligned_blocks_are_aligned", way,
-              {{{"PKTMALLOC_NEXT", "mimalloc"}, {"PKTMALLOC_CLASSES", "16"}}});
+              {{{"PKTMALLOC_NEXT", "mimalloc"}, {"PKTMALLOC_CLASSES", "2048"}}});
       INFO(few_classes);
       CHECK(few_classes.clean());
     }

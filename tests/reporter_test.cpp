@@ -205,6 +205,42 @@ TEST_CASE("PKTMALLOC_TELL: that process says where its statistics are, and what 
   CHECK(other.err.empty());
 }
 
+TEST_CASE("the program's name is in every report as it is, without line ends") {
+  const std::string umlaut = "gr\u00f6\u00dfe";
+  const struct {
+    std::string name, text, json;
+  } rows[] = {{umlaut, umlaut, umlaut},
+              {"two\nlines", "two?lines", "two?lines"},
+              {"latin\xf6", "latin\xf6", "latin\\u00f6"}};
+  for (const auto& row : rows) {
+    TemporaryFolder folder;
+    std::filesystem::copy("/bin/true", folder / row.name);
+    const Program program = Program({folder / row.name}).preloaded().in(folder.path());
+    const Outcome text = Program(program).with("PKTMALLOC_STATS", "1").run();
+    INFO(text);
+    CHECK(text.err.find(" " + row.text + ",") != std::string::npos);
+    CHECK(Program(program)
+              .with("PKTMALLOC_STATS", "s.json")
+              .with("PKTMALLOC_PROFILE", "p.heap")
+              .run()
+              .clean());
+    CHECK(folder.read("s.json").find("\"program\": \"" + row.json + "\"") != std::string::npos);
+    CHECK(Program({build_path("pktmalloc"), "profile", folder / "p.heap"}).run().status == 0);
+  }
+}
+
+TEST_CASE("a child without fork handlers exits, although the reporter wrote when it was made") {
+  TemporaryFolder folder;
+  const Outcome outcome = Program({program_path("children_of_clone_exit")})
+                              .preloaded()
+                              .in(folder.path())
+                              .with("PKTMALLOC_STATS", "s.json")
+                              .with("PKTMALLOC_STATS_INTERVAL", "100ms")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
 TEST_CASE("statistics on stderr are there, however few descriptors may be") {
   // ls closes its stderr before libraries end.
   for (const rlim_t descriptors : {64, 500, 1024}) {

@@ -47,7 +47,8 @@ bool fits(Head head, const Told& told) {
 
 [[gnu::cold]] void tell_mismatch(const char* call, Object object, Told told, StackId now) {
   if (allocated_by_runtime(object)) return;
-  const Facts facts = facts_of(object);
+  Facts facts = facts_of(object);
+  facts.freed_at = 0;  // this very call frees it
   const Head head = object.head;
   if (head.family() != told.family) {
     tell(now, facts, "%s of %p, which %s allocated: an object of %zu bytes", call, facts.user,

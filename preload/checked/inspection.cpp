@@ -37,6 +37,7 @@ size_t first_written(const Object& object, Ends ends) {
 // Of a byte that is not as it was.
 void tell_byte(const Object& object, const char* byte, StackId now) {
   Facts facts = facts_of(object), front;
+  if (now != 0) facts.freed_at = 0;  // this very call frees it
   if (byte < object.user && heap.owns(object.user)) {
     if (const Object before = find_object(object.raw() - 1)) {
       front = facts_of(before);
@@ -72,9 +73,9 @@ void poison_long(const Object& object) {
   const auto [head, tail] = long_ends(object);
   poison(object, {head, tail});
   if (head == tail) return;
-  memory::purge(object.user + head, tail - head);
-  // Not memory::withdraw(): it would put a mapping into the next allocator's heap.
+  // Not memory::purge() and withdraw(), which may put mappings into the next allocator's heap.
   const KeepErrno keep;
+  madvise(object.user + head, tail - head, MADV_DONTNEED);
   mprotect(object.user + head, tail - head, PROT_NONE);
 }
 

@@ -45,7 +45,9 @@ inline namespace schema_3 {
 namespace detail {
 
 inline void* plain(std::size_t bytes, std::size_t alignment) noexcept {
-  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
+  // Some allocators align what is smaller only to its size.
+  if (alignment <= alignof(std::max_align_t))
+    return std::malloc(bytes < alignment ? alignment : bytes);
   void* p = nullptr;
   return ::posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;
 }

@@ -5,14 +5,30 @@
 
 namespace pktmalloc {
 
+// Bytes of the character that begins there in UTF-8; 0: none that has several, or a control.
+static unsigned utf8_bytes(const char* text) {
+  constexpr unsigned kLeast[] = {0, 0, 0xA0, 0x800, 0x10000};
+  const unsigned char first = static_cast<unsigned char>(*text);
+  const unsigned n = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  unsigned c = first & (0x7F >> n);
+  for (unsigned i = 1; i < n; ++i) {
+    if ((text[i] & 0xC0) != 0x80) return 0;
+    c = c << 6 | (text[i] & 0x3F);
+  }
+  return c < kLeast[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) ? 0 : n;
+}
+
 void write_string(Writer& out, const char* text) {
   out.print("\"");
   for (; *text != '\0'; ++text) {
     const unsigned char c = static_cast<unsigned char>(*text);
     if (c == '"' || c == '\\') {
       out.print("\\%c", c);
+    } else if (const unsigned bytes = utf8_bytes(text); bytes != 0) {
+      out.put(text, bytes);
+      text += bytes - 1;
     } else if (c < 0x20 || c > 0x7e) {
-      out.print("\\u%04x", c);  // bytes, not characters: a file name may be in any encoding
+      out.print("\\u%04x", c);  // a name may be in any encoding
     } else {
       out.print("%c", c);
     }

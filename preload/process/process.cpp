@@ -199,7 +199,8 @@ __attribute__((constructor(101))) void on_load() {
 }
 
 __attribute__((destructor)) void on_exit() {
-  if (aborting) return;
+  // The child of a clone has no reporter, but perhaps its locks.
+  if (aborting || (options().stats_interval_ms != 0 && !in_own_memory())) return;
   each_part_back(&Part::exit);
   // A handler that allocates would wait for a lock whose holder it interrupts. So it does as those
   // of fork do; to hold signals back takes calls that a sandbox may not allow.
@@ -247,6 +248,7 @@ bool let_waiting_go(size_t bytes) {
   return gone;
 }
 
+pid_t process_id() { return process; }
 bool in_own_memory() { return getpid() == process; }
 
 const std::atomic<uint64_t>& fork_count() { return forks; }

@@ -43,7 +43,9 @@ struct Part {
 #include "preload/process/parts.def"
 #undef PART
 
-// Not in the child of vfork, which works in its parent's memory.
+// The process that this memory belongs to. Not in the child of vfork, which works in its parent's,
+// nor in that of a clone without fork handlers, where threads are missing.
+pid_t process_id();
 bool in_own_memory();
 
 // Memory is refused: see Part::refused. True if a part let go.

@@ -45,7 +45,7 @@ EVERY_PROCESS void load() {
   strncpy(w.version, PKTMALLOC_VERSION, sizeof w.version - 1);
   strncpy(w.program, program_name(), sizeof w.program - 1);
   w.library = kThisLibrary;
-  w.pid = static_cast<uint32_t>(getpid());
+  w.pid = static_cast<uint32_t>(process_id());
   w.passed = reinterpret_cast<uint64_t>(passed_counts);
   w.forks = reinterpret_cast<uint64_t>(&fork_count());
   w.profile = profile_window();

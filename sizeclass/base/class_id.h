@@ -6,7 +6,9 @@
 // path without a test on the fast one.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 
 namespace pktmalloc {
 
@@ -17,19 +19,12 @@ inline constexpr ClassId kNoClass{0};
 
 constexpr unsigned index(ClassId id) { return static_cast<unsigned>(id); }
 
-// The numbers of the first `count` classes, for loops: from the present one on.
-class ClassIds {
- public:
-  constexpr explicit ClassIds(unsigned count) : end_(count + 1) {}
-  constexpr ClassIds begin() const { return *this; }
-  constexpr unsigned end() const { return end_; }
-
-  constexpr ClassId operator*() const { return static_cast<ClassId>(at_); }
-  constexpr void operator++() { ++at_; }
-  constexpr bool operator!=(unsigned end) const { return at_ != end; }
-
- private:
-  unsigned at_ = 1, end_;
-};
+// All numbers, for loops over the first so many.
+inline constexpr auto kClassIds = [] {
+  std::array<ClassId, kMaxClasses - 1> ids{};
+  for (unsigned i = 0; i < ids.size(); ++i) ids[i] = static_cast<ClassId>(i + 1);
+  return ids;
+}();
+using ClassIds = std::span<const ClassId>;
 
 }  // namespace pktmalloc

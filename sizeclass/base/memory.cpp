@@ -16,7 +16,7 @@
 namespace pktmalloc::memory {
 namespace {
 
-constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+constexpr int kUsable = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
 
 bool is_free(uintptr_t page) {
   void* const there = reinterpret_cast<void*>(page);
@@ -91,7 +91,6 @@ void ask_for_huge_pages(void* start, size_t bytes, bool wanted) {
 bool take_from_pool(void* start, size_t bytes) {
   const KeepErrno keep;
   const int size = std::countr_zero(huge_page_bytes()) << MAP_HUGE_SHIFT;
-  constexpr int kUsable = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
   if (mmap(start, bytes, PROT_READ | PROT_WRITE, kUsable | MAP_HUGETLB | size, -1, 0) == start) {
     return true;
   }
@@ -103,14 +102,18 @@ bool take_from_pool(void* start, size_t bytes) {
 
 bool purge(void* start, size_t bytes) {
   const KeepErrno keep;
-  return madvise(start, bytes, MADV_DONTNEED) == 0;
+  if (madvise(start, bytes, MADV_DONTNEED) != 0) return false;
+  // The program may have mapped a file over its objects, or what it shares with others: then this
+  // is refused, and new pages take their place. Linux before 4.5 refuses it always.
+  return madvise(start, bytes, MADV_FREE) == 0 ||
+         mmap(start, bytes, PROT_READ | PROT_WRITE, kUsable, -1, 0) == start;
 }
 
 // By pages without memory.
 bool withdraw(void* start, size_t bytes, bool readable) {
   const KeepErrno keep;
   const int protection = readable ? PROT_READ : PROT_NONE;
-  return mmap(start, bytes, protection, kPlain | MAP_FIXED, -1, 0) != MAP_FAILED;
+  return mmap(start, bytes, protection, kUsable | MAP_NORESERVE, -1, 0) != MAP_FAILED;
 }
 
 bool is_mapped(const void* address) {

@@ -59,8 +59,9 @@ void ask_for_huge_pages(void* start, size_t bytes, bool wanted);
 // the system has no pool; then the pages are as after commit().
 bool take_from_pool(void* start, size_t bytes);
 
-// Gives the pages' memory back; they stay committed and read as zero at the next touch. False when
-// the system refuses, as for locked pages (mlockall): then they may keep their contents.
+// Gives the pages' memory back; they stay committed and read as zero at the next touch. What others
+// mapped over them goes; then what was advised of them does, too. False when the system refuses, as
+// for locked pages (mlockall): then they may keep their contents.
 bool purge(void* start, size_t bytes);
 
 // Turns committed pages back into a mere reservation: their memory goes back, as by purge, and they

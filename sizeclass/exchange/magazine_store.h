@@ -23,7 +23,6 @@ class MagazineStore {
 
   // Slabs come from the pool, where nobody else has any.
   void start(SlabPool& pool) {
-    pool_ = &pool;
     MagazineStack::use_base(pool.base());  // the map comes first, so id 0 is no magazine
     for (unsigned n = 0; n < kMagazineSizes; ++n) {
       areas_[n].start(ClassTable::describe(bytes_of_size(n), pool.unit_shift()),
@@ -91,12 +90,10 @@ class MagazineStore {
     if (magazine != nullptr) retire(magazine);
     return magazine != nullptr;
   }
-  SlabPool& pool() const { return *pool_; }
   SlabArea& area(unsigned size) { return areas_[size]; }
 
  private:
   SlabArea areas_[kMagazineSizes];
-  SlabPool* pool_ = nullptr;
   ShardedStack empties_[kMagazineSizes];
 };
 

@@ -51,7 +51,8 @@ void Ageing::tell_due(uint64_t now) {
   if (due_->is_always()) return;
   constexpr uint64_t kFewMs = 50, kSlowest = 20'000;
   const uint64_t ticks = machine::ticks();
-  if (ticks < first_ticks_.seen()) {  // the process moved to another machine
+  // The process moved to another machine, or the clock went back.
+  if (ticks < first_ticks_.seen() || now < first_ms_.seen()) {
     first_ms_ = now;
     first_ticks_ = ticks;
   }
@@ -59,12 +60,8 @@ void Ageing::tell_due(uint64_t now) {
   const uint64_t per_ms = passed < kFewMs ? kSlowest : (ticks - first_ticks_.seen()) / passed;
   const uint64_t end = due_ms_.load(std::memory_order_relaxed);
   const bool soon = pending_.load(std::memory_order_relaxed) || much_waits();
-  const uint64_t ms = end <= now ? 0 : soon ? 1 : end - now;
+  const uint64_t ms = due(now) ? 0 : soon ? 1 : end - now;
   due_->tell_at(ticks + ms * per_ms);
-}
-
-SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
-  return line == kFirstPool ? supply.pool : supply.store.pool();
 }
 
 // How much waits, as far as a thread can tell that just made a trip for the class: it has this
@@ -72,7 +69,7 @@ SlabPool& Ageing::pool(const Supply& supply, unsigned line) {
 uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
   const uint64_t objects = supply.depot.objects(id, home);
   const uint64_t stay = std::min(objects, supply.areas[index(id)].promised());
-  return (objects - stay) * supply.classes[id].object_bytes + supply.pool.waiting_bytes();
+  return (objects - stay) * supply.classes[id].object_bytes + supply.pools[0]->waiting_bytes();
 }
 
 uint64_t Ageing::waiting_in_depots(const Supply& supply) {
@@ -88,7 +85,7 @@ uint64_t Ageing::waiting_in_depots(const Supply& supply) {
 }
 
 uint64_t Ageing::waiting_in_pools(const Supply& supply) {
-  return supply.pool.waiting_bytes() + supply.store.pool().waiting_bytes();
+  return supply.pools[0]->waiting_bytes() + supply.pools[1]->waiting_bytes();
 }
 
 // Marks what nobody needed lately to go.
@@ -108,7 +105,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
   }
   const bool purges = why == Tick::kTime || why == Tick::kTrim;
   for (unsigned line = kFirstPool; line < kFirstArea && purges; ++line) {
-    to_do_[line] = pool(supply, line).tick();
+    to_do_[line] = supply.pools[line - kFirstPool]->tick();
   }
   const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
   const uint64_t stacked = waiting_in_depots(supply);
@@ -127,12 +124,12 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
 // A reserved class pays for nobody's growth.
 bool Ageing::growth_due(const Supply& supply, ClassId id) const {
   return !supply.areas[index(id)].is_reserved() &&
-         growth_.due(supply.pool.counts().taken, stacked_.load(std::memory_order_relaxed));
+         growth_.due(supply.pools[0]->counts().taken, stacked_.load(std::memory_order_relaxed));
 }
 
 // Returns how long the work may take.
 uint64_t Ageing::end_growth_tick(const Supply& supply) {
-  const SlabPool::Counts& counts = supply.pool.counts();
+  const SlabPool::Counts& counts = supply.pools[0]->counts();
   const bool is_new = growth_.tick(counts.taken, counts.used);
   collect(supply, is_new ? Tick::kNewMemory : Tick::kGrowth);
   due_->end_tick();
@@ -141,9 +138,9 @@ uint64_t Ageing::end_growth_tick(const Supply& supply) {
 
 // A program that seldom comes by has missed ticks: the time has passed all the same.
 void Ageing::end_ticks(const Supply& supply, uint64_t now) {
-  const uint64_t at = due_ms_.load(std::memory_order_relaxed);
-  if (now < at) return;
-  const uint64_t missed = std::min<uint64_t>((now - at) / tick_ms_, LowWater::kTicks - 1);
+  if (!due(now)) return;
+  const uint64_t late = now - std::min(now, due_ms_.load(std::memory_order_relaxed));
+  const uint64_t missed = std::min<uint64_t>(late / tick_ms_, LowWater::kTicks - 1);
   for (uint64_t n = 0; n <= missed; ++n) end_tick(supply, now);
 }
 
@@ -161,8 +158,9 @@ bool Ageing::step(const Supply& supply, unsigned line, bool splits) {
   if (left == 0) return false;
   const uint32_t done = line < kFirstSize   ? drain_one(supply, static_cast<ClassId>(line))
                         : line < kFirstPool ? supply.store.drain_one(line - kFirstSize)
-                        : line < kFirstArea ? pool(supply, line).purge_some(left, splits)
-                                            : supply.areas[line - kFirstArea].thin_one();
+                        : line < kFirstArea
+                            ? supply.pools[line - kFirstPool]->purge_some(left, splits)
+                            : supply.areas[line - kFirstArea].thin_one();
   left = done == 0 ? 0 : left - std::min(left, done);
   return true;
 }
@@ -291,15 +289,16 @@ uint64_t Ageing::trim(const Supply& supply) {
 uint64_t Ageing::give_all_back(const Supply& supply) {
   constexpr uint64_t kNoEnd = ~uint64_t{0};
   const auto purged = [&] {
-    return supply.pool.counts().purged + supply.store.pool().counts().purged;
+    return supply.pools[0]->counts().purged + supply.pools[1]->counts().purged;
   };
   const uint64_t before = purged();
   while (supply.caches.flush(supply)) continue;
   // The second time, what the first one brought to the pools. Parts of slabs come last, as the
   // system may refuse one.
   for (const bool splits : {false, true}) {
-    for (const unsigned line : {kFirstPool, kFirstPool + 1}) pool(supply, line).forget_refusal();
+    for (SlabPool* const pool : supply.pools) pool->forget_refusal();
     for (unsigned n = 0; n < LowWater::kAllTicks; ++n) collect(supply, Tick::kTrim);
+    if (!splits) std::fill(to_do_ + kFirstArea, to_do_ + kLines, 0);
     cursor_ = 0;
     work(supply, kNoEnd, splits);
   }

@@ -106,7 +106,11 @@ class Ageing {
   // Less is not worth slowing anybody down.
   static constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;
   bool much_waits() const { return waiting_bytes() >= kWatchedBytes; }
-  bool due(uint64_t now) const { return now >= due_ms_.load(std::memory_order_relaxed); }
+  // Also where the clock went back, as in a child that has another time name space: no tick ends so
+  // far ahead.
+  bool due(uint64_t now) const {
+    return due_ms_.load(std::memory_order_relaxed) - now - 1 >= 2 * tick_ms_;
+  }
   enum class Tick : uint8_t { kTime, kGrowth, kNewMemory, kTrim };
   void collect(const Supply& supply, Tick why) UNDER(mutex_);
   uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
@@ -117,7 +121,6 @@ class Ageing {
   void work(const Supply& supply, uint64_t until_us, bool splits = false) UNDER(mutex_);
   bool step(const Supply& supply, unsigned line, bool splits) UNDER(mutex_);
   bool drain_one(const Supply& supply, ClassId id) UNDER(mutex_);
-  static SlabPool& pool(const Supply& supply, unsigned line);
   static uint64_t waiting_in_depots(const Supply& supply);
   static uint64_t waiting_in_pools(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);

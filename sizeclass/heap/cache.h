@@ -40,8 +40,8 @@ namespace pktmalloc {
 // What a cache draws from; one per heap.
 struct Supply {
   const ClassTable& classes;
-  SlabArea* areas;  // by class
-  SlabPool& pool;   // theirs
+  SlabArea* areas;     // by class
+  SlabPool* pools[2];  // theirs, and that of magazines
   Depot& depot;
   MagazineStore& store;
   class Caches& caches;

@@ -20,7 +20,7 @@ bool Heap::start(const HeapConfig& config) {
   }
   limit_.set(config.limit, config.soft_limit);
   ageing_.start(config.interval_ms, limit_, due_);
-  supply_.emplace(Supply{classes_, areas_, pool_, depot_, store_, caches_});
+  supply_.emplace(Supply{classes_, areas_, {&pool_, &magazine_pool_}, depot_, store_, caches_});
   shuffle_seed_ = config.shuffle_seed;
   constexpr size_t kLeast = size_t{64} << 20;
   for (size_t bytes = config.most_bytes; bytes >= std::min(kLeast, config.most_bytes); bytes /= 2) {

@@ -88,7 +88,7 @@ class ClassTable {
   ClassId find_aligned(size_t bytes, size_t alignment) const;
 
   unsigned count() const { return count_; }
-  constexpr ClassIds ids() const { return ClassIds(count_); }
+  constexpr ClassIds ids() const { return {kClassIds.data(), count_}; }
   // Object size of the largest class.
   size_t largest() const { return classes_[count_].object_bytes; }
   const SizeClass& operator[](ClassId id) const { return classes_[index(id)]; }

@@ -41,7 +41,22 @@ static void many(void) {
   for (int i = 0; i < 64; ++i) free(kept[i]);
 }
 
+// Some allocators align what is smaller than 16 bytes only to its size.
+static void small(void) {
+  void* kept[64][3];
+  for (size_t n = 0; n < 64; ++n) {
+    kept[n][0] = malloc(n / 4);
+    kept[n][1] = calloc(1, n / 4);
+    kept[n][2] = realloc(NULL, n / 4);
+    for (int i = 0; i < 3; ++i) CHECK((uintptr_t)kept[n][i] % 16 == 0);
+  }
+  for (size_t n = 0; n < 64; ++n) {
+    for (int i = 0; i < 3; ++i) free(kept[n][i]);
+  }
+}
+
 int main(void) {
+  small();
   many();
   for (size_t alignment = 1; alignment <= 8 << 20; alignment *= 2) {
     for (size_t bytes = 1; bytes <= 200000; bytes = bytes * 3 + 1) one(alignment, bytes);

@@ -256,7 +256,7 @@ TEST_CASE("statistics agree with what was done, class by class") {
   StartedHeap heap(tiny());
   Cache* one = heap->attach();
   Cache* two = heap->attach();
-  const ClassIds few(20);
+  const ClassIds few(kClassIds.data(), 20);
   for (const ClassId id : few) {
     const unsigned i = index(id);
     std::vector<void*> objects;

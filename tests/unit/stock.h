@@ -64,7 +64,7 @@ class Stock {
 
  public:
   Caches caches;
-  const Supply supply{classes_, areas, *objects, depot, store, caches};
+  const Supply supply{classes_, areas, {&*objects, &*magazines}, depot, store, caches};
 };
 
 }  // namespace pktmalloc::test

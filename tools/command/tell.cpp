@@ -33,7 +33,7 @@ std::string order_text(const std::vector<std::string>& words) {
 void tell(const Options& options) {
   const pid_t pid = process_id(options.pid);
   if (pid == 0) throw Failure("tell: {} is no process id", options.pid);
-  const Process process(pid);
+  const Process process(Process(pid).leader());
   const ControlSocket socket(process, [&] { call(process); });
   fmt::print("{}\n", socket.ask(order_text(options.order)));
 }

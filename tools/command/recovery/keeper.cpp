@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -84,7 +85,10 @@ class Keeper {
     } else if (WIFSIGNALED(status)) {
       tell(fmt::format("process {} ended by {} and left no recording: its reports are lost", child_,
                        signal_name(WTERMSIG(status))));
-      unlink(path_of(child_).c_str());  // it ended while it began one
+      // It ended while it began one; others stay.
+      if (std::ifstream(path_of(child_), std::ios::binary).get() == 0) {
+        unlink(path_of(child_).c_str());
+      }
     }
     rmdir(folder_.c_str());  // unless something is left
     if (keeping_.at_end) keeping_.at_end(child_, std::move(readings_));
@@ -305,10 +309,11 @@ class Keeper {
     const int signal = WTERMSIG(status);
     prctl(PR_SET_DUMPABLE, 0);  // the core is the program's
     ::signal(signal, SIG_DFL);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
     raise(signal);
+    sigprocmask(SIG_UNBLOCK, &one, nullptr);
     _exit(128 + signal);  // the first process of a container survives
   }
   _exit(WEXITSTATUS(status));

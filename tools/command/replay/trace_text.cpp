@@ -97,7 +97,7 @@ std::string title_of(const Trace& trace) {
       trace.calls.empty()
           ? 0
           : static_cast<double>(trace.calls.back().time_ns - trace.calls[0].time_ns) / 1e9;
-  return fmt::format("{} {}: {} calls of {} thread{} in {}", printable_ascii(trace.program()),
+  return fmt::format("{} {}: {} calls of {} thread{} in {}", printable(trace.program()),
                      trace.header.pid, counted(trace.calls.size()), trace.threads,
                      trace.threads == 1 ? "" : "s", duration(seconds));
 }
@@ -152,7 +152,7 @@ std::string info_text(const Trace& trace) {
 
 std::string info_json(const Trace& trace) {
   const Info info = info_of(trace);
-  nlohmann::ordered_json json = {{"program", printable_ascii(trace.program())},
+  nlohmann::ordered_json json = {{"program", printable(trace.program())},
                                  {"pid", trace.header.pid},
                                  {"forked_from", trace.header.forked_from},
                                  {"start", trace.header.start_epoch},

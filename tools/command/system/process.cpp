@@ -157,6 +157,12 @@ bool Process::shares(const std::string& kind) const {
   return name_space(kind) == Process(getpid()).name_space(kind);
 }
 
+pid_t Process::leader() const {
+  pid_t leader = pid_;
+  status_of(pid_, "Tgid:") >> leader;
+  return leader;
+}
+
 bool Process::is_traced() const {
   pid_t tracer = 0;
   status_of(pid_, "TracerPid:") >> tracer;

@@ -27,6 +27,8 @@ class Process {
   Process(pid_t pid, pid_t named) : pid_(pid), named_(named) {}
 
   pid_t pid() const { return pid_; }
+  // The process, if `pid` is the id of one of its threads.
+  pid_t leader() const;
   // One that has memory: after main()'s has ended by pthread_exit the process shows by the others
   // only what it has.
   pid_t thread() const;

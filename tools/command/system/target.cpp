@@ -75,7 +75,9 @@ std::vector<std::string> words_of(const std::string& line) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-bool is_variable(const std::string& word) { return word.find('=') != std::string::npos; }
+bool is_variable(const std::string& word) {
+  return word[0] != '-' && word.find('=') != std::string::npos;
+}
 
 // The words of env's argument in a script's first line, which it takes for one unless that begins
 // with -S: variables, and what it starts. Empty: only env understands it.
@@ -113,7 +115,7 @@ std::string command_of_exec(const std::string& script) {
 Target find_target(const std::string& command) {
   Target target{find_file(command), {}, {}};
   std::vector<std::string> words = {command};
-  bool by_env = false;
+  bool by_env = false, needs_env = false;
   for (int depth = 0; depth < kDepthMost; ++depth) {
     const std::vector<std::string> line = interpreter_line(target.file);
     if (line.empty()) {
@@ -134,7 +136,8 @@ Target find_target(const std::string& command) {
       const auto program = std::find_if_not(by_env_here.begin(), by_env_here.end(), is_variable);
       target.file = find_file(*program);
       words.insert(words.begin(), program, by_env_here.end());
-      by_env = program == by_env_here.begin();  // it would miss its variables
+      by_env = true;
+      needs_env |= program != by_env_here.begin();  // which sets variables
     } else {
       if (!is_file(line[0])) {
         throw Failure("{} needs the interpreter {}, which is not there", script, line[0]);
@@ -142,7 +145,7 @@ Target find_target(const std::string& command) {
       target.file = line[0];
       words.insert(words.begin(), line.begin(), line.end());
     }
-    if (by_env) target.without_env = words;
+    if (by_env && !needs_env) target.without_env = words;
   }
   return target;
 }

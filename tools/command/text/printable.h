@@ -18,11 +18,4 @@ inline std::string printable(std::string text) {
   return text;
 }
 
-// For columns and JSON: nothing but ASCII.
-inline std::string printable_ascii(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
-  return text;
-}
-
 }  // namespace pktmalloc

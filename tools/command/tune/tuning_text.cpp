@@ -35,7 +35,7 @@ constexpr char kProgramLine[] = "  {:<18.18}{:>10}{:>12}{:>14}{:>14}{:>20}\n";
 
 std::string program_line(const ProgramFit& p) {
   const uint64_t lost = p.after > p.own ? p.after - p.own : 0;
-  return fmt::format(kProgramLine, printable_ascii(p.program), count_text(p.files), bytes(p.before),
+  return fmt::format(kProgramLine, printable(p.program), count_text(p.files), bytes(p.before),
                      bytes(p.after), bytes(p.own),
                      fmt::format("{} {:>7}", bytes(lost), share_text(lost, p.own)));
 }
@@ -44,7 +44,7 @@ std::string program_line(const ProgramFit& p) {
 
 std::string programs_text(const SizeRecording& recording) {
   if (recording.programs.empty()) return "nobody";
-  const std::string first = printable_ascii(*recording.programs.begin());
+  const std::string first = printable(*recording.programs.begin());
   const size_t others = recording.programs.size() - 1;
   return others == 0 ? first : first + " and " + plural(others, "other");
 }
