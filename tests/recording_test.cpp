@@ -296,7 +296,8 @@ TEST_CASE("a signal from outside goes through the command, and the statistics ar
 TEST_CASE("a terminal that is closed ends a program with which its session began") {
   TemporaryFolder folder;
   const std::string words = R"(
-import os, pty, sys
+import os, pty, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have started the test
 pid, terminal = pty.fork()
 if pid == 0: os.execv(sys.argv[1], sys.argv[1:])
 while b"ready" not in os.read(terminal, 100): pass

@@ -231,7 +231,6 @@ class Heap {
   Due due_;                         // in the same line, for trips, as the smallest sizes' classes
   ClassTable classes_;
   bool started_ = false;
-  std::span<char> room_;  // all of its addresses
   Owned<uintptr_t> magazine_bytes_ = 0;
   SlabPool pool_, magazine_pool_;
   SlabArea areas_[kMaxClasses];  // by class
@@ -250,6 +249,7 @@ class Heap {
   std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
 
   Depot depot_;
+  std::span<char> room_;  // all of its addresses
 };
 
 }  // namespace pktmalloc
