@@ -107,9 +107,9 @@ class Ageing {
   static constexpr uint64_t kWatchedBytes = uint64_t{1} << 20;
   bool much_waits() const { return waiting_bytes() >= kWatchedBytes; }
   // Also where the clock went back, as in a child that has another time name space: no tick ends so
-  // far ahead.
+  // far ahead. A thread that was held up has an old clock.
   bool due(uint64_t now) const {
-    return due_ms_.load(std::memory_order_relaxed) - now - 1 >= 2 * tick_ms_;
+    return due_ms_.load(std::memory_order_relaxed) - now - 1 >= 64 * tick_ms_;
   }
   enum class Tick : uint8_t { kTime, kGrowth, kNewMemory, kTrim };
   void collect(const Supply& supply, Tick why) UNDER(mutex_);
