@@ -24,6 +24,7 @@ class Caches {
     memory_.start(begin, most, huge_pages, kStep);
   }
 
+  uintptr_t begin() const NOT_FOLLOWED { return memory_.begin(); }
   Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
 
   // A cache without a thread. nullptr: no memory.

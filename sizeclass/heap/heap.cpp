@@ -54,7 +54,6 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   for (const size_t part : parts) all += room(part) + alignment;
   uintptr_t at = memory::find_room(all, alignment, Caches::kStep, all - room(bytes) - alignment);
   if (at == 0) return false;
-  room_ = {reinterpret_cast<char*>(at), all};
   uintptr_t begins[std::size(parts)];
   for (unsigned i = 0; i < std::size(parts); ++i) {
     begins[i] = at;
@@ -87,7 +86,8 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
 
 void Heap::stop() {
   if (!started_) return;
-  memory::release(room_.data(), room_.size());
+  const uintptr_t begin = caches_.begin();
+  memory::release(reinterpret_cast<void*>(begin), pool_.base() + pool_.most() - begin);
   bytes_ = 0;
   started_ = false;
 }

@@ -236,7 +236,7 @@ class Heap {
   SlabArea areas_[kMaxClasses];  // by class
   MemoryLimit limit_;
   Ageing ageing_;
-  std::optional<Supply> supply_;  // from start() on
+  alignas(64) std::optional<Supply> supply_;  // a line that nobody writes, from start() on
 
   Caches caches_;
   uint64_t shuffle_seed_ = 0;
@@ -249,7 +249,6 @@ class Heap {
   std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
 
   Depot depot_;
-  std::span<char> room_;  // all of its addresses
 };
 
 }  // namespace pktmalloc
