@@ -25,11 +25,9 @@ size_t print(char* line, size_t bytes, const char* format, va_list arguments) {
   return kPrefixLength + static_cast<size_t>(std::max(length, 0)) + 1;
 }
 
-// Some of it comes from the environment, and a terminal obeys control characters.
+// Some of it comes from the environment.
 void write(int fd, char* line, size_t length) {
-  for (char* c = line; c < line + length; ++c) {
-    if (static_cast<unsigned char>(*c) < ' ' || *c == '\x7f') *c = '?';
-  }
+  hide_controls(line, length);
   line[length - 1] = '\n';
   write_all(fd, line, length);
 }
@@ -58,6 +56,11 @@ Excerpt::Excerpt(const char* from, size_t length) {
   const bool cut = length > kMost;
   snprintf(text, sizeof text, "%.*s%s", static_cast<int>(cut ? kMost : length), from,
            cut ? "..." : "");
+}
+
+void hide_controls(char* text, size_t length) {
+  std::replace_if(
+      text, text + length, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
 }
 
 void message(const char* format, ...) {

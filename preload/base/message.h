@@ -9,6 +9,9 @@
 
 namespace pktmalloc {
 
+// Control characters, which a terminal obeys and readers of lines stumble over, become "?".
+void hide_controls(char* text, size_t length);
+
 void message(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // Writes to `fd`, where stderr went.

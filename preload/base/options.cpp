@@ -238,8 +238,7 @@ void read_options() {
   static bool done = false;
   // A program linked with -static may allocate before libc knows its name.
   strncpy(name, program_invocation_short_name, sizeof name - 1);
-  for (char& c : name)
-    c = (c > '\0' && c < ' ') || c == '\x7f' ? '?' : c;  // reports have a line for it
+  hide_controls(name, strlen(name));  // reports have a line for it
   if (done) return;
   for (const Option& option : table) option.read(option.default_value, parsed);
   if (environ == nullptr) return;

@@ -6,7 +6,7 @@
 
 namespace pktmalloc {
 
-// Hidden already at its declaration: otherwise every access would use the global offset table.
-extern constinit Heap heap __attribute__((visibility("hidden")));
+// Hidden: otherwise every access would use the global offset table.
+inline constinit Heap heap __attribute__((visibility("hidden")));
 
 }  // namespace pktmalloc

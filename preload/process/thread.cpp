@@ -7,7 +7,6 @@
 
 namespace pktmalloc {
 
-constinit Heap heap;
 constinit thread_local Thread this_thread;
 constinit std::atomic<unsigned> observers = 0;
 constinit PassCounts passed_counts{};

@@ -56,8 +56,7 @@ int visit(int pid) {
 void pause_briefly() { poll(nullptr, 0, kPauseMs); }
 
 void send_answer(int client, char* answer, size_t bytes) {
-  std::replace_if(
-      answer, answer + bytes, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+  hide_controls(answer, bytes);
   send(client, answer, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
