@@ -270,10 +270,12 @@ os.set_blocking(writer, True)  # of the same open pipe, for the programs
 options = [{"PKTMALLOC_STATS": "1"}, {"PKTMALLOC_UNKNOWN": "1"}]
 programs = [subprocess.Popen([sys.argv[1]], env={**o, "LD_PRELOAD": sys.argv[2]}, stderr=writer)
             for o in options]
+ends = []
 for program, option in zip(programs, options):
-    try: print(program.wait(120))
-    except subprocess.TimeoutExpired: print(option, "hangs")
+    try: ends.append(program.wait(120))
+    except subprocess.TimeoutExpired: ends.append(f"{option} hangs")
     program.kill()
+print(*ends, sep="\n")  # behind what both wrote
 )";
   const Outcome outcome =
       Program({"python3", "-c", script, program_path("hello"), library_path()}).run();
