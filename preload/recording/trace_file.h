@@ -61,7 +61,7 @@ class TraceFile {
     memcpy(header.magic, trace::kMagic, sizeof header.magic);
     header.version = trace::kVersion;
     header.start_ns = clock_ns();
-    header.start_epoch = epoch_seconds();
+    header.start_epoch = clock_ns(CLOCK_REALTIME) / 1000000000;
     header.pid = getpid();
     header.forked_from = forked_from;
     strncpy(header.program, program_name(), sizeof header.program - 1);

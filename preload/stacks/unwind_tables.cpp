@@ -122,8 +122,6 @@ void stop_unwinding() {
   }
 }
 
-void allow_unwinding() { forking.store(false, std::memory_order_seq_cst); }
-
 }  // namespace
 
 void load_unwinder() {
@@ -171,6 +169,7 @@ void find_frame_outside(Site site, FoundFrame& found) {
   ask_unwinder(look, &search);
 }
 
-constinit const Part unwinding_part{.lock = stop_unwinding, .unlock = allow_unwinding};
+constinit const Part unwinding_part{
+    .lock = stop_unwinding, .unlock = [] { forking.store(false, std::memory_order_seq_cst); }};
 
 }  // namespace pktmalloc

@@ -35,9 +35,6 @@ inline uint64_t clock_us() { return clock_ns() / 1000; }
 // Milliseconds; moves in steps of a few ms and costs about 5 ns. For "has the interval passed".
 inline uint64_t clock_ms() { return clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000; }
 
-// Since 1970.
-inline uint64_t epoch_seconds() { return clock_ns(CLOCK_REALTIME) / 1000000000; }
-
 // A signal ends it early; keeps errno. Calls the system by number, because libc's functions are
 // cancellation points: a thread would be cancelled inside malloc or free and lose what it was about
 // to exchange.

@@ -8,11 +8,11 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
 #include "sizeclass/base/class_id.h"
+#include "sizeclass/base/machine.h"
 #include "sizeclass/base/thread_safety.h"
 
 namespace pktmalloc {
@@ -37,15 +37,10 @@ class LOCK_TYPE Mutex {
  public:
   // Of zeros, for the heap, which has no contents in the library's file: set_rank() comes before
   // the first lock().
-  constexpr Mutex() = default;
-  constexpr explicit Mutex(LockRank rank) { set_rank(rank); }
-  Mutex(const Mutex&) = delete;
-  Mutex& operator=(const Mutex&) = delete;
+  constexpr explicit Mutex(LockRank rank = {}) : rank_(rank) {}
+  Mutex(Mutex&&) = delete;
 
-  constexpr void set_rank(LockRank rank) {
-    mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-    rank_ = rank;
-  }
+  constexpr void set_rank(LockRank rank) { rank_ = rank; }
 
   // Does this thread hold a lock, or wait for one? A signal handler that finds it so must wait for
   // none: it has interrupted the holder.
@@ -53,18 +48,11 @@ class LOCK_TYPE Mutex {
 
   void lock() LOCKS() {
     if (kCheckLockRanks && rank_ <= highest_held_) abort();
-    ++held_;
-    pthread_mutex_lock(&mutex_);
-    note_held();
+    if (!try_lock()) wait();
   }
   // In the child of a fork, for a lock that the fork handler does not take: its holder is gone.
-  void forget_holder() { set_rank(rank_); }
-  bool try_lock() LOCKS_IF_TRUE {
-    ++held_;
-    if (pthread_mutex_trylock(&mutex_) != 0) return --held_, false;
-    note_held();
-    return true;
-  }
+  void forget_holder() { mutex_ = PTHREAD_MUTEX_INITIALIZER; }
+  bool try_lock() LOCKS_IF_TRUE { return lock_by(pthread_mutex_trylock); }
   void unlock() UNLOCKS() {
     if constexpr (kCheckLockRanks) highest_held_ = below_;
     pthread_mutex_unlock(&mutex_);
@@ -72,15 +60,27 @@ class LOCK_TYPE Mutex {
   }
 
  private:
-  void note_held() {
-    if constexpr (!kCheckLockRanks) return;
-    below_ = highest_held_;
-    highest_held_ = std::max(rank_, below_);  // try_lock may take a lower rank
+  // It is usually held for a microsecond, so spinning a little beats sleeping. libc's adaptive
+  // mutex does that, too, but reads the processor's clock, which a program may forbid (PR_SET_TSC).
+  [[gnu::noinline]] void wait() LOCKS() NOT_FOLLOWED {
+    for (unsigned pauses = 1; pauses < 256; pauses *= 2) {
+      for (unsigned n = 0; n < pauses; ++n) machine::pause();
+      if (try_lock()) return;
+    }
+    lock_by(pthread_mutex_lock);
+  }
+  bool lock_by(int (*function)(pthread_mutex_t*)) LOCKS_IF_TRUE {
+    ++held_;
+    if (function(&mutex_) != 0) return --held_, false;
+    if constexpr (kCheckLockRanks) {
+      below_ = highest_held_;
+      if (rank_ > below_) highest_held_ = rank_;  // try_lock may take a lower one
+    }
+    return true;
   }
 
-  // Adaptive: usually held for a microsecond, so spinning a little beats sleeping.
   pthread_mutex_t mutex_{};
-  LockRank rank_{};
+  LockRank rank_;
   LockRank below_{};  // debug: the holder's highest rank before this lock; guarded by mutex_
   static inline thread_local LockRank highest_held_{INT16_MIN};  // debug
   static inline thread_local unsigned held_ = 0;
@@ -91,7 +91,7 @@ class SCOPED_LOCK_TYPE Lock {
  public:
   explicit Lock(Mutex& mutex, bool needed = true) LOCKS(mutex) NOT_FOLLOWED
       : mutex_(needed ? &mutex : nullptr) {
-    if (mutex_ != nullptr) mutex_->lock();
+    if (needed) mutex.lock();
   }
   ~Lock() UNLOCKS() NOT_FOLLOWED {
     if (mutex_ != nullptr) mutex_->unlock();

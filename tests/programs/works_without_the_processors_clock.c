@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program may forbid itself the instruction that reads the processor's clock: then each is a
-// SIGSEGV. It allocates and frees as before, for as long as memory needs to go back.
+// SIGSEGV. It allocates and frees as before, for as long as memory needs to go back, and threads
+// wait for each other's locks.
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "check.h"
 #include "threads.h"
 
-enum { kObjects = 10000, kMs = 100 };
+enum { kObjects = 10000, kMs = 100, kThreads = 4 };
 
 static uint64_t now_ms(void) {
   struct timespec now;  // the exact clock is that of the processor
@@ -39,9 +40,9 @@ int main(void) {
 #if defined(__x86_64__)
   if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV) != 0) return 0;  // not in every kernel
   work(NULL);
-  pthread_t thread;
-  start_threads(&thread, 1, work);
-  join_threads(&thread, 1);
+  pthread_t threads[kThreads];
+  start_threads(threads, kThreads, work);
+  join_threads(threads, kThreads);
 #endif
   return 0;
 }
