@@ -448,11 +448,13 @@ TEST_CASE("a process that does not answer keeps nobody else waiting") {
   CHECK(has(told, "process " + id + " was stopped before it answered"));
 }
 
-TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but GET") {
+TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but GET and HEAD") {
   Exporter exporter;
   CHECK(has(get(exporter.place, "/nowhere"), "404 "));
   CHECK(has(get(exporter.place, "/nowhere"), "there is no /nowhere; there are /metrics"));
-  for (const char* method : {"HEAD", "POST", "PUT"}) {
+  CHECK(get(exporter.place, "/metrics", "HEAD") ==
+        "200 text/plain; version=0.0.4; charset=utf-8\n");
+  for (const char* method : {"POST", "PUT"}) {
     CHECK_FALSE(get(exporter.place, "/metrics", method).starts_with("200 "));
   }
   exporter.send(SIGTERM);
@@ -469,6 +471,7 @@ TEST_CASE("an address where nobody can listen is refused in one line") {
     check_refusal({"--listen", address}, "accepted: HOST:PORT");
   }
   check_refusal({"--listen", "192.0.2.1:80"}, "cannot listen at 192.0.2.1:80: ");
+  check_refusal({"--profile-of", "1", "--objects-of", "1"}, "excludes");
   check_refusal({"--processes", "0"}, "0 is not a number from 1 to 10000");
 }
 

@@ -242,14 +242,15 @@ TEST_CASE("what is no trace is told in one line, with status 2") {
     CHECK(outcome.err.find("pktmalloc: " + folder / "t") == 0);
     CHECK(outcome.err.find(line) == outcome.err.find('\n') + 1 - line.size());
   }
-  for (const auto& arguments :
-       std::vector<std::vector<std::string>>{{folder / "none"},
-                                             {folder.path()},
-                                             {folder / "small", "--with", "nosuch"},
-                                             {folder / "small", "--with", "mine=/none.so"},
-                                             {folder / "small", "--speed", "half"},
-                                             {folder / "small", "-n", "0"},
-                                             {}}) {
+  for (const auto& arguments : std::vector<std::vector<std::string>>{
+           {folder / "none"},
+           {folder.path()},
+           {folder / "small", "--with", "nosuch"},
+           {folder / "small", "--with", "mine=/none.so"},
+           {folder / "small", "--with", "glibc=" + build_path("libpktmalloc.so")},
+           {folder / "small", "--speed", "half"},
+           {folder / "small", "-n", "0"},
+           {}}) {
     const Outcome outcome = replay(arguments).run();
     INFO(outcome);
     CHECK(outcome.status == 2);

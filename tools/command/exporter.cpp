@@ -191,7 +191,8 @@ void add_exporter(CommandLine& command) {
           "--objects-of", [](const std::string& pid) { options.looked_at = pid; },
           "print these live objects, and end")
       .type_name("PID")
-      .excludes("--once");
+      .excludes("--once")
+      .excludes("--profile-of");
   exporter.footer(
       "The processes need no preparation; heap profiles need --control and --profile. Example:\n"
       "  pktmalloc exporter &\n"

@@ -167,7 +167,7 @@ void HttpServer::serve_on_this_thread() {
   const std::unique_ptr<event_base, decltype(&event_base_free)> base(event_base_new(),
                                                                      event_base_free);
   const std::unique_ptr<evhttp, decltype(&evhttp_free)> http(evhttp_new(base.get()), evhttp_free);
-  evhttp_set_allowed_methods(http.get(), EVHTTP_REQ_GET);
+  evhttp_set_allowed_methods(http.get(), EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
   evhttp_set_max_headers_size(http.get(), kMostRequestBytes);
   evhttp_set_max_body_size(http.get(), kMostRequestBytes);
   evhttp_set_timeout(http.get(), kPatienceSeconds);

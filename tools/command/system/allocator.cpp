@@ -80,7 +80,9 @@ std::vector<Allocator> installed_allocators() {
 Allocator find_allocator(const std::string& wanted, const std::string& asker) {
   const size_t equals = wanted.find('=');
   if (equals != std::string::npos && equals > 0) {
-    return named(wanted.substr(0, equals), wanted.substr(equals + 1));
+    const std::string name = wanted.substr(0, equals);
+    if (name == kGlibc) throw Failure("--with {}: glibc is the name of the system's own", wanted);
+    return named(name, wanted.substr(equals + 1));
   }
   if (wanted == kGlibc) return {kGlibc, ""};
   if (const auto found = find_known(wanted)) return *found;
