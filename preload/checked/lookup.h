@@ -20,7 +20,7 @@
 
 #include "preload/checked/object.h"
 #include "preload/guard/slot.h"
-#include "preload/process/heap.h"
+#include "preload/process/thread.h"
 #include "sizeclass/base/mutex.h"
 
 namespace pktmalloc::checked {

@@ -11,8 +11,8 @@
 #include "preload/base/lock_rank.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
-#include "preload/process/heap.h"
 #include "preload/process/process.h"
+#include "preload/process/thread.h"
 #include "sizeclass/base/machine.h"
 
 namespace pktmalloc {

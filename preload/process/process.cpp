@@ -19,7 +19,6 @@
 #include "preload/base/random.h"
 #include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
-#include "preload/process/heap.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"

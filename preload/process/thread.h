@@ -8,17 +8,18 @@
 // has started, after it has ended, and while every call must be seen (is_observed); allocates_from
 // also while the thread's allocations must be seen (Ageing). The slow path uses `cache` and sets
 // both again before it returns. With control others, too, may set both to the null cache
-// (divert_next_calls).
+// (divert_next_calls). All caches are of the process's one heap, which stands here, too.
 #pragma once
 
 #include <atomic>
 
 #include "preload/formats/statistics.h"
-#include "preload/process/heap.h"
-#include "sizeclass/base/mutex.h"
-#include "sizeclass/heap/cache.h"
+#include "sizeclass/heap/heap.h"
 
 namespace pktmalloc {
+
+// Hidden: otherwise every access would use the global offset table.
+inline constinit Heap heap __attribute__((visibility("hidden")));
 
 struct Sampler;
 

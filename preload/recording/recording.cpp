@@ -16,8 +16,8 @@
 #include "preload/base/options.h"
 #include "preload/base/report_file.h"
 #include "preload/contract/pktmalloc.h"
-#include "preload/process/heap.h"
 #include "preload/process/process.h"
+#include "preload/process/thread.h"
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {

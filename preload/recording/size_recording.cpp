@@ -22,7 +22,6 @@
 #include "preload/base/options.h"
 #include "preload/base/word_table.h"
 #include "preload/formats/sizes.h"
-#include "preload/process/heap.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "preload/base/message.h"
-#include "preload/process/heap.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
 #include "preload/recording/observer.h"

@@ -10,7 +10,6 @@
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
-#include "preload/process/heap.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/reports/control.h"

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "preload/process/heap.h"
+#include "preload/process/thread.h"
 #include "preload/serving/call.h"
 #include "preload/stacks/stacks.h"
 
