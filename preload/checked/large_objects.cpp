@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "preload/checked/lookup.h"
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/undisturbed.h"
 #include "preload/base/word_table.h"
+#include "preload/process/process.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"
 
 namespace pktmalloc::checked {
 
-constinit Mutex large_objects_mutex{lock_rank(OuterRank::kLargeObjects)};
+constinit Mutex large_objects_mutex{part_rank(PartId::checks)};
 
 namespace {
 

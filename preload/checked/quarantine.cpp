@@ -3,16 +3,16 @@
 
 #include <algorithm>
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/checked/lookup.h"
+#include "preload/process/process.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 
-constinit Mutex quarantine_mutex{lock_rank(OuterRank::kQuarantine)};
+constinit Mutex quarantine_mutex{part_rank(PartId::checks, 1)};
 
 namespace {
 

@@ -8,7 +8,6 @@
 // it with one futex call.
 #include <atomic>
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
 #include "preload/process/process.h"
@@ -33,7 +32,7 @@ void wake() {
 }
 
 void run();
-constinit OwnThread thread{lock_rank(OuterRank::kBackground), "pktmalloc", kStackBytes, run};
+constinit OwnThread thread{part_rank(PartId::background), "pktmalloc", kStackBytes, run};
 
 void run() {
   while (!thread.ending()) {

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/base/lock_rank.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/process.h"
 #include "sizeclass/base/keep_errno.h"
@@ -111,7 +110,7 @@ class Kept {
     return taken;
   }
 
-  Mutex mutex{lock_rank(OuterRank::kMappedBlocks)};
+  Mutex mutex{part_rank(PartId::mapped_blocks)};
 
  private:
   static constexpr unsigned kMost = 8;

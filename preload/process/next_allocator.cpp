@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "preload/base/library_function.h"
-#include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
 #include "preload/process/process.h"
@@ -21,7 +20,7 @@
 namespace pktmalloc {
 namespace {
 
-constinit Mutex mutex{lock_rank(OuterRank::kNextAllocator)};
+constinit Mutex mutex{part_rank(PartId::next_allocator)};
 constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "preload/base/library_function.h"
-#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
@@ -36,7 +35,7 @@ namespace pktmalloc {
 
 namespace {
 
-constinit Mutex start_mutex{lock_rank(OuterRank::kStart)};
+constinit Mutex start_mutex{kStartRank};
 constinit std::atomic<bool> started = false;
 constinit std::atomic<uint64_t> forks = 0;
 constinit pid_t process = 0;
@@ -49,7 +48,6 @@ constexpr bool kAll = true, kChecked = PKTMALLOC_CHECKED, kHardened = PKTMALLOC_
 constexpr const Part* kParts[] = {
 #define PART(name, library) k##library ? &name##_part : &kNoPart,
 #include "preload/process/parts.def"
-#undef PART
 };
 
 void each_part(void (*Part::*step)()) {
@@ -209,7 +207,7 @@ __attribute__((destructor)) void on_exit() {
 
 }  // namespace
 
-constinit Mutex threads_mutex{lock_rank(OuterRank::kThreads)};
+constinit Mutex threads_mutex{part_rank(PartId::threads)};
 constinit const Part threads_part{.mutexes = {&threads_mutex}};
 
 Cache* enter_thread() {

@@ -32,7 +32,7 @@ struct Part {
   // back to the heap; false: not as many bytes may wait. Reverse order.
   bool (*refused)(size_t bytes) = nullptr;
   void (*exit)() = nullptr;  // the last look; reverse order
-  // Held around a fork; reverse order for what follows it.
+  // Held around a fork; reverse order for what follows it. Their ranks are the part's.
   Mutex* mutexes[2] = {};
   void (*lock)() = nullptr;    // before a fork, behind them
   void (*unlock)() = nullptr;  // after it, in parent and child, before they go
@@ -41,7 +41,18 @@ struct Part {
 
 #define PART(name, library) extern const Part name##_part;
 #include "preload/process/parts.def"
-#undef PART
+
+enum class PartId {
+#define PART(name, library) name,
+#include "preload/process/parts.def"
+};
+
+// Of its first lock, or its second. All come before the engine's, whose ranks begin at 0, and
+// behind that of the start.
+inline constexpr LockRank kStartRank{-256};
+constexpr LockRank part_rank(PartId id, unsigned lock = 0) {
+  return kStartRank + (1 + 2 * static_cast<unsigned>(id) + lock);
+}
 
 // The process that this memory belongs to. Not in the child of vfork, which works in its parent's,
 // nor in that of a clone without fork handlers, where threads are missing.

@@ -7,7 +7,6 @@
 
 #include <cstring>
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
@@ -27,7 +26,7 @@ constexpr unsigned kBucketBits = 16;
 constexpr size_t kTableBytes = size_t{128} << 20;
 constexpr size_t kSampleBytes = size_t{8} << 30;
 
-constinit Mutex mutex{lock_rank(OuterRank::kProfile)};  // guards what follows
+constinit Mutex mutex{part_rank(PartId::profile)};  // guards what follows
 constinit SampleTable live;
 constinit GrowingArray<ProfileSums> sums;  // element 0 is none
 constinit Peak peak;

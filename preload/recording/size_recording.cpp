@@ -15,7 +15,6 @@
 #include <bitset>
 #include <utility>
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
@@ -35,7 +34,7 @@ namespace pktmalloc {
 namespace {
 
 // A process with one thread does without: locked instructions were half of the cost.
-constinit Mutex mutex{lock_rank(OuterRank::kSizes)};  // guards what follows
+constinit Mutex mutex{part_rank(PartId::size_recording)};  // guards what follows
 struct SizesLock : Lock {
   SizesLock() : Lock(mutex, !has_one_thread()) {}
 };

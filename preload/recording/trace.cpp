@@ -19,7 +19,6 @@
 #include <cstring>
 #include <utility>
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
@@ -42,10 +41,10 @@ namespace {
 // No thread begins a record while false. Store: release; load: acquire.
 constinit std::atomic<bool> active = false;
 
-constinit Mutex shared_mutex{lock_rank(OuterRank::kTraceShared)};
+constinit Mutex shared_mutex{part_rank(PartId::trace)};
 constinit TraceBuffer* shared = nullptr;  // its contents: guarded by shared_mutex
 
-constinit Mutex file_mutex{lock_rank(OuterRank::kTraceFile)};
+constinit Mutex file_mutex{part_rank(PartId::trace, 1)};
 constinit TraceFile file;        // guarded by file_mutex
 constinit trace::State end{};    // how the trace will have ended; guarded by file_mutex
 constinit uint32_t threads = 0;  // with a buffer of their own; guarded by file_mutex

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <utility>
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
@@ -58,7 +57,7 @@ struct Room {
 };
 
 // Held while a report is written; guards what follows.
-constinit Mutex writing{lock_rank(OuterRank::kReport)};
+constinit Mutex writing{part_rank(PartId::report)};
 constinit Room room{};
 unsigned reports = 0;
 bool ended = false;                      // the report at exit was the last

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "preload/base/lock_rank.h"
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
@@ -24,8 +23,7 @@ namespace {
 constexpr size_t kStackBytes = size_t{128} << 10;
 
 void run();
-constinit OwnThread thread{lock_rank(OuterRank::kReportThread), "pktmalloc stats", kStackBytes,
-                           run};
+constinit OwnThread thread{part_rank(PartId::report_thread), "pktmalloc stats", kStackBytes, run};
 
 // Nobody can be told of less: a knock needs a descriptor, and none may be left.
 constexpr uint64_t kLongestMs = 10'000;

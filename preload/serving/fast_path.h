@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstring>
 
-#include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/serving/call.h"
 

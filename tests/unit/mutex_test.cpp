@@ -5,7 +5,7 @@
 #include <csignal>
 #include <thread>
 
-#include "preload/base/lock_rank.h"
+#include "preload/process/process.h"
 #include "tests/skip.h"
 #include "tests/unit/child.h"
 
@@ -114,10 +114,10 @@ TEST_CASE("magazine areas rank above every class") {
 }
 
 TEST_CASE("the library's own locks are taken before the engine's") {
-  CHECK(lock_rank(OuterRank::kTraceFile) < LockRank::kAgeing);
-  CHECK(lock_rank(OuterRank::kReport) < lock_rank(OuterRank::kStart));
+  CHECK(part_rank(PartId::trace, 1) < LockRank::kAgeing);
+  CHECK(kStartRank < part_rank(PartId::report));
   const auto ending = end_of_child([] {
-    static Mutex start{lock_rank(OuterRank::kStart)}, ageing{LockRank::kAgeing};
+    static Mutex start{kStartRank}, ageing{LockRank::kAgeing};
     start.lock();
     ageing.lock();
     ageing.unlock();

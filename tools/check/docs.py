@@ -29,7 +29,7 @@ ATOMIC = re.compile(r"^(?:\[\[.*\]\] | |constinit |inline |thread_local )*std::a
 # A call on an atomic; its arguments may hold calls.
 ACCESS = re.compile(r"\b(\w+)(?:\[[^\]]*\])?(?:\.|->)(?:load|store|exchange|fetch_\w+|compare_exchange_\w+)"
                     r"\(((?:[^()]|\([^()]*\))*)\)")
-RANKS = re.compile(r"^enum class (?:Lock|Outer)Rank .*?^};", re.M | re.S)
+RANKS = re.compile(r"^enum class LockRank .*?^};|part_rank\(PartId::\w+", re.M | re.S)
 
 
 def joined(literals):
@@ -235,7 +235,7 @@ def main(check):
     strong = {name for code in sources.values() for name, how in ACCESS.findall(code)
               if "memory_order" not in how or re.search("acq|release|seq_cst", how)}
     for path, code in sources.items():
-        ranks = [name for enum in RANKS.findall(code) for name in re.findall(r"^  (k\w+)", enum, re.M)]
+        ranks = [name for enum in RANKS.findall(code) for name in re.findall(r"(?:^  |PartId::)(\w+)", enum, re.M)]
         for name in [name for name in ATOMIC.findall(code) if name in strong] + ranks:
             if not re.search(rf"\b{name}\b", concurrency):
                 faults.append(f"docs/concurrency.md: lacks {name} of {path.relative_to(ROOT)}")
