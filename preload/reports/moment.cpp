@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The statistics of this process, for inside and, by the window (formats/live_window.h) that opens
 // at load, for outside.
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>

@@ -21,7 +21,6 @@
 #include "preload/process/process.h"
 #include "preload/recording/observer.h"
 #include "preload/recording/profile.h"
-#include "preload/recording/recording.h"
 #include "sizeclass/base/mutex.h"
 
 namespace pktmalloc {

@@ -8,7 +8,6 @@
 // recording (recording/recording.h) while it lives, because it may end without a word.
 #pragma once
 
-#include "preload/formats/format.h"
 #include "preload/formats/recording_format.h"
 #include "preload/formats/statistics.h"
 #include "preload/formats/writer.h"

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "preload/serving/fast_path.h"
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "preload/guard/sample_guard.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/process.h"
-#include "preload/process/thread.h"
 #include "preload/recording/observer.h"
 #include "preload/recording/profile.h"
 #include "preload/recording/sampler.h"

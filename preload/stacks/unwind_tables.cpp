@@ -4,8 +4,6 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
-#include <atomic>
-
 #include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
 #include "preload/process/process.h"
