@@ -35,7 +35,7 @@ struct Snapshot {
   uint64_t passed[kPassReasons][kSizeBands];
 };
 
-// Each cache counts what its thread passed on.
+// The heap counts them by thread (Heap::tally).
 static_assert(kTallies == kPassReasons * kSizeBands);
 inline constexpr unsigned pass_tally(unsigned reason, unsigned band) {
   return reason * kSizeBands + band;
@@ -49,7 +49,7 @@ void add_alike(Process& process, const Part& part) {
 #include "preload/formats/statistics.def"
 }
 
-// Adds what threads with a cache passed on, and fills `process` from the rest, except
+// Adds what the heap tells of requests passed on, and fills `process` from the rest, except
 // resident_bytes and forks.
 inline void sum_up(Snapshot& s) {
   ProcessStatistics& p = s.process;

@@ -9,7 +9,6 @@ namespace pktmalloc {
 
 constinit thread_local Thread this_thread;
 constinit std::atomic<unsigned> observers = 0;
-constinit PassCounts passed_counts{};
 
 namespace {
 
@@ -33,11 +32,7 @@ void count_pass(PassReason reason, size_t bytes) {
   const auto row = static_cast<unsigned>(reason);
   const auto band = static_cast<unsigned>(
       std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes) - kSizeBandEnd);
-  if (this_thread.cache != nullptr) {
-    this_thread.cache->tally(pass_tally(row, band));
-  } else {
-    passed_counts[row][band].fetch_add(1, std::memory_order_relaxed);
-  }
+  heap.tally(this_thread.cache, pass_tally(row, band));
 }
 
 // Twice, because a slow call that was under way the first time sets its thread's pointers again.

@@ -91,11 +91,6 @@ void divert_next_calls();
 // instruction if it has a cache.
 void count_pass(PassReason reason, size_t bytes);
 
-// Since start, from threads without a cache, by PassReason and size band; the other threads' are in
-// their caches' tallies.
-using PassCounts = std::atomic<uint64_t>[kPassReasons][kSizeBands];
-extern PassCounts passed_counts;
-
 // Who holds it knows that no fork is under way, with PKTMALLOC_CONTROL.
 extern Mutex threads_mutex;
 

@@ -45,7 +45,7 @@ EVERY_PROCESS void load() {
   strncpy(w.program, program_name(), sizeof w.program - 1);
   w.library = kThisLibrary;
   w.pid = static_cast<uint32_t>(process_id());
-  w.passed = reinterpret_cast<uint64_t>(passed_counts);
+  w.passed = reinterpret_cast<uint64_t>(heap.tallies());
   w.forks = reinterpret_cast<uint64_t>(&fork_count());
   w.profile = profile_window();
   if (heap.started()) w.heap = heap.window();
@@ -63,11 +63,6 @@ void take_snapshot(Snapshot& out) {
   if (this_thread.forking) return;
   heap.statistics(out.heap);
   out.process.forks = fork_count().load(std::memory_order_relaxed);
-  for (unsigned reason = 0; reason < kPassReasons; ++reason) {
-    for (unsigned band = 0; band < kSizeBands; ++band) {
-      out.passed[reason][band] = passed_counts[reason][band].load(std::memory_order_relaxed);
-    }
-  }
   sum_up(out);
 }
 

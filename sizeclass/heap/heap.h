@@ -193,6 +193,14 @@ class Heap {
   }
   void uncount_outside(ClassId id) { outside_[index(id)].fetch_sub(1, std::memory_order_relaxed); }
 
+  // Counts an event (Cache::tally) of a thread, whether or not it has a cache.
+  void tally(Cache* cache, unsigned what) {
+    if (cache != nullptr) return cache->tally(what);
+    tallies_[what].fetch_add(1, std::memory_order_relaxed);
+  }
+  // By event: of threads without one. Before start(), too.
+  const std::atomic<uint64_t>* tallies() const { return tallies_; }
+
   void statistics(HeapStatistics& out);  // heap_statistics.cpp has it and what follows
   // Can every lock be had soon, for statistics in a signal handler? Else this thread may hold one.
   bool can_lock() AROUND_FORK;
@@ -247,6 +255,7 @@ class Heap {
   ObjectStates states_;
   std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that came from no cache
   std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
+  std::atomic<uint64_t> tallies_[kTallies]{};
 
   Depot depot_;
 };

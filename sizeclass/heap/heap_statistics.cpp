@@ -22,6 +22,7 @@ size_t Heap::mapped_bytes() {
 
 void Heap::statistics(HeapStatistics& out) {
   out = HeapStatistics{};
+  std::copy_n(tallies_, kTallies, out.tallies);
   if (!started_) return;
   out.classes = classes_.count();
   const Lock ageing_lock(ageing_.mutex());
