@@ -15,31 +15,6 @@
 
 namespace pktmalloc {
 
-// Allowance: how many new magazines a class has earned.
-//
-// A magazine costs 8 bytes per object, an eighth of a 64-byte object, and freed memory may never be
-// wanted again. So beyond a few magazines in the depot, free objects get a new magazine only when
-// it would have paid before: objects went back to their slabs for want of one, and then a magazine
-// was filled from the slabs again. A program that frees everything takes no memory to do so; one
-// that goes up and down pays the first time and then has its magazines. Any thread, no lock; the
-// counts may be off by a few, which is harmless.
-class Allowance {
- public:
-  // A magazine's objects went to their slabs for want of a new magazine.
-  void refuse() { refused_.fetch_add(1, std::memory_order_relaxed); }
-
-  // A magazine was filled from slabs.
-  void refill() {
-    if (subtract_at_most(refused_, 1) != 0) earned_.fetch_add(1, std::memory_order_relaxed);
-  }
-
-  // True: grants a new magazine.
-  bool spend() { return subtract_at_most(earned_, 1) != 0; }
-
- private:
-  std::atomic<uint64_t> refused_ = 0, earned_ = 0;
-};
-
 class Depot {
  public:
   constexpr Depot() = default;
@@ -93,17 +68,27 @@ class Depot {
     return open(mail(id, home).give(Mail::full(magazine, magazine->rounds), capacity, turn));
   }
 
-  // Are free objects of the class worth a new magazine (Allowance)? False: return them to their
-  // slabs. `largest_rounds`: of the class.
+  // Are free objects of the class worth a new magazine? False: return them to their slabs.
+  // `largest_rounds`: of the class.
+  //
+  // A magazine costs 8 bytes per object, an eighth of a 64-byte object, and freed memory may never
+  // be wanted again. So beyond a few magazines in the depot, free objects get a new magazine only
+  // when it would have paid before: objects went back to their slabs for want of one, and then a
+  // magazine was filled from the slabs again. A program that frees everything takes no memory to do
+  // so; one that goes up and down pays the first time and then has its magazines. The counts may be
+  // off by a few, which is harmless.
   bool grants_magazine(ClassId id, uint32_t largest_rounds) {
-    Allowance& allowance = allowances_[index(id)];
-    if (objects(id) < kUnearned * largest_rounds || allowance.spend()) return true;
-    allowance.refuse();
+    if (objects(id) < kUnearned * largest_rounds) return true;
+    if (subtract_at_most(allowances_[index(id)].earned, 1) != 0) return true;
+    allowances_[index(id)].refused.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
 
   // A magazine of the class, of a busy thread's size, was filled from slabs.
-  void note_refill(ClassId id) { allowances_[index(id)].refill(); }
+  void note_refill(ClassId id) {
+    auto& [refused, earned] = allowances_[index(id)];
+    if (subtract_at_most(refused, 1) != 0) earned.fetch_add(1, std::memory_order_relaxed);
+  }
 
   // See MagazineStack.
   void freeze() {
@@ -189,7 +174,10 @@ class Depot {
   std::atomic<bool> holds_[kMaxClasses]{};
   Mail mails_[kMails]{};  // those of a home lie side by side
   ShardedStack stacks_[kMaxClasses];
-  Allowance allowances_[kMaxClasses];
+  // New magazines of the class: those that were not granted, and those that are to be.
+  struct {
+    std::atomic<uint64_t> refused = 0, earned = 0;
+  } allowances_[kMaxClasses];
   Mail::Word kept_[kMails][Mail::kWords]{};  // while frozen
 };
 
