@@ -46,8 +46,6 @@ void schedule(pthread_attr_t& attributes) {
 
 }  // namespace
 
-constinit thread_local bool walks_loader = false;
-
 void OwnThread::allow() {
   read_processors(processors);
   nice_value = getpriority(PRIO_PROCESS, 0);

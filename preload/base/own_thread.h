@@ -35,7 +35,7 @@ inline void futex_wake_one(std::atomic<uint32_t>& word) {
 }
 
 // This thread is inside dl_iterate_phdr (loader_walk.cpp).
-extern constinit thread_local bool walks_loader __attribute__((visibility("hidden")));
+inline constinit thread_local bool walks_loader __attribute__((visibility("hidden"))) = false;
 
 class OwnThread {
  public:

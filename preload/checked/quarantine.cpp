@@ -126,8 +126,6 @@ void leave_recent_slow(uint64_t place, bool gives_back = true) {
 
 }  // namespace
 
-constinit thread_local Recent recent{};
-
 void leave_recent(uint64_t place) {
   if (place == 0) return;
   const ClassId id = static_cast<ClassId>(place);

@@ -48,7 +48,7 @@ struct Recent {
   uint64_t frees;
   uint64_t places[kMost];
 };
-extern constinit thread_local Recent recent __attribute__((visibility("hidden")));
+inline constinit thread_local Recent recent __attribute__((visibility("hidden"))){};
 
 // Which objects wait long: runs of frees, chosen by multiples of the golden ratio, so that no
 // rhythm of the program's can hide an object for ever. Runs, because each object keeps its slab in

@@ -6,10 +6,6 @@
 #include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
-
-constinit thread_local Thread this_thread;
-constinit std::atomic<unsigned> observers = 0;
-
 namespace {
 
 void divert(void* p) {

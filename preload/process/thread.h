@@ -39,10 +39,10 @@ struct Thread {
   void* set_aside = nullptr;  // objects freed meanwhile, chained through their first word
 };
 
-extern constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
+inline constinit thread_local Thread this_thread __attribute__((visibility("hidden")));
 
 // Every call of the program must be seen (recording/observer.h): no thread may serve one by itself.
-extern std::atomic<unsigned> observers __attribute__((visibility("hidden")));
+inline constinit std::atomic<unsigned> observers __attribute__((visibility("hidden"))) = 0;
 inline bool is_observed() { return observers.load(std::memory_order_relaxed) != 0; }
 // One observer more needs to see all calls: at load, before the program has a second thread, or
 // while the program runs, if divert_next_calls() follows. Or one less, which may be told some all

@@ -11,7 +11,6 @@
 
 namespace pktmalloc {
 
-constinit const uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
 constinit const Cache kNullCache;
 
 // Every trip quadruples what the thread may hold of the class: a thread that uses a class once

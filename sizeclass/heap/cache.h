@@ -50,8 +50,7 @@ struct Supply {
   Magazine* drain(ClassId id, Magazine* magazine) const;
 };
 
-extern const uintptr_t kSentinel[2]
-    __attribute__((visibility("hidden")));  // {kEmptyMark, kFullMark}
+inline constexpr uintptr_t kSentinel[2] = {kEmptyMark, kFullMark};
 
 class alignas(64) Cache {
   friend class RemoteCache;  // reads a copy, outside the process (heap_window.h)
