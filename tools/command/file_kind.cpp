@@ -41,7 +41,7 @@ std::string text_of(const std::string& path) {
 
 bool looks_like(FileKind kind, const std::string& text) {
   if (kind == FileKind::kHeapProfile) return text.starts_with("heap profile:");
-  // Compressed, its header comes as it is behind that of a frame (preload/recording/compressor.h).
+  // Compressed, its header comes as it is behind that of a frame (preload/recording/trace_file.h).
   if (kind == FileKind::kTrace) return text.substr(0, 20).find("pkttrace") != std::string::npos;
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return false;

@@ -21,7 +21,7 @@ using namespace recording;
 
 namespace {
 
-constexpr size_t kFrameHeadBytes = 12;  // of the header's frame (preload/recording/compressor.h)
+constexpr size_t kFrameHeadBytes = 12;  // of the header's frame (preload/recording/trace_file.h)
 
 class TraceEnd {
  public:
