@@ -29,7 +29,6 @@
 #define LOCKS(...) PKTMALLOC_LOCKING(acquire_capability(__VA_ARGS__))
 #define UNLOCKS(...) PKTMALLOC_LOCKING(release_capability(__VA_ARGS__))
 #define LOCKS_IF_TRUE PKTMALLOC_LOCKING(try_acquire_capability(true))
-#define IS_LOCK(mutex) PKTMALLOC_LOCKING(lock_returned(mutex))  // what the function returns
 // For one of a pair of functions: the other gives back what this one takes.
 #define AROUND_FORK PKTMALLOC_LOCKING(no_thread_safety_analysis)
 // Clang cannot follow these: they hold all locks, or read without one and say why.

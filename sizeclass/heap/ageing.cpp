@@ -33,7 +33,7 @@ constexpr uint64_t kGrowthWorkUs = 200, kNewMemoryWorkUs = 500;
 }  // namespace
 
 void Ageing::start(uint64_t interval_ms, const MemoryLimit& limit, Due& due) {
-  mutex_.set_rank(LockRank::kAgeing);
+  mutex.set_rank(LockRank::kAgeing);
   due_ = &due;
   limit_ = &limit;
   tick_ms_ = std::max<uint64_t>(interval_ms / LowWater::kTicks, 1);
@@ -205,9 +205,9 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     const uint64_t waiting = waiting_at(supply, id, cache.home);
     if (waiting > waiting_bytes()) waiting_.store(waiting, std::memory_order_relaxed);
   }
-  if (why != Visit::kPassing && limit_->is_tight() && much_waits() && mutex_.try_lock()) {
+  if (why != Visit::kPassing && limit_->is_tight() && much_waits() && mutex.try_lock()) {
     give_all_back(supply);
-    mutex_.unlock();
+    mutex.unlock();
   }
   const auto wake = wake_.load(std::memory_order_relaxed);
   // An idle process may make no further trip: what waits now is reason enough.
@@ -219,7 +219,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   const auto works = [&] {
     return wake == nullptr && visits.work.any() && pending_.load(std::memory_order_relaxed);
   };
-  if ((grown || works() || due(now)) && mutex_.try_lock()) {
+  if ((grown || works() || due(now)) && mutex.try_lock()) {
     uint64_t us = grown ? kGrowthWorkUs : 0;
     if (grown && growth_due(supply, id)) us = end_growth_tick(supply);
     end_ticks(supply, now);
@@ -230,7 +230,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
       // Whoever was held up meanwhile did not work so long.
       if (!grown) visits.work.spend(static_cast<int64_t>(std::min(clock_us() - start, 2 * us)));
     }
-    mutex_.unlock();
+    mutex.unlock();
   }
   const uint64_t word = due_->word();
   const auto tick = static_cast<uint32_t>(word);
@@ -267,12 +267,12 @@ bool Ageing::should_watch(Cache& cache, Visit why) const {
 
 uint64_t Ageing::run(const Supply& supply) {
   {
-    const Lock lock(mutex_);
+    const Lock lock(mutex);
     end_tick(supply, clock_ms());
     while (supply.caches.flush(supply, due_->tick(), LowWater::kAllTicks)) continue;
   }
   while (pending_.load(std::memory_order_relaxed)) {
-    const Lock lock(mutex_);  // for a millisecond: a fork waits for it
+    const Lock lock(mutex);  // for a millisecond: a fork waits for it
     work(supply, clock_us() + 1000);
   }
   const uint64_t waiting = waiting_in_all(supply);
@@ -281,7 +281,7 @@ uint64_t Ageing::run(const Supply& supply) {
 }
 
 uint64_t Ageing::trim(const Supply& supply) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   return give_all_back(supply);
 }
 

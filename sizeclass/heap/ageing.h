@@ -22,7 +22,7 @@
 // they grow with time so that they are worth 0.2 % of it. A thread that made kHoverCalls
 // watched calls is hovering and stays watched until all is done, for ten intervals at most.
 //
-// One worker at a time, under mutex(); everything else is atomic or belongs to the calling thread.
+// One worker at a time, under mutex; everything else is atomic or belongs to the calling thread.
 #pragma once
 
 #include <atomic>
@@ -81,7 +81,7 @@ class Ageing {
     if (due_ != nullptr) due_->tell_at(0);
   }
 
-  // Called at the end of every tick, under mutex(), for memory that ages elsewhere. Must not enter
+  // Called at the end of every tick, under mutex, for memory that ages elsewhere. Must not enter
   // the heap. Set once, before the first visit.
   void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
@@ -89,10 +89,10 @@ class Ageing {
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
   const std::atomic<uint64_t>& waiting_count() const { return waiting_; }
 
-  // Objects of the class moved from the depot to slabs since start; guarded by mutex().
-  uint64_t aged(ClassId id) const UNDER(mutex_) { return aged_[index(id)]; }
+  // Objects of the class moved from the depot to slabs since start; guarded by mutex.
+  uint64_t aged(ClassId id) const UNDER(mutex) { return aged_[index(id)]; }
   const uint64_t* aged_counts() const { return aged_; }  // by class
-  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+  Mutex mutex;
 
  private:
   // What ages: depots by class, empty magazines by size, the two pools' units, and free objects of
@@ -112,21 +112,20 @@ class Ageing {
     return due_ms_.load(std::memory_order_relaxed) - now - 1 >= 64 * tick_ms_;
   }
   enum class Tick : uint8_t { kTime, kGrowth, kNewMemory, kTrim };
-  void collect(const Supply& supply, Tick why) UNDER(mutex_);
-  uint64_t give_all_back(const Supply& supply) UNDER(mutex_);
-  void end_tick(const Supply& supply, uint64_t now) UNDER(mutex_);
+  void collect(const Supply& supply, Tick why) UNDER(mutex);
+  uint64_t give_all_back(const Supply& supply) UNDER(mutex);
+  void end_tick(const Supply& supply, uint64_t now) UNDER(mutex);
   bool growth_due(const Supply& supply, ClassId id) const;
-  uint64_t end_growth_tick(const Supply& supply) UNDER(mutex_);
-  void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex_);
-  void work(const Supply& supply, uint64_t until_us, bool splits = false) UNDER(mutex_);
-  bool step(const Supply& supply, unsigned line, bool splits) UNDER(mutex_);
-  bool drain_one(const Supply& supply, ClassId id) UNDER(mutex_);
+  uint64_t end_growth_tick(const Supply& supply) UNDER(mutex);
+  void end_ticks(const Supply& supply, uint64_t now) UNDER(mutex);
+  void work(const Supply& supply, uint64_t until_us, bool splits = false) UNDER(mutex);
+  bool step(const Supply& supply, unsigned line, bool splits) UNDER(mutex);
+  bool drain_one(const Supply& supply, ClassId id) UNDER(mutex);
   static uint64_t waiting_in_depots(const Supply& supply);
   static uint64_t waiting_in_pools(const Supply& supply);
   static uint64_t waiting_at(const Supply& supply, ClassId id, unsigned home);
   bool should_watch(Cache& cache, Visit why) const;
 
-  Mutex mutex_;
   Due* due_ = nullptr;
   Owned<uint64_t> first_ms_ = 0, first_ticks_ = 0;  // of both clocks, at start()
   const MemoryLimit* limit_ = nullptr;
@@ -139,9 +138,9 @@ class Ageing {
   void (*tick_hook_)() = nullptr;
   Growth growth_;
   // Magazines to drain, objects whose slabs are to be thinned, units to purge.
-  uint32_t to_do_[kLines] GUARDED_BY(mutex_){};
-  unsigned cursor_ GUARDED_BY(mutex_) = 0;  // the line being worked on
-  uint64_t aged_[kMaxClasses] GUARDED_BY(mutex_){};
+  uint32_t to_do_[kLines] GUARDED_BY(mutex){};
+  unsigned cursor_ GUARDED_BY(mutex) = 0;  // the line being worked on
+  uint64_t aged_[kMaxClasses] GUARDED_BY(mutex){};
 };
 
 }  // namespace pktmalloc

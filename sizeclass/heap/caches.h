@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Caches: a list of all caches ever made, and of those without a thread. None is ever given back.
-// All but start() run under mutex().
+// All but start() run under mutex.
 #pragma once
 
 #include <cstddef>
@@ -20,33 +20,33 @@ class Caches {
 
   // The first step is mapped.
   void start(uintptr_t begin, size_t most, bool huge_pages) NOT_FOLLOWED {
-    mutex_.set_rank(LockRank::kCaches);
+    mutex.set_rank(LockRank::kCaches);
     memory_.start(begin, most, huge_pages, kStep);
   }
 
   uintptr_t begin() const NOT_FOLLOWED { return memory_.begin(); }
-  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+  Mutex mutex;
 
   // A cache without a thread. nullptr: no memory.
-  Cache* take() UNDER(mutex_) {
+  Cache* take() UNDER(mutex) {
     Cache*& list = kept_ != nullptr ? kept_ : free_;
     if (list == nullptr && !make()) return nullptr;
     if (&list == &kept_) --kept_count_;
     return std::exchange(list, list->next_free);
   }
   // `keeps`: some of what its thread had, for the next one.
-  void give(Cache* cache, bool keeps = false) UNDER(mutex_) {
+  void give(Cache* cache, bool keeps = false) UNDER(mutex) {
     Cache*& list = keeps ? kept_ : free_;
     if (keeps) kept_count_ += 1;
     cache->next_free = std::exchange(list, cache);
   }
-  bool none_waits() const UNDER(mutex_) { return kept_ == nullptr && free_ == nullptr; }
+  bool none_waits() const UNDER(mutex) { return kept_ == nullptr && free_ == nullptr; }
 
   // May one more keep something? Any thread asks, without the lock.
   bool lets_keep() const { return kept_count_.seen() < kMostKept; }
   // Drains one class of those that do, which made no trip for so many ticks. False: there is none.
   bool flush(const Supply& supply, uint32_t tick = 0, uint32_t ticks = 0) {
-    const Lock lock(mutex_);
+    const Lock lock(mutex);
     for (Cache* cache = kept_; cache != nullptr; cache = cache->next_free) {
       cache->visits.tick = tick;
       if (cache->flush_idle(supply, ticks, kNoClass)) return true;
@@ -55,13 +55,13 @@ class Caches {
   }
 
   // All caches, one a call, again and again. nullptr: there is none.
-  Cache* walk() UNDER(mutex_) {
+  Cache* walk() UNDER(mutex) {
     Cache* const cache = walked_ != nullptr ? walked_ : first_;
     if (cache != nullptr) walked_ = cache->next;
     return cache;
   }
-  void walk_from(Cache* cache) UNDER(mutex_) { walked_ = cache; }
-  unsigned count() const UNDER(mutex_) { return made_; }
+  void walk_from(Cache* cache) UNDER(mutex) { walked_ = cache; }
+  unsigned count() const UNDER(mutex) { return made_; }
 
   // The words, also for a reader outside the process.
   Cache* const& first() const NOT_FOLLOWED { return first_; }
@@ -70,7 +70,7 @@ class Caches {
  private:
   static constexpr unsigned kMostKept = 16;
 
-  bool make() UNDER(mutex_) {
+  bool make() UNDER(mutex) {
     const size_t begin = made_ * sizeof(Cache), end = begin + sizeof(Cache);
     if (!memory_.grow_to(round_up(end, kStep))) return false;
     Cache* const cache = new (memory_.at(begin)) Cache;
@@ -82,14 +82,13 @@ class Caches {
     return true;
   }
 
-  Mutex mutex_;
-  GrowingMemory memory_ GUARDED_BY(mutex_);
-  Cache* first_ GUARDED_BY(mutex_) = nullptr;
-  Cache* free_ GUARDED_BY(mutex_) = nullptr;
-  Cache* kept_ GUARDED_BY(mutex_) = nullptr;
+  GrowingMemory memory_ GUARDED_BY(mutex);
+  Cache* first_ GUARDED_BY(mutex) = nullptr;
+  Cache* free_ GUARDED_BY(mutex) = nullptr;
+  Cache* kept_ GUARDED_BY(mutex) = nullptr;
   Owned<unsigned> kept_count_ = 0;
-  Cache* walked_ GUARDED_BY(mutex_) = nullptr;  // the next one
-  unsigned made_ GUARDED_BY(mutex_) = 0;
+  Cache* walked_ GUARDED_BY(mutex) = nullptr;  // the next one
+  unsigned made_ GUARDED_BY(mutex) = 0;
 };
 
 }  // namespace pktmalloc

@@ -108,7 +108,7 @@ bool Heap::inherit(Cache& cache) {
 
 // The next call begins at the thread that this one found: usually it still runs.
 bool Heap::has_threads() {
-  const Lock lock(caches_.mutex());
+  const Lock lock(caches_.mutex);
   for (unsigned left = caches_.count(); left > 0; --left) {
     Cache* const cache = caches_.walk();
     if (cache->counts && cache->holder.thread() != nullptr && !inherit(*cache)) {
@@ -121,7 +121,7 @@ bool Heap::has_threads() {
 
 Cache* Heap::attach(void* thread, bool counts) {
   if (!started_) return nullptr;
-  const Lock lock(caches_.mutex());
+  const Lock lock(caches_.mutex);
   // A few looks a thread find the ended ones in time, and cost the same however many threads live.
   constexpr int kLooks = 8;
   for (int i = 0; i < kLooks && caches_.none_waits(); ++i) {
@@ -144,7 +144,7 @@ void Heap::detach(Cache* cache) {
   const bool keeps = caches_.lets_keep();
   cache->flush(*supply_, keeps);
   ageing_.notice();
-  const Lock lock(caches_.mutex());
+  const Lock lock(caches_.mutex);
   cache->holder.leave();
   uncount(*cache);
   caches_.give(cache, keeps);
@@ -241,7 +241,7 @@ void Heap::decommit(Cache* cache) {
 
 void Heap::limit_addresses(size_t limit) {
   if (!started_) return;
-  const Lock lock(pool_.mutex());
+  const Lock lock(pool_.mutex);
   pool_.let_grow(limit >= kFewAddresses);
 }
 
@@ -249,13 +249,13 @@ void Heap::limit_addresses(size_t limit) {
 // rank yet.
 std::span<Mutex*> Heap::locks(Mutex* (&all)[kLocks]) {
   size_t n = 0;
-  all[n++] = &ageing_.mutex();
-  all[n++] = &caches_.mutex();
-  for (const ClassId id : classes_.ids()) all[n++] = &areas_[index(id)].mutex();
-  for (unsigned size = 0; size < kMagazineSizes; ++size) all[n++] = &store_.area(size).mutex();
-  all[n++] = &pool_.mutex();
-  all[n++] = &magazine_pool_.mutex();
-  if (pool_.has_states()) all[n++] = &states_.mutex();
+  all[n++] = &ageing_.mutex;
+  all[n++] = &caches_.mutex;
+  for (const ClassId id : classes_.ids()) all[n++] = &areas_[index(id)].mutex;
+  for (unsigned size = 0; size < kMagazineSizes; ++size) all[n++] = &store_.area(size).mutex;
+  all[n++] = &pool_.mutex;
+  all[n++] = &magazine_pool_.mutex;
+  if (pool_.has_states()) all[n++] = &states_.mutex;
   return {all, n};
 }
 
@@ -314,7 +314,7 @@ bool Heap::populate_magazines(ClassId id, uint64_t before) {
 
 uint64_t Heap::populate(ClassId id, uint64_t objects, bool on_huge_pages) {
   if (!started_) return 0;
-  const Lock lock(ageing_.mutex());  // one at a time
+  const Lock lock(ageing_.mutex);  // one at a time
   SlabArea& area = areas_[index(id)];
   const uint64_t before = area.promised();
   const uint64_t got = on_huge_pages            ? area.populate_on_huge_pages(objects)

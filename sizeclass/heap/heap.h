@@ -103,7 +103,7 @@ class Heap {
   // those that have ended are left out.
   template <typename Tell>
   void each_thread(Tell tell) {
-    const Lock lock(caches_.mutex());
+    const Lock lock(caches_.mutex);
     for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
       void* const thread = cache->holder.thread();
       if (thread != nullptr && !inherit(*cache)) tell(thread);
@@ -226,8 +226,8 @@ class Heap {
   bool populate_magazines(ClassId id, uint64_t before);
   bool find_room(const HeapConfig& config, size_t bytes);
   void come_by(Cache& cache, ClassId id, Ageing::Visit why);
-  void uncount(Cache& cache) UNDER(caches_.mutex());
-  bool inherit(Cache& cache) UNDER(caches_.mutex());
+  void uncount(Cache& cache) UNDER(caches_.mutex);
+  bool inherit(Cache& cache) UNDER(caches_.mutex);
   static constexpr unsigned kLocks = 5 + kMaxClasses + kMagazineSizes;
   std::span<Mutex*> locks(Mutex* (&all)[kLocks]);
 
@@ -248,7 +248,7 @@ class Heap {
 
   Caches caches_;
   uint64_t shuffle_seed_ = 0;
-  uint64_t threads_seen_ GUARDED_BY(caches_.mutex()) = 0;
+  uint64_t threads_seen_ GUARDED_BY(caches_.mutex) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
   // Of what follows only the beginning is touched at start.
   MagazineStore store_;

@@ -25,8 +25,8 @@ void Heap::statistics(HeapStatistics& out) {
   std::copy_n(tallies_, kTallies, out.tallies);
   if (!started_) return;
   out.classes = classes_.count();
-  const Lock ageing_lock(ageing_.mutex());
-  const Lock caches_lock(caches_.mutex());
+  const Lock ageing_lock(ageing_.mutex);
+  const Lock caches_lock(caches_.mutex);
   for (const ClassId id : classes_.ids()) {
     const unsigned i = index(id);
     CacheStatistics sum{};
@@ -35,7 +35,7 @@ void Heap::statistics(HeapStatistics& out) {
       sum = cache->statistics(id, sum);
     }
     const AreaStatistics area = areas_[i].statistics();
-    const Lock pool_lock(pool_.mutex());
+    const Lock pool_lock(pool_.mutex);
     out.of[i - 1] =
         class_statistics(classes_[id].object_bytes, areas_[i].slab_bytes(), area, pool_.share(id),
                          sum, ageing_.aged(id), outside_[i].load(std::memory_order_relaxed));
@@ -87,7 +87,7 @@ HeapWindow Heap::window() {
   w.magazine_units = magazine_pool_.start_of(magazine_pool_.first_unit());
   w.depots = address(&depot_.stack(static_cast<ClassId>(1)));
   w.mails = address(depot_.mails());
-  w.ageing = address(&ageing_.mutex());
+  w.ageing = address(&ageing_.mutex);
   return w;
 }
 

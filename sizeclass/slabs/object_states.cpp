@@ -7,8 +7,8 @@ namespace pktmalloc {
 
 void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room,
                          size_t word_bytes) {
-  mutex_.set_rank(LockRank::kStates);
-  const Lock lock(mutex_);
+  mutex.set_rank(LockRank::kStates);
+  const Lock lock(mutex);
   base_ = base;
   word_bytes_ = word_bytes;
   for (unsigned shift = kLeastShift; shift <= kMostShift; ++shift) {
@@ -27,7 +27,7 @@ void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes
 
 bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
   const Place place = this->place(id);
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   GrowingMemory& words = words_[place.shift];
   const uintptr_t begin = place.word(start, word_bytes_) - words.begin();
   // No object of the slab begins in a granule that goes beyond its end, but the next slab's may.
@@ -46,9 +46,9 @@ bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
 void ObjectStates::purge(uintptr_t start, size_t bytes) {
   const uintptr_t distance = start - base_, page = memory::page_bytes();
   for (unsigned shift = kLeastShift; shift <= kMostShift; ++shift) {
-    mutex_.lock();
+    mutex.lock();
     const GrowingMemory words = words_[shift];
-    mutex_.unlock();
+    mutex.unlock();
     // A granule that lies in them in part may have an object of the unit before them.
     const uintptr_t first = (distance + (uintptr_t{1} << shift) - 1) >> shift;
     const uintptr_t low = round_up(first * word_bytes_, page);

@@ -99,7 +99,7 @@ class ObjectStates {
   Place place(ClassId id) const { return {words_of_[index(id)], shifts_[index(id)]}; }
 
   const std::atomic<uint64_t>& committed_bytes() const { return committed_; }
-  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+  Mutex mutex;
 
  private:
   static constexpr unsigned kLeastShift = 4, kMostShift = 18;
@@ -115,8 +115,7 @@ class ObjectStates {
   uintptr_t words_of_[kMaxClasses]{};  // as in Place
   uint8_t shifts_[kMaxClasses]{};
   Owned<uint16_t> nobodys_;  // word of all addresses that no class has
-  Mutex mutex_;
-  GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex_);  // by shift
+  GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex);  // by shift
   std::atomic<uint64_t> committed_ = 0;
 };
 

@@ -25,14 +25,14 @@ void SlabArea::let_go_of(uint32_t slab) {
 bool SlabArea::populate_slab() {
   uint32_t slab;
   {
-    const Lock lock(mutex_);
+    const Lock lock(mutex);
     slab = take_slab(kPopulated);
     if (slab == SlabPool::kNone) return false;
   }
   const size_t used =
       round_up(size_t{class_.objects_per_slab} * class_.object_bytes, memory::page_bytes());
   if (memory::populate(reinterpret_cast<void*>(pool_->start_of(slab)), used)) return true;
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   let_go_of(slab);
   return false;
 }
@@ -40,7 +40,7 @@ bool SlabArea::populate_slab() {
 // No more than so many stay; those on huge pages of the system's pool do, as the system does not
 // take back parts of such pages.
 void SlabArea::let_go(uint32_t slabs) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   for (uint32_t unit = pool_->fresh();
        unit > pool_->first_unit() && counts_.populated_slabs > slabs;) {
     --unit;
@@ -64,7 +64,7 @@ bool SlabArea::populate(uint64_t objects) {
 
 uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {
   if (objects > ~promised()) return 0;
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   const auto before = static_cast<uint32_t>(counts_.populated_slabs);
   const uint32_t last = slabs_for(promised() + objects);
   uint32_t got = last - before;

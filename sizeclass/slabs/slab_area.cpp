@@ -13,7 +13,7 @@
 namespace pktmalloc {
 
 void SlabArea::start(const SizeClass& size_class, LockRank rank, SlabPool& pool, ClassId id) {
-  mutex_.set_rank(rank);
+  mutex.set_rank(rank);
   class_ = size_class;
   pool_ = &pool;
   id_ = id;
@@ -22,7 +22,7 @@ void SlabArea::start(const SizeClass& size_class, LockRank rank, SlabPool& pool,
 }
 
 uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   uintptr_t* next = slots + want;
   while (next != slots) {
     if (partial_.count() == 0 && thinned_.count() == 0 && take_slab() == SlabPool::kNone) break;
@@ -79,7 +79,7 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
   // Copies: to the compiler, each store to a record might change them.
   const SizeClass c = class_;
   const uint32_t all = c.objects_per_slab;
-  mutex_.lock();
+  mutex.lock();
   uint64_t stay = 0;  // objects whose slab stays in its set
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t slab = pool_->slab_of(id_, slots[i]);
@@ -88,14 +88,14 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
             ? all
             : c.exact_index(static_cast<uint32_t>(slots[i] - pool_->start_of(slab)));
     if (object >= all) [[unlikely]] {
-      mutex_.unlock();
+      mutex.unlock();
       refuse(slots[i]);
     }
     Record& r = record(slab);
     uint64_t& word = r.bits[object / 64];
     const uint64_t bit = uint64_t{1} << (object % 64);
     if ((word & bit) != 0) [[unlikely]] {
-      mutex_.unlock();
+      mutex.unlock();
       report_misuse(Misuse::kDoubleFree, slots[i], c.object_bytes);
     }
     word |= bit;
@@ -109,7 +109,7 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
   counts_.free_objects += stay;
   ++counts_.drains;
   counts_.drained += count;
-  mutex_.unlock();
+  mutex.unlock();
 }
 
 void SlabArea::refuse(uintptr_t address) const {
@@ -146,7 +146,7 @@ void SlabArea::set_thinned(uint32_t slab, Record& r, bool thinned) {
 }
 
 uint32_t SlabArea::tick(bool if_quiet) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   const uint32_t unneeded = free_low_.tick(free_unthinned());
   const auto drains = static_cast<uint32_t>(counts_.drains);
   return if_quiet && std::exchange(drains_then_, drains) != drains ? 0 : unneeded;
@@ -155,7 +155,7 @@ uint32_t SlabArea::tick(bool if_quiet) {
 // The lock is open around the system calls, while the free objects are somebody's who has none.
 uint32_t SlabArea::thin_one() {
   uint64_t bits[kMostWords];
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   const uint32_t slab = partial_.highest();
   if (slab == SlabPool::kNone) return 0;
   Record& r = record(slab);
@@ -165,9 +165,9 @@ uint32_t SlabArea::thin_one() {
     std::copy_n(r.bits, words(), bits);
     std::fill_n(r.bits, words(), 0);
     set_free(slab, r, 0);
-    mutex_.unlock();
+    mutex.unlock();
     const bool gone = purge_free(slab, bits);
-    mutex_.lock();
+    mutex.lock();
     for (uint32_t w = 0; w < words(); ++w) r.bits[w] |= bits[w];
     const bool alone = r.free == 0;  // nobody brought an object back meanwhile
     set_free(slab, r, r.free + free);

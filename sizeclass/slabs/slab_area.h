@@ -14,7 +14,7 @@
 // first objects of all classes would lie at the same distance from a page's start and share few
 // sets of the processor's cache (slab colouring, Bonwick 1994).
 //
-// Any thread may call fill() and drain(); they hold mutex() while they handle a magazine. SlabArea
+// Any thread may call fill() and drain(); they hold `mutex` while they handle a magazine. SlabArea
 // also serves the magazines themselves (magazine_store.h), as objects like any other.
 #pragma once
 
@@ -103,12 +103,12 @@ class alignas(64) SlabArea {
   size_t slab_bytes() const { return size_t{class_.units} << pool_->unit_shift(); }
 
   AreaStatistics statistics() {
-    const Lock lock(mutex_);
+    const Lock lock(mutex);
     return counts_;
   }
   // Where the counts lie, for a reader outside the process (heap_window.h).
   const AreaStatistics& counts() const { return counts_; }
-  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+  Mutex mutex;
 
   enum Stays : uint8_t { kGoes, kPopulated, kOnHugePages };
   struct Record {
@@ -128,7 +128,7 @@ class alignas(64) SlabArea {
   }
   static constexpr uint32_t kMostWords = 64;  // of bits: 4096 objects of 16 bytes in a unit
   uint32_t words() const { return (class_.objects_per_slab + 63) / 64; }
-  uint32_t free_unthinned() const UNDER(mutex_) {
+  uint32_t free_unthinned() const UNDER(mutex) {
     return static_cast<uint32_t>(counts_.free_objects - thinned_objects_);
   }
   // The object of a slab that is handed out first: behind so many sixteenths of it, which are
@@ -140,29 +140,28 @@ class alignas(64) SlabArea {
     return first < class_.objects_per_slab ? first : 0;
   }
   uintptr_t* serve(uint32_t slab, bool lines, uintptr_t* low, uintptr_t* end, bool* zero)
-      UNDER(mutex_);
+      UNDER(mutex);
   uint64_t whole_lines(uint64_t word) const;
   [[noreturn]] void refuse(uintptr_t address) const;
-  uint32_t take_slab(Stays stays = kGoes) UNDER(mutex_);
-  void adopt(uint32_t slab, bool zero, Stays stays) UNDER(mutex_);
-  void let_go_of(uint32_t slab) UNDER(mutex_);
-  void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(mutex_);
-  void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(mutex_);
+  uint32_t take_slab(Stays stays = kGoes) UNDER(mutex);
+  void adopt(uint32_t slab, bool zero, Stays stays) UNDER(mutex);
+  void let_go_of(uint32_t slab) UNDER(mutex);
+  void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(mutex);
+  void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(mutex);
   bool purge_free(uint32_t slab, const uint64_t* bits) const;
   uint32_t slabs_for(uint64_t objects) const;
   bool populate_slab();
   void let_go(uint32_t slabs);
 
-  Mutex mutex_;
   SizeClass class_{};
   SlabPool* pool_ = nullptr;
   std::atomic<uint64_t> promised_ = 0;
-  SlabSet partial_ GUARDED_BY(mutex_), thinned_ GUARDED_BY(mutex_);
-  uint64_t thinned_objects_ GUARDED_BY(mutex_) = 0;  // free ones of thinned slabs
-  LowWater free_low_ GUARDED_BY(mutex_);             // of the others
+  SlabSet partial_ GUARDED_BY(mutex), thinned_ GUARDED_BY(mutex);
+  uint64_t thinned_objects_ GUARDED_BY(mutex) = 0;  // free ones of thinned slabs
+  LowWater free_low_ GUARDED_BY(mutex);             // of the others
   ClassId id_ = kNoClass;
-  uint32_t drains_then_ GUARDED_BY(mutex_) = 0;  // at the latest tick if quiet, the lowest bits
-  AreaStatistics counts_ GUARDED_BY(mutex_){};   // in one cache line
+  uint32_t drains_then_ GUARDED_BY(mutex) = 0;  // at the latest tick if quiet, the lowest bits
+  AreaStatistics counts_ GUARDED_BY(mutex){};   // in one cache line
 };
 
 }  // namespace pktmalloc

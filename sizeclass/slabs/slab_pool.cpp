@@ -29,7 +29,7 @@ size_t SlabPool::record_bytes(size_t bytes, unsigned unit_shift) {
 }
 
 void SlabPool::start(const Config& config, MemoryLimit& limit) {
-  mutex_.set_rank(LockRank::kPool + config.rank);
+  mutex.set_rank(LockRank::kPool + config.rank);
   config_ = config;
   limit_ = &limit;
   chapter_bytes_ = round_up(kChapter, memory::page_bytes());
@@ -39,7 +39,7 @@ void SlabPool::start(const Config& config, MemoryLimit& limit) {
   map_memory_.start(base(), map_most, huge);
   units_.start(start_of(first_), bytes_in(units_in(config.most) - first_), huge);
   records_.start(config.records, record_bytes(config.most, config.unit_shift), huge);
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   grows_ = true;
   huge_from_ = kNone;
   chapters_ = records_.at(0) - first_ / 64 * chapter_bytes_;
@@ -88,7 +88,7 @@ void SlabPool::put_empty(uint32_t unit) {
 SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
   Taken taken{};
   {
-    const Lock lock(mutex_);
+    const Lock lock(mutex);
     taken.unit = units == 1 ? empty_.lowest() : empty_runs_.lowest(units, empty_, empty_, fresh());
     if (taken.unit == kNone) taken = open(id, units);
     if (taken.unit == kNone) return taken;
@@ -190,7 +190,7 @@ void SlabPool::note_mapped() {
 // parts: the system would clear none of it, or more. So the last slab ends on small pages, and what
 // it cannot get stays nobody's.
 uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slabs) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   const uint64_t page = memory::huge_page_bytes(), slab = bytes_in(units);
   const uint64_t wanted = std::exchange(slabs, 0) * slab;
   const uint32_t fresh = this->fresh(), unit = fresh + units_in(-start_of(fresh) & (page - 1));
@@ -216,7 +216,7 @@ uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slab
 }
 
 void SlabPool::give(ClassId id, uint32_t unit, uint32_t units) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   for (uint32_t i = 0; i < units; ++i) {
     set_entry(unit + i, index(kNoClass), index(id));  // back: who had it last
     put_empty(unit + i);
@@ -224,7 +224,7 @@ void SlabPool::give(ClassId id, uint32_t unit, uint32_t units) {
 }
 
 uint32_t SlabPool::tick() {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   const uint32_t unneeded = empty_low_.tick(empty_.count());
   const uint32_t left = refused_.load(std::memory_order_relaxed);
   if (left == 0) return unneeded;
@@ -255,7 +255,7 @@ SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
 
 // The lock is open around the system call, while the units are in no set.
 uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   if (refused_.load(std::memory_order_relaxed) > 0) return 0;
   const Run run = run_to_purge(most, splits);
   if (run.count == 0) return 0;
@@ -264,11 +264,11 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   for (uint32_t i = 0; i < run.count; ++i) was_empty[i] = leave_set(run.low + i);
   const uint32_t count = before - empty_.count();
   empty_low_.remove(count);
-  mutex_.unlock();
+  mutex.unlock();
   const size_t run_bytes = bytes_in(run.count);
   const bool gone = memory::purge(at(run.low), run_bytes);
   if (has_states()) config_.states->purge(start_of(run.low), run_bytes);
-  mutex_.lock();
+  mutex.lock();
   ++latest_share(run.low).purges;
   for (uint32_t i = 0; i < run.count; ++i) {
     const uint32_t unit = run.low + i;
@@ -284,14 +284,14 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
 }
 
 bool SlabPool::lets_purge_pages(uint32_t unit) {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   return !config_.zeroes && unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
 }
 
 bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
   const bool gone = memory::purge(reinterpret_cast<void*>(start), bytes);
   if (!gone) refused_.store(kRefusedTicks, std::memory_order_relaxed);
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   PoolShare& share = shares_[index(id)];
   ++share.purges;
   if (gone) {
@@ -302,7 +302,7 @@ bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
 }
 
 void SlabPool::decommit() {
-  const Lock lock(mutex_);
+  const Lock lock(mutex);
   if (units_.bytes() == 0) return;
   uint32_t fresh = this->fresh(), top = fresh;
   while (top > first_ && purged_.contains(top - 1)) --top;

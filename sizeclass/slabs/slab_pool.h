@@ -26,7 +26,7 @@
 // chapter share pages, and only used records are touched.
 //
 // Any thread may read the map: what it says of a live object does not change. All else happens
-// under mutex(), which comes after the classes' locks.
+// under mutex, which comes after the classes' locks.
 #pragma once
 
 #include <atomic>
@@ -155,7 +155,7 @@ class SlabPool {
   void decommit();
 
   // False: from now on it has the units that it has used, and no others.
-  void let_grow(bool grows) UNDER(mutex_) { grows_ = grows; }
+  void let_grow(bool grows) UNDER(mutex) { grows_ = grows; }
 
   // Any thread may ask.
   uint32_t empty_units() const NOT_FOLLOWED { return empty_.count(); }
@@ -179,7 +179,7 @@ class SlabPool {
   uint32_t first_unit() const { return first_; }
   // Units from here on have not been used.
   uint32_t fresh() const { return first_ + units_in(counts_.used.load(std::memory_order_relaxed)); }
-  Mutex& mutex() IS_LOCK(mutex_) { return mutex_; }
+  Mutex mutex;
 
  private:
   // Words of sets, by class, then those of the pool's own.
@@ -199,47 +199,46 @@ class SlabPool {
     return static_cast<uint32_t>(bytes >> config_.unit_shift);
   }
   void* words(unsigned set) const { return chapters_ + set * sizeof(uint64_t); }
-  bool make_usable(uint32_t unit, uint32_t end) UNDER(mutex_);
-  bool commit(uint32_t unit, uint32_t end) UNDER(mutex_);
-  Taken open(ClassId id, uint32_t units) UNDER(mutex_);
-  bool grow(ClassId id, uint32_t end) UNDER(mutex_);
-  bool grow_to(uint32_t end) UNDER(mutex_);
-  void note_mapped() UNDER(mutex_);
-  void set_fresh(uint32_t fresh) UNDER(mutex_);
+  bool make_usable(uint32_t unit, uint32_t end) UNDER(mutex);
+  bool commit(uint32_t unit, uint32_t end) UNDER(mutex);
+  Taken open(ClassId id, uint32_t units) UNDER(mutex);
+  bool grow(ClassId id, uint32_t end) UNDER(mutex);
+  bool grow_to(uint32_t end) UNDER(mutex);
+  void note_mapped() UNDER(mutex);
+  void set_fresh(uint32_t fresh) UNDER(mutex);
   bool own(ClassId id, uint32_t unit, uint32_t units);
   void set_entry(uint32_t unit, unsigned owner, unsigned back);
-  PoolShare& latest_share(uint32_t unit) UNDER(mutex_) { return shares_[map()[unit].back]; }
-  bool leave_set(uint32_t unit) UNDER(mutex_);
-  void put_empty(uint32_t unit) UNDER(mutex_);
-  void put_purged(uint32_t unit) UNDER(mutex_);
+  PoolShare& latest_share(uint32_t unit) UNDER(mutex) { return shares_[map()[unit].back]; }
+  bool leave_set(uint32_t unit) UNDER(mutex);
+  void put_empty(uint32_t unit) UNDER(mutex);
+  void put_purged(uint32_t unit) UNDER(mutex);
   struct Run {
     uint32_t low, count;
   };
-  Run run_to_purge(uint32_t most, bool splits) UNDER(mutex_);
+  Run run_to_purge(uint32_t most, bool splits) UNDER(mutex);
   size_t records_to(uint32_t end) const {
     return (end / 64 - first_ / 64 + size_t{1}) * chapter_bytes_;
   }
-  uint32_t units_end() const UNDER(mutex_) { return first_ + units_in(units_.bytes()); }
+  uint32_t units_end() const UNDER(mutex) { return first_ + units_in(units_.bytes()); }
   char* at(uint32_t unit) const { return reinterpret_cast<char*>(start_of(unit)); }
 
-  Mutex mutex_;
   // Of zeros until start(): the heap has no contents in the library's file.
   Config config_{.begin = 0, .most = 0, .records = 0, .bytes = nullptr, .unit_shift = 0};
   uint32_t first_ = 0;
   size_t chapter_bytes_ = 0;
   char* chapters_ = nullptr;      // where that of unit 0 would be
   MemoryLimit* limit_ = nullptr;  // of all units that are owned or empty
-  bool grows_ GUARDED_BY(mutex_) = false;
+  bool grows_ GUARDED_BY(mutex) = false;
   // counts_.purged at the latest decommit(); if not 0, purged units may be no longer usable.
-  uint64_t withdrawn_at_ GUARDED_BY(mutex_) = 0;
+  uint64_t withdrawn_at_ GUARDED_BY(mutex) = 0;
   GrowingMemory map_memory_, units_, records_;
-  uint32_t huge_from_ GUARDED_BY(mutex_) = 0;  // units from here on may have huge pages
-  SlabSet empty_ GUARDED_BY(mutex_), purged_ GUARDED_BY(mutex_);
-  RunSearch empty_runs_ GUARDED_BY(mutex_), runs_ GUARDED_BY(mutex_);  // of empty units; of both
-  LowWater empty_low_ GUARDED_BY(mutex_);
+  uint32_t huge_from_ GUARDED_BY(mutex) = 0;  // units from here on may have huge pages
+  SlabSet empty_ GUARDED_BY(mutex), purged_ GUARDED_BY(mutex);
+  RunSearch empty_runs_ GUARDED_BY(mutex), runs_ GUARDED_BY(mutex);  // of empty units; of both
+  LowWater empty_low_ GUARDED_BY(mutex);
   std::atomic<uint32_t> refused_ = 0;  // ticks for which the system is not asked to purge
   Counts counts_{};
-  PoolShare shares_[kMaxClasses] GUARDED_BY(mutex_){};
+  PoolShare shares_[kMaxClasses] GUARDED_BY(mutex){};
 };
 
 }  // namespace pktmalloc
