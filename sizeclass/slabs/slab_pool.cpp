@@ -244,7 +244,7 @@ SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
     uint32_t unit = begin;
     while (unit < end && (empty_.contains(unit) || purged_.contains(unit))) ++unit;
     if (unit == end) return {begin, end - begin};
-    high = empty_.highest_below(begin);
+    high = empty_.highest(begin);
   }
   if (high == kNone || most == 0) return {0, 0};
   const uint32_t step = std::max(units_in(kPurgeBytes), 1U);

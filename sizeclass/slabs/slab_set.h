@@ -42,14 +42,10 @@ class SlabSet {
     while (word(low_) == 0) ++low_;
     return low_ * 64 + static_cast<uint32_t>(std::countr_zero(word(low_)));
   }
-  uint32_t highest() {
-    if (count_ == 0) return kNone;
-    while (word(high_) == 0) --high_;
-    return high_ * 64 + 63 - static_cast<uint32_t>(std::countl_zero(word(high_)));
-  }
-  // The highest one below `end`.
-  uint32_t highest_below(uint32_t end) const {
+  // Below `end`, if that is told.
+  uint32_t highest(uint32_t end = kNone) {
     if (count_ == 0 || end == 0) return kNone;
+    while (word(high_) == 0) --high_;
     uint32_t w = std::min((end - 1) / 64, high_);
     if (w < low_) return kNone;
     uint64_t bits = word(w);

@@ -60,18 +60,18 @@ TEST_CASE("a slab inserted below or above the hints is found") {
 
 TEST_CASE("the highest one below a unit is found over the borders of words, or none") {
   Set set;
-  CHECK(set.highest_below(1000) == SlabSet::kNone);
+  CHECK(set.highest(1000) == SlabSet::kNone);
   for (const uint32_t unit : {5U, 63U, 64U, 300U}) set.insert(unit);
-  CHECK(set.highest_below(2000) == 300);
-  CHECK(set.highest_below(301) == 300);
-  CHECK(set.highest_below(300) == 64);
-  CHECK(set.highest_below(64) == 63);
-  CHECK(set.highest_below(63) == 5);
-  CHECK(set.highest_below(5) == SlabSet::kNone);
-  CHECK(set.highest_below(0) == SlabSet::kNone);
+  CHECK(set.highest(2000) == 300);
+  CHECK(set.highest(301) == 300);
+  CHECK(set.highest(300) == 64);
+  CHECK(set.highest(64) == 63);
+  CHECK(set.highest(63) == 5);
+  CHECK(set.highest(5) == SlabSet::kNone);
+  CHECK(set.highest(0) == SlabSet::kNone);
   set.erase(5);
   set.erase(63);
   set.erase(300);
-  CHECK(set.highest_below(2000) == 64);
-  CHECK(set.highest_below(64) == SlabSet::kNone);
+  CHECK(set.highest(2000) == 64);
+  CHECK(set.highest(64) == SlabSet::kNone);
 }
