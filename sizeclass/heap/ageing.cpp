@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sizeclass/heap/ageing.h"
 
-#include <algorithm>
-
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/memory.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/heap/growth.h"
+#include "sizeclass/heap/ageing.h"
 
 #include <catch2/catch.hpp>
 
