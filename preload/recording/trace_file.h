@@ -155,10 +155,7 @@ class TraceFile {
     header.checksum = trace::checksum_of(header);
     length_ = 0;
     blocks_ = 0;
-    if (!write(framed_ ? compressor_.store(&header, sizeof header)
-                       : plain(&header, sizeof header))) {
-      return false;
-    }
+    if (!write(&header, sizeof header, false)) return false;
     is_open_ = true;
     note_length();
     // Elsewhere nobody can add to it.
@@ -179,9 +176,7 @@ class TraceFile {
               by_order() ? "it cannot be opened again" : "the program closed its descriptor");
       return false;
     }
-    const size_t bytes = sizeof block + block.bytes;
-    const bool written =
-        write(framed_ ? compressor_.compress(&block, bytes) : plain(&block, bytes));
+    const bool written = write(&block, sizeof block + block.bytes, true);
     if (written) note_length();
     if (by_order()) close_descriptor();
     return written;
@@ -243,10 +238,11 @@ class TraceFile {
     }
   }
 
-  static Compressor::Frame plain(const void* bytes, size_t count) {
-    return {nullptr, 0, bytes, count};
-  }
-  bool write(const Compressor::Frame& frame) {
+  // In a frame, if the file has any.
+  bool write(const void* bytes, size_t count, bool compresses) {
+    const auto frame = !framed_     ? Compressor::Frame{nullptr, 0, bytes, count}
+                       : compresses ? compressor_.compress(bytes, count)
+                                    : compressor_.store(bytes, count);
     if (write_all(descriptor_, frame.head, frame.head_bytes) &&
         write_all(descriptor_, frame.body, frame.body_bytes)) {
       length_ += static_cast<off_t>(frame.head_bytes + frame.body_bytes);
