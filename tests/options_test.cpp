@@ -25,7 +25,6 @@ const std::vector<Option> kOptions = {
 #define OPTION(NAME, library, run, field, reads, default_value, accepted, help) \
   {"PKTMALLOC_" #NAME, #run, default_value, accepted},
 #include "preload/formats/options.def"
-#undef OPTION
 };
 
 const Option& option(const std::string& name) {

@@ -98,7 +98,6 @@ class GrowingArray {
 
   uint32_t size() const { return static_cast<uint32_t>(size_); }
   T& operator[](uint32_t i) { return elements_[i]; }
-  const T& operator[](uint32_t i) const { return elements_[i]; }
 
  private:
   static constexpr size_t kStep = size_t{1} << 20;

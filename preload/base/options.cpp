@@ -175,13 +175,11 @@ constinit Option table[] = {
   {#NAME,      default_value, accepted, [](const char* value, Options& o) { return reads; },  \
    k##library, nullptr},
 #include "preload/formats/options.def"
-#undef OPTION
 };
 
 constexpr char kNames[] =
 #define OPTION(NAME, ...) " PKTMALLOC_" #NAME
 #include "preload/formats/options.def"
-#undef OPTION
     ;
 
 // "NAME=value", without the prefix.

@@ -34,7 +34,6 @@ struct Options {
   };
 #define OPTION(NAME, library, run, field, ...) field;
 #include "preload/formats/options.def"
-#undef OPTION
 
   // Bytes a sample. A leak is small, and who looks for one waits for it.
   uint64_t profile_rate() const {

@@ -78,7 +78,6 @@ constexpr Variable kVariables[] = {
 #define OPTION(NAME, library, run, field, reads, default_value, accepted, help) \
   {"PKTMALLOC_" #NAME, In::library, As::run, accepted, help},
 #include "preload/formats/options.def"
-#undef OPTION
 };
 
 struct Options {

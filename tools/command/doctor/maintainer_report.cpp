@@ -94,7 +94,6 @@ constexpr struct {
 #define OPTION(name, library, run, field, value, default_value, accepted, help) \
   {"PKTMALLOC_" #name, accepted},
 #include "preload/formats/options.def"
-#undef OPTION
 };
 
 // As it is set, unless it may be a path.
