@@ -164,7 +164,7 @@ void* reallocate(void* p, size_t bytes, Site site) {
     return handed_out(site, pktmalloc::reallocate_foreign(p, with_canary(bytes)), bytes, false);
   }
   const size_t old_bytes = inspect_canary(site, ", found when it was resized", id, p);
-  if (resizes_in_place(index(id), with_canary(bytes))) {
+  if (resizes_in_place(id, with_canary(bytes))) {
     if (canaries) Canary::set(p, class_bytes(id), bytes);
     return p;
   }

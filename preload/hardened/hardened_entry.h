@@ -83,7 +83,7 @@ template <void* (*kSlow)(size_t)>
 
 [[gnu::always_inline]] inline void release(void* p, const Told& told = {}) {
   if (heap.spans(p)) [[likely]] {
-    const auto id = static_cast<ClassId>(heap.owner_of_unit(p));
+    const ClassId id = heap.class_of_unit(p);
     const ObjectStates::Entry state = heap.state_of(id, p);
     if (is_start(p) && state.is(ObjectStates::kLive) && fits(id, told)) [[likely]] {
       if (void* const left = set_freed(id, p, state)) release_waited_at(this_site(), id, left);

@@ -50,13 +50,12 @@ inline bool is_observed() { return observers.load(std::memory_order_relaxed) != 
 void begin_observation();
 void end_observation();
 
-// Does realloc resize an object of the class `owner` in place? Yes if the request fills half of it,
+// Does realloc resize an object of the class in place? Yes if the request fills half of it,
 // or would get the same class again; but not where every call must be seen.
-inline bool resizes_in_place(uintptr_t owner, size_t bytes) {
+inline bool resizes_in_place(ClassId id, size_t bytes) {
   const ClassTable& classes = heap.classes();
-  const size_t most = classes[static_cast<ClassId>(owner)].object_bytes;
-  return bytes <= most && (bytes * 2 >= most || index(classes.find(bytes)) == owner) &&
-         !is_observed();
+  const size_t most = classes[id].object_bytes;
+  return bytes <= most && (bytes * 2 >= most || classes.find(bytes) == id) && !is_observed();
 }
 
 // Starts the process if nobody has (process.h), and gives the calling thread a cache; nullptr when

@@ -89,16 +89,16 @@ inline void release_pooled(ClassId id, void* p) {
 inline void release(void* p, Told = {}) {
   // The list of class 0, which has the units that nobody has, takes nothing.
   if (heap.spans(p)) [[likely]]
-    return release_pooled(static_cast<ClassId>(heap.owner_of_unit(p)), p);
+    return release_pooled(heap.class_of_unit(p), p);
   return release_slow(p);
 }
 
 // p is not null, 0 < bytes <= PTRDIFF_MAX. On failure p is untouched.
 inline void* reallocate(void* p, size_t bytes) {
-  const uintptr_t owner = heap.owner(p);
-  if (owner == 0) return reallocate_foreign(p, bytes);
-  if (resizes_in_place(owner, bytes)) return p;
-  const size_t old_bytes = heap.classes()[static_cast<ClassId>(owner)].object_bytes;
+  const ClassId id = heap.class_of(p);
+  if (id == kNoClass) return reallocate_foreign(p, bytes);
+  if (resizes_in_place(id, bytes)) return p;
+  const size_t old_bytes = heap.classes()[id].object_bytes;
   if (is_observed()) [[unlikely]]
     return move_or_stay(p, old_bytes, bytes);
   void* moved = allocate<allocate_slow>(bytes);

@@ -283,8 +283,7 @@ void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   const bool was_sample = draws && profile_released(p, sample);
   // A sample stays one where the pool would have resized the object in place: drawn again, it would
   // count less than the objects it stands for. In all other cases object and sample are new.
-  const bool stays =
-      was_sample && sample.id != kNoClass && resizes_in_place(index(sample.id), bytes);
+  const bool stays = was_sample && sample.id != kNoClass && resizes_in_place(sample.id, bytes);
   const size_t old_bytes = next_allocator().usable_size(p);
   // As in the pool, a block stays that is filled by half: else one that goes to and fro at the
   // largest class would be copied each time.

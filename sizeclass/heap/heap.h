@@ -4,8 +4,8 @@
 //
 //     p - base =  | unit | offset in unit |        map at base: unit -> class
 //
-// The map is the index: owner() is a subtraction, a comparison, a shift and a load. Before start()
-// it says that no pointer is ours.
+// The map is the index: class_of() is a subtraction, a comparison, a shift and a load. Before
+// start() it says that no pointer is ours.
 //
 // The program's threads find their Cache their own way (preload/process/thread.h); the heap only
 // keeps the list. Without a cache, allocate() and release() work on the slabs directly. Layers
@@ -50,26 +50,24 @@ class Heap {
 
   // False when the system refuses memory or has no room for it: then nothing is pooled, and the
   // heap stays usable as such. Call once, before the process has a second thread and before any
-  // other call but owner().
+  // other call but class_of().
   bool start(const HeapConfig& config);
 
   // Gives all memory back; for tests. No object or cache may be used afterwards.
   void stop();
 
-  // The class that has the pointer's unit; 0: none, it is not ours.
-  uintptr_t owner(const void* p) const { return spans(p) ? owner_of_unit(p) : 0; }
+  // The class that has the pointer's unit; kNoClass: it is not ours.
+  ClassId class_of(const void* p) const { return spans(p) ? class_of_unit(p) : kNoClass; }
   // The two halves of it: does the pointer lie among units? Then, the class.
   bool spans(const void* p) const { return reinterpret_cast<uintptr_t>(p) - base_ < bytes_; }
-  uintptr_t owner_of_unit(const void* p) const {
+  ClassId class_of_unit(const void* p) const {
     const uintptr_t distance = reinterpret_cast<uintptr_t>(p) - base_;
     const auto* const map = reinterpret_cast<const SlabPool::Entry*>(base_);
     const uintptr_t owner = map[distance >> SlabPool::kUnitShift].owner;
     if (owner >= kMaxClasses) __builtin_unreachable();  // spares the fast path an extension
-    return owner;
+    return static_cast<ClassId>(owner);
   }
-  bool owns(const void* p) const { return owner(p) != 0; }
-  // The same as its number; kNoClass: it is not ours.
-  ClassId class_of(const void* p) const { return static_cast<ClassId>(owner(p)); }
+  bool owns(const void* p) const { return class_of(p) != kNoClass; }
 
   const ClassTable& classes() const { return classes_; }
 

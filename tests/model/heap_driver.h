@@ -177,7 +177,7 @@ class HeapDriver {
       return false;
     }
     ++allocs_[index(id)];
-    check_class(heap_.owner(object) == index(id), "object in another's unit", bytes);
+    check_class(heap_.class_of(object) == id, "object in another's unit", bytes);
     const uintptr_t at = reinterpret_cast<uintptr_t>(object);
     check_class(at % heap_.classes()[id].alignment() == 0, "object not aligned", bytes);
     const auto above = all_.lower_bound(at);

@@ -53,7 +53,7 @@ inline Parcel* pack(Heap& heap, Cache* cache, ClassId id, uint32_t owner, uint64
 inline bool unpack(Heap& heap, Cache* cache, Parcel* parcel) {
   const bool right = parcel->intact();
   parcel->self = nullptr;
-  heap.release(cache, static_cast<ClassId>(heap.owner(parcel)), parcel);
+  heap.release(cache, heap.class_of(parcel), parcel);
   return right;
 }
 

@@ -78,8 +78,8 @@ TEST_CASE("the owner of every object is its class, and foreign pointers have non
     char* object = static_cast<char*>(heap->allocate(cache, id));
     REQUIRE(object != nullptr);
     memset(object, 0x11, bytes);
-    CHECK(heap->owner(object) == index(id));
-    CHECK(heap->owner(object + bytes - 1) == index(id));
+    CHECK(heap->class_of(object) == id);
+    CHECK(heap->class_of(object + bytes - 1) == id);
     heap->release(cache, id, object);
   }
 }
@@ -102,11 +102,11 @@ TEST_CASE("an address belongs to the class that has its unit, and to nobody whil
   StartedHeap heap(tiny());
   const ClassId one = heap->classes().find(64), other = heap->classes().find(128);
   void* const first = heap->allocate(nullptr, one);
-  CHECK(heap->owner(first) == index(one));
+  CHECK(heap->class_of(first) == one);
   heap->release(nullptr, one, first);
   CHECK_FALSE(heap->owns(first));
   heap->allocate(nullptr, other);
-  CHECK(heap->owner(first) == index(other));
+  CHECK(heap->class_of(first) == other);
 }
 
 TEST_CASE("a heap of default size starts, and maps little") {
@@ -114,7 +114,7 @@ TEST_CASE("a heap of default size starts, and maps little") {
   REQUIRE(heap.started);
   void* object = heap->allocate(nullptr, heap->classes().find(1536));
   REQUIRE(object != nullptr);
-  CHECK(heap->owner(object) == index(heap->classes().find(1536)));
+  CHECK(heap->class_of(object) == heap->classes().find(1536));
   CHECK(heap.statistics().reserved_bytes == heap->mapped_bytes());
   CHECK(heap->mapped_bytes() <= size_t{2} << 20);
 }
@@ -202,7 +202,7 @@ TEST_CASE("a heap of two classes pools those alone") {
   CHECK(heap.statistics().classes == 2);
   Cache* cache = heap->attach();
   void* object = heap->allocate(cache, heap->classes().find(1500));
-  CHECK(heap->owner(object) == 2);
+  CHECK(heap->class_of(object) == ClassId{2});
   CHECK(heap->classes().find(200) == kNoClass);
 }
 
@@ -401,8 +401,8 @@ TEST_CASE("a heap maps nothing for objects before it needs it, and two lie apart
   CHECK(first->base() != second->base());
   const void* const object = first->allocate(nullptr, ClassId{1});
   REQUIRE(object != nullptr);
-  CHECK(first->owner(object) == 1);
-  CHECK(second->owner(object) == 0);
+  CHECK(first->class_of(object) == ClassId{1});
+  CHECK(second->class_of(object) == ClassId{0});
 }
 
 TEST_CASE("under a limit of addresses a heap starts, and grows until it is reached") {
@@ -447,7 +447,7 @@ TEST_CASE("a decommit gives addresses back, and keeps what is live") {
   heap->decommit(nullptr);
   CHECK(heap->mapped_bytes() + (size_t{15} << 20) <= mapped);
   CHECK(*kept == 4711);
-  CHECK(heap->owner(kept) == index(id));
+  CHECK(heap->class_of(kept) == id);
   CHECK_FALSE(heap->owns(objects.back()));
   for (int n = 0; n < 4000; ++n) {
     void* const object = heap->allocate(nullptr, id);

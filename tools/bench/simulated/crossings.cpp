@@ -71,7 +71,7 @@ class Player {
   }
 
   void release(Object object) {
-    const auto id = static_cast<ClassId>(heap.owner(object.bytes));
+    const ClassId id = heap.class_of(object.bytes);
     Cache* const cache = cache_;
     ++calls;
     const Acting acting(Part::kLibrary, number_);
