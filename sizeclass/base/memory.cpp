@@ -16,7 +16,11 @@
 namespace pktmalloc::memory {
 namespace {
 
-constexpr int kUsable = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+// New pages in the place of those that are there. False: these are as they were, or gone.
+bool replace(void* start, size_t bytes, int more = 0, int protection = PROT_READ | PROT_WRITE) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  return mmap(start, bytes, protection, kFlags | more, -1, 0) == start;
+}
 
 bool is_free(uintptr_t page) {
   void* const there = reinterpret_cast<void*>(page);
@@ -91,12 +95,10 @@ void ask_for_huge_pages(void* start, size_t bytes, bool wanted) {
 bool take_from_pool(void* start, size_t bytes) {
   const KeepErrno keep;
   const int size = std::countr_zero(huge_page_bytes()) << MAP_HUGE_SHIFT;
-  if (mmap(start, bytes, PROT_READ | PROT_WRITE, kUsable | MAP_HUGETLB | size, -1, 0) == start) {
-    return true;
-  }
+  if (replace(start, bytes, MAP_HUGETLB | size)) return true;
   // The pages that were there may be gone. Linux refuses new ones only for want of a mapping, and
   // these took none.
-  static_cast<void>(mmap(start, bytes, PROT_READ | PROT_WRITE, kUsable, -1, 0));
+  replace(start, bytes);
   return false;
 }
 
@@ -105,15 +107,13 @@ bool purge(void* start, size_t bytes) {
   if (madvise(start, bytes, MADV_DONTNEED) != 0) return false;
   // The program may have mapped a file over its objects, or what it shares with others: then this
   // is refused, and new pages take their place. Linux before 4.5 refuses it always.
-  return madvise(start, bytes, MADV_FREE) == 0 ||
-         mmap(start, bytes, PROT_READ | PROT_WRITE, kUsable, -1, 0) == start;
+  return madvise(start, bytes, MADV_FREE) == 0 || replace(start, bytes);
 }
 
 // By pages without memory.
 bool withdraw(void* start, size_t bytes, bool readable) {
   const KeepErrno keep;
-  const int protection = readable ? PROT_READ : PROT_NONE;
-  return mmap(start, bytes, protection, kUsable | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+  return replace(start, bytes, MAP_NORESERVE, readable ? PROT_READ : PROT_NONE);
 }
 
 bool is_mapped(const void* address) {
