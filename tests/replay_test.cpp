@@ -202,6 +202,18 @@ TEST_CASE("progress is shown on a terminal; an interruption prints what there is
   CHECK(screen.find("\nstatus=130") != std::string::npos);
 }
 
+TEST_CASE("an interruption ends all runs, however long each of them takes") {
+  skip_without({"tmux"});
+  TemporaryFolder folder;
+  REQUIRE(record({"perl", "-e", "sleep 1; my @a = map { $_ x 99 } 1 .. 99"}, folder / "t").clean());
+  Terminal terminal(100, 60);
+  terminal.command(build_path("pktmalloc") + " replay " + (folder / "t") +
+                   " --speed real -n 1000 --with glibc; echo sta''tus=$?");
+  terminal.until("run 3 of 1000: ");
+  terminal.press("C-c");
+  CHECK(terminal.until("\nstatus=").find("\nstatus=130") != std::string::npos);
+}
+
 TEST_CASE("a replay tells how the runs spread, and whether allocators differ") {
   TemporaryFolder folder;
   REQUIRE(record({program_path("known_calls")}, folder / "t").clean());

@@ -116,7 +116,7 @@ std::vector<Row> measure(Plan& plan, const std::vector<Allocator>& all) {
   if (options.speed == "full") rows.push_back({{kNothing, ""}, {}, {}});
   Progress progress(rows.size() * options.runs);
   size_t number = 0;
-  for (unsigned run = 0; run < options.runs; ++run) {
+  for (unsigned run = 0; run < options.runs && !is_interrupted(); ++run) {
     for (Row& row : rows) {
       progress.tell(++number, row.allocator.name);
       const auto plain = play_once(plan, row.allocator, false);
