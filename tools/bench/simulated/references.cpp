@@ -61,10 +61,15 @@ extern "C" {
 
 // The linker sends the engine's calls here (--wrap): libc announces nothing.
 int __real_pthread_mutex_lock(pthread_mutex_t*);
+int __real_pthread_mutex_trylock(pthread_mutex_t*);
 int __real_pthread_mutex_unlock(pthread_mutex_t*);
 int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
   refer(mutex, sizeof *mutex, true);
   return __real_pthread_mutex_lock(mutex);
+}
+int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  refer(mutex, sizeof *mutex, true);
+  return __real_pthread_mutex_trylock(mutex);
 }
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   refer(mutex, sizeof *mutex, true);

@@ -31,7 +31,8 @@ $(CROSSINGS): tools/bench/simulated/references.cpp $(CROSSINGS_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CXX) $(CROSSINGS_FLAGS) $(filter %.cpp %.o,$^) \
-	  -Wl,--wrap=pthread_mutex_lock,--wrap=pthread_mutex_unlock,--wrap=clock_gettime -o $@
+	  -Wl,--wrap=pthread_mutex_lock,--wrap=pthread_mutex_trylock,--wrap=pthread_mutex_unlock \
+	  -Wl,--wrap=clock_gettime -o $@
 
 -include $(CROSSINGS_OBJECTS:.o=.d)
 
