@@ -173,6 +173,7 @@ const std::set<std::string> kRunElsewhere = {
     "double_free_of_many_is_told",          // failures_test.cpp
     "free_inside_an_object_is_told",        // failures_test.cpp
     "free_of_what_never_was_is_told",       // failures_test.cpp
+    "copy_in_another_name_space",           // below
     "work_under_limits",                    // failures_test.cpp
     "children_of_clone_exit",               // reporter_test.cpp
     "hello",                                // options_test.cpp
@@ -284,6 +285,18 @@ TEST_CASE("programs work under a library that audits the loader") {
                                 .with("LD_AUDIT", build_path("tests/plugins/auditing.so"))
                                 .run();
     INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("a copy in another name space of the loader serves the same threads") {
+  for (const std::string outer :
+       {"libpktmalloc.so", "libpktmalloc-hardened.so", "libpktmalloc-checked.so"}) {
+    const Outcome outcome =
+        Program({program_path("copy_in_another_name_space"), build_path("libpktmalloc.so")})
+            .with("LD_PRELOAD", build_path(outer))
+            .run();
+    INFO(outer << ": " << outcome);
     CHECK(outcome.clean());
   }
 }

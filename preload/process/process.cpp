@@ -62,16 +62,17 @@ void each_part_back(void (*Part::*step)()) {
   }
 }
 
-void on_thread_exit(void* cache) {
+// `value` may be another copy's: one in another name space of the loader has the same key.
+void on_thread_exit(void* value) {
   // In the next round, behind other keys' destructors: what these call is served as ever.
-  if (!std::exchange(leaving, true) && pthread_setspecific(exit_key, cache) == 0) return;
+  if (!std::exchange(leaving, true) && pthread_setspecific(exit_key, value) == 0) return;
   // Everything this thread still allocates or frees goes to the slabs directly: destructors that
   // come again and libc's own teardown do so after us.
   this_thread.direct = true;
   each_part_back(&Part::thread_exit);
-  this_thread.cache = nullptr;
+  Cache* const cache = std::exchange(this_thread.cache, nullptr);
   publish(nullptr);
-  heap.detach(static_cast<Cache*>(cache));
+  if (cache != nullptr) heap.detach(cache);
   // The process ends with its last thread: ours must not keep it alive. Threads that did not
   // allocate yet may remain; they start them again.
   if (!heap.has_threads()) each_part_back(&Part::last_thread);
