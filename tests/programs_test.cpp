@@ -147,6 +147,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"usable_size_is_writable", {}},
     {"valloc_gives_whole_pages", {}},
     {"vfork_and_exec_leave_the_parent_intact", {}},
+    {"what_grows_moves_seldom", {}},
     {"writes_after_free_break_no_list", {}},
     {"works_in_a_sandbox", {{{"PKTMALLOC_AGE", "20ms"}}}},
     {"works_in_strict_mode", {{{"PKTMALLOC_AGE", "20ms"}}}},

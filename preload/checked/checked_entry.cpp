@@ -134,13 +134,14 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
 // if the table has room, and not in fork handlers, whose thread holds its lock: otherwise the
 // program gets it as it is, and it will come back as a foreign pointer.
 [[gnu::noinline]] void* hand_out(Site site, void* raw, size_t alignment, size_t bytes,
-                                 Family family) {
+                                 Family family, size_t room = 0) {
   const ClassId id = heap.class_of(raw);
   if (raw == nullptr || (id == kNoClass && this_thread.forking)) return raw;
   char* const begin = static_cast<char*>(raw);
-  const Place place = id != kNoClass ? pooled_place(id, raw)
-                                     : add_large(begin, begin + front_bytes(alignment),
-                                                 begin + raw_bytes(alignment, bytes));
+  const Place place = id != kNoClass
+                          ? pooled_place(id, raw)
+                          : add_large(begin, begin + front_bytes(alignment),
+                                      begin + raw_bytes(alignment, std::max(bytes, room)));
   if (place.record == nullptr) return raw;
   return dress(place, alignment, bytes, family, capture(site));
 }
@@ -239,7 +240,11 @@ void* reallocate(void* p, size_t bytes, Site site) {
     return dress({object.record, object.raw(), object.end}, 0, bytes, object.head.family(),
                  object.record->allocated_at);
   }
-  void* moved = allocate_slow(bytes, Family::kMalloc, site);
+  const size_t room = room_to_resize(object.bytes(), bytes, kMostBytes);
+  void* const moved = room > bytes && guarded_class == kNoClass
+                          ? hand_out(site, pktmalloc::allocate_slow(raw_bytes(0, room)), 0, bytes,
+                                     Family::kMalloc, room)
+                          : allocate_slow(bytes, Family::kMalloc, site);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(object.bytes(), bytes));
   if (claim("realloc", object, now)) quarantine(object, heap.class_of(p));

@@ -31,18 +31,11 @@ struct Large {
 uintptr_t address_in(Large* large) { return reinterpret_cast<uintptr_t>(large->user); }
 constinit WordTable<Large*, address_in> table;  // guarded by mutex
 
-// Of its memory so much is watched.
-Object object_of(const Large& large) {
-  Object object = object_in(large.place);
-  object.end = object.back() + kLeastBack;
-  return object;
-}
-
 template <typename Wanted>
 Object next(size_t& n, Wanted wanted) {
   while (n < table.size()) {
     const Large* const large = table[n++];
-    const Object object = large != nullptr ? object_of(*large) : Object{};
+    const Object object = large != nullptr ? object_in(large->place) : Object{};
     if (object && wanted(object)) return object;
   }
   return {};
@@ -75,7 +68,8 @@ void remove_large(const Object& object) {
 
 Object find_large(const void* p) {
   const TableLock lock;
-  if (const Large* large = table.find(reinterpret_cast<uintptr_t>(p))) return object_of(*large);
+  if (const Large* large = table.find(reinterpret_cast<uintptr_t>(p)))
+    return object_in(large->place);
   size_t n = 0;
   return next(n, [p](const Object& object) { return p >= object.raw() && p < object.end; });
 }
