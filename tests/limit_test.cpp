@@ -65,6 +65,18 @@ TEST_CASE("stat, the text and the report show a limit and how far it is") {
   CHECK(has(report.out, " left"));
 }
 
+TEST_CASE("what threads freed in large blocks is within the limit, in each library") {
+  for (const std::string library :
+       {"libpktmalloc.so", "libpktmalloc-hardened.so", "libpktmalloc-checked.so"}) {
+    const Outcome outcome =
+        preloaded_with(library, {program_path("large_blocks_of_threads_go_back")})
+            .with("PKTMALLOC_LIMIT", "100MiB")
+            .run();
+    INFO(library << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
 TEST_CASE("what one size filled and freed serves the others, in each library") {
   for (const std::string library :
        {"libpktmalloc.so", "libpktmalloc-hardened.so", "libpktmalloc-checked.so"}) {

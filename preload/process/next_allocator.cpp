@@ -11,6 +11,7 @@
 #include "preload/base/library_function.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/base/own_thread.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/keep_errno.h"
@@ -25,7 +26,9 @@ constinit NextAllocator next;
 constinit std::atomic<bool> found = false;
 constinit thread_local bool finding = false;  // this thread is inside dlsym or dlopen for us
 
-constinit std::atomic<bool> called = false;  // a request or a release since the latest tick
+// Ticks until an interval has passed without a call, and the heap is trimmed; 0: was trimmed since.
+constexpr unsigned kBusy = LowWater::kTicks + 1;
+constinit std::atomic<unsigned> ticks_left = 0;
 
 // While there is a limit, what the next allocator holds is counted against it, in usable bytes of
 // objects. What the program has freed stays there until a trim, so it stays counted until then;
@@ -36,11 +39,15 @@ constinit std::atomic<uint64_t> free_bytes = 0;
 constexpr uint64_t kTrimLeast = uint64_t{1} << 20;
 constexpr uint64_t kTrimPart = 64;
 
-// The largest that glibc would choose by itself on a 64-bit machine, with twice as much for trims,
-// as it does when the program frees a 32 MiB block.
+// The largest that glibc would choose by itself on a 64-bit machine.
 constexpr int kMmapThreshold = 32 << 20;
 constexpr size_t kPage = 4096, kHead = sizeof(size_t);
 constexpr size_t kLeastBytes = 16;  // some allocators align what is smaller only to its size
+
+// The free end of an arena goes back at a free if it is larger than eight times the largest request
+// (glibc's own rule: twice), but not under 16 MiB, and always above 64 MiB. SIZE_MAX: as below.
+constexpr size_t kEnd = 8, kLeastLarge = 2 << 20, kMostLarge = 8 << 20;
+constinit std::atomic<size_t> largest = SIZE_MAX;
 
 // A block that grows beyond all mappings freed yet moves to one, which grows without copies, as by
 // glibc's own rule. SIZE_MAX: its thresholds are the user's.
@@ -74,9 +81,19 @@ void note_freed(const void* p) {
 }
 
 // Usually it is already noted: threads that come by all the time share the cache line and do not
-// fight for it.
+// fight for it. The first one wakes who calls tick().
 void note_call() {
-  if (!called.load(std::memory_order_relaxed)) called.store(true, std::memory_order_relaxed);
+  if (ticks_left.load(std::memory_order_relaxed) == kBusy) return;
+  if (ticks_left.exchange(kBusy, std::memory_order_relaxed) == 0) heap.ageing().notice();
+}
+
+// Before a request.
+void note_size(size_t bytes) {
+  size_t most = largest.load(std::memory_order_relaxed);
+  if (bytes <= most || most == kMostLarge) return;
+  while (most < bytes && most < kMostLarge) most *= 2;
+  largest.store(most, std::memory_order_relaxed);
+  next.process().mallopt(M_TRIM_THRESHOLD, static_cast<int>(kEnd * most));
 }
 
 void count_free(uint64_t bytes) { free_bytes.fetch_add(bytes, std::memory_order_relaxed); }
@@ -105,25 +122,26 @@ bool should_trim() {
 
 // Ends a tick of ageing: trims if something was released and an interval has passed without a call.
 void tick() {
-  static unsigned quiet_ticks = 0;
-  static bool may_trim = false;  // memory may lie idle in the heap
-  if (!found.load(std::memory_order_acquire)) return;
-  const bool quiet = !called.exchange(false, std::memory_order_relaxed);
-  quiet_ticks = quiet ? quiet_ticks + 1 : 0;
-  may_trim |= !quiet;
-  if (!may_trim || quiet_ticks < LowWater::kTicks) return;
-  may_trim = false;
+  unsigned left = ticks_left.load(std::memory_order_relaxed);
+  if (left == 0 || !found.load(std::memory_order_acquire)) return;
+  if (!ticks_left.compare_exchange_strong(left, left - 1, std::memory_order_relaxed)) return;
   const KeepErrno keep_errno;
-  next.trim(0);
+  if (left == 1) next.trim(0);
 }
 
 void load() {
   next_allocator();  // finds the functions
-  // Somebody calls tick().
-  if (!heap.started() || user_tuned_glibc()) return;
+  if (!heap.started()) return;
+  // No trim gives back the free end of an arena, but that of the first one.
+  const bool is_limited = heap.limit().is_limited(), is_tuned = user_tuned_glibc();
+  if (is_limited || !(is_tuned || getenv("MALLOC_ARENA_MAX") != nullptr)) {
+    next.process().mallopt(M_ARENA_MAX, is_limited ? 1 : processor_count());
+  }
+  if (is_tuned) return;
   next.process().mallopt(M_MMAP_THRESHOLD, kMmapThreshold);
-  next.process().mallopt(M_TRIM_THRESHOLD, 2 * kMmapThreshold);
+  next.process().mallopt(M_TRIM_THRESHOLD, kEnd * kLeastLarge);
   most_freed = kLeastGrowth;
+  largest = kLeastLarge;
 }
 
 }  // namespace
@@ -194,6 +212,7 @@ const NextAllocator::Functions& NextAllocator::server(size_t bytes, size_t align
 template <typename Call>
 void* NextAllocator::within_limit(size_t bytes, void* old, const Call& call) const {
   note_call();
+  note_size(bytes);
   if (!heap.limit().is_limited()) [[likely]]
     return call();
   const size_t old_bytes = old != nullptr ? usable_size(old) : 0;
@@ -246,7 +265,7 @@ void* NextAllocator::reallocate(void* p, size_t bytes) const {
 }
 
 int NextAllocator::mallopt(int option, int value) const {
-  most_freed = SIZE_MAX;
+  largest = most_freed = SIZE_MAX;
   return process_.mallopt(option, value);
 }
 
@@ -263,6 +282,8 @@ void NextAllocator::release(void* p) const {
 }
 
 size_t NextAllocator::usable_size(void* p) const { return owner_of(p).malloc_usable_size(p); }
+
+bool NextAllocator::waits() const { return ticks_left.load(std::memory_order_relaxed) != 0; }
 
 bool NextAllocator::trim(size_t pad) const {
   heap.limit().give(free_bytes.exchange(0, std::memory_order_relaxed));

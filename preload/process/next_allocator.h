@@ -35,6 +35,7 @@ class NextAllocator {
   void release(void* p) const;
   size_t usable_size(void* p) const;
   bool trim(size_t pad) const;
+  bool waits() const;                        // may something go back at a later tick
   int mallopt(int option, int value) const;  // from then on no threshold is set by us
 
   // Until they are found, and for those that are missing: as if there were no memory.
