@@ -56,10 +56,11 @@ std::string object_of(const std::string& source) {
 }
 
 // The path of a program that is linked with -static and the archive.
-std::string linked_alone(const std::string& input, const TemporaryFolder& folder) {
+std::string linked_alone(const std::string& input, const TemporaryFolder& folder,
+                         const std::string& how = "-static") {
   const std::string program = folder / std::filesystem::path(input).stem();
-  const Outcome built = shell("g++ -static -O1 -fno-builtin -pthread " + input + " -o " + program +
-                                  " -Wl,--whole-archive " + build_path("libpktmalloc.a") +
+  const Outcome built = shell("g++ " + how + " -O1 -fno-builtin -pthread " + input + " -o " +
+                                  program + " -Wl,--whole-archive " + build_path("libpktmalloc.a") +
                                   " -Wl,--no-whole-archive 2>/dev/null",
                               "");
   if (built.status != 0) skip("there is no static libc");
@@ -291,6 +292,8 @@ TEST_CASE("programs that are linked with -static and the archive behave as their
                                "mallinfo2_is_plausible.c",
                                "malloc_trim_tells_whether_it_gave_back.c",
                                "mallopt_returns_one.c",
+                               "new_handler_is_called_and_retried.cpp",
+                               "new_throws_bad_alloc.cpp",
                                "random_calls_of_all_functions.cpp",
                                "realloc_crosses_between_pool_and_next_allocator.c",
                                "requests_beyond_ptrdiff_max_fail.c",
@@ -298,6 +301,17 @@ TEST_CASE("programs that are linked with -static and the archive behave as their
                                "works_in_strict_mode.c"};
   for (const std::string& name : names) {
     const Outcome outcome = Program({linked_alone(object_of(name), folder)}).run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
+TEST_CASE("operator new fails as it should where the C++ runtime is linked in") {
+  TemporaryFolder folder;
+  for (const std::string name :
+       {"new_handler_is_called_and_retried.cpp", "new_throws_bad_alloc.cpp"}) {
+    const Outcome outcome =
+        Program({linked_alone(object_of(name), folder, "-static-libstdc++")}).run();
     INFO(name << ": " << outcome);
     CHECK(outcome.clean());
   }

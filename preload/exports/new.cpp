@@ -4,7 +4,9 @@
 // A failing operator new goes on to the C++ runtime's own function of the same name. That function
 // calls malloc, which is ours and fails again, and then does what the standard demands: it calls
 // the new-handler and retries, throws std::bad_alloc, or, for the nothrow forms, catches that and
-// returns null. So the library needs no C++ runtime, and any runtime's exceptions fit.
+// returns null. So the library needs no C++ runtime, and any runtime's exceptions fit. A runtime
+// that is linked in statically lacks that function, since ours stands for it; then we do the same
+// with what there is of it.
 #include <dlfcn.h>
 
 #include <new>
@@ -17,6 +19,11 @@
 #include "preload/exports/front.h"
 #include "sizeclass/base/rounding.h"
 
+// Of a C++ runtime in the program itself: std::get_new_handler, and libstdc++'s function that
+// throws.
+extern "C" [[gnu::weak]] std::new_handler _ZSt15get_new_handlerv() noexcept;
+extern "C" [[gnu::weak]] void _ZSt17__throw_bad_allocv();
+
 namespace {
 
 using namespace pktmalloc;
@@ -25,13 +32,22 @@ using namespace pktmalloc;
 // built without exceptions and aborts instead of throwing (mimalloc). No jump: by the frame of this
 // call the checked library knows who calls our functions from there.
 template <typename... Arguments>
-void* call_runtime(const char* name, Arguments... arguments) {
+void* call_runtime(const char* const (&names)[2], bool throws, const auto& retry,
+                   Arguments... arguments) {
   void* (*found)(Arguments...) = nullptr;
-  if (find_in_runtime(found, name) || find_function(found, RTLD_NEXT, name)) {
+  if (find_in_runtime(found, names[!throws]) || find_function(found, RTLD_NEXT, names[!throws])) {
     void* p = found(arguments...);
     asm volatile("" : "+r"(p));
     return p;
   }
+  while (_ZSt15get_new_handlerv != nullptr) {
+    const std::new_handler handler = _ZSt15get_new_handlerv();
+    if (handler == nullptr) break;
+    handler();
+    if (void* const p = retry()) return p;
+  }
+  if (!throws) return nullptr;
+  if (_ZSt17__throw_bad_allocv != nullptr) _ZSt17__throw_bad_allocv();
   message("out of memory in operator new, and no C++ runtime to throw std::bad_alloc");
   abort();
 }
@@ -48,9 +64,10 @@ constexpr Family kPlain = Family::kNew, kArray = Family::kNewArray;
 // Nothrow: std::nothrow_t or nothing, depending on the form.
 template <Family kFamily, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
-  if (void* p = front::allocate_slow(bytes, kFamily)) return p;
-  const char* const name = kNames[kFamily == kArray][0][sizeof...(Nothrow)];
-  return call_runtime<size_t, const Nothrow&...>(name, bytes, Nothrow{}...);
+  const auto allocate = [=] { return front::allocate_slow(bytes, kFamily); };
+  if (void* p = allocate()) return p;
+  return call_runtime<size_t, const Nothrow&...>(
+      kNames[kFamily == kArray][0], sizeof...(Nothrow) == 0, allocate, bytes, Nothrow{}...);
 }
 
 template <Family kFamily, typename... Nothrow>
@@ -59,11 +76,13 @@ void* new_aligned(size_t bytes, std::align_val_t alignment) {
   // object; its plain forms refuse all sizes that malloc refuses.
   if (bytes > PTRDIFF_MAX) return new_slow<kFamily, Nothrow...>(bytes);
   const size_t a = static_cast<size_t>(alignment);
-  void* const p = is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
-  if (p != nullptr) return p;
-  const char* const name = kNames[kFamily == kArray][1][sizeof...(Nothrow)];
-  using Alignment = std::align_val_t;
-  return call_runtime<size_t, Alignment, const Nothrow&...>(name, bytes, alignment, Nothrow{}...);
+  const auto allocate = [=] {
+    return is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
+  };
+  if (void* p = allocate()) return p;
+  return call_runtime<size_t, std::align_val_t, const Nothrow&...>(
+      kNames[kFamily == kArray][1], sizeof...(Nothrow) == 0, allocate, bytes, alignment,
+      Nothrow{}...);
 }
 
 }  // namespace
