@@ -261,6 +261,7 @@ TEST_CASE("processes that cannot be read are told in one line") {
   check_refused(stat_of({"no/such/file"}), "cannot read no/such/file");
   folder.write("s.json", "{}");
   check_refused(stat_of({folder / "s.json"}), "is not a statistics file");
+  check_refused(stat_of({""}), "cannot read ");
   check_refused(stat_of({"--prom"}), "needs a process id or a file");
 }
 

@@ -85,7 +85,8 @@ void add_stat(CommandLine& command) {
   const Subcommand stat = command.add_subcommand(
       "stat", "Statistics of a running process or of a file, once; without either, of all.");
   static Options options;
-  stat.add_option("PID|FILE", options.what, "process id, or a JSON file of statistics");
+  const Option what =
+      stat.add_option("PID|FILE", options.what, "process id, or a JSON file of statistics");
   stat.add_flag("--json", options.json,
                 "as the library writes to FILE.json; without PID, the list");
   stat.add_flag("--prom", options.prometheus, "as the library writes to FILE.prom")
@@ -96,8 +97,8 @@ void add_stat(CommandLine& command) {
       "  pktmalloc stat --json 1234 > a.json; sleep 60\n"
       "  pktmalloc stat --json 1234 > b.json\n"
       "  pktmalloc report a.json b.json");
-  stat.callback([] {
-    if (!options.what.empty()) {
+  stat.callback([what] {
+    if (what.is_given()) {
       print_statistics(options);
     } else if (options.prometheus) {
       throw Failure("stat --prom needs a process id or a file");

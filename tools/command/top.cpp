@@ -17,7 +17,7 @@ namespace pktmalloc {
 namespace {
 
 struct Options {
-  std::string pid;
+  std::optional<std::string> pid;
   double delay_seconds = 1;
   unsigned batch = 0;
   bool once = false;
@@ -52,8 +52,8 @@ void print_batch(unsigned readings, std::chrono::duration<double> delay, pid_t p
 }
 
 void run(const Options& options) {
-  const pid_t pid = process_id(options.pid);
-  if (pid == 0 && !options.pid.empty()) throw Failure("{} is not a process id", options.pid);
+  const pid_t pid = process_id(options.pid.value_or(""));
+  if (pid == 0 && options.pid) throw Failure("{} is not a process id", *options.pid);
   if (options.sort.size() != 1 || !is_column_key(options.sort[0])) {
     throw Failure("--sort {} names no column; accepted: {}", options.sort, column_keys());
   }
@@ -74,7 +74,8 @@ void add_top(CommandLine& command) {
   const Subcommand top = command.add_subcommand(
       "top", "Statistics of a running process, live; without PID, choose one of all.");
   static Options options;
-  top.add_option("PID", options.pid, "process id");
+  top.add_option(
+      "PID", [](const std::string& pid) { options.pid = pid; }, "process id");
   top.add_option("-d,--delay", options.delay_seconds, "seconds between readings")
       .range(0.1, 3600.0)
       .show_default();
