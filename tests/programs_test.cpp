@@ -114,6 +114,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"program_with_a_dlopen_of_its_own", {}},
     {"random_calls_of_all_functions", {}},
     {"random_sizes_fit_in_few_addresses", {}},
+    {"realloc_at_a_limit_takes_what_is_left", {{{"PKTMALLOC_LIMIT", "64MiB"}}}},
     {"realloc_at_the_border_of_the_pool", {}},
     {"realloc_crosses_between_pool_and_next_allocator", {}},
     {"realloc_forgets_the_alignment", {}},

@@ -240,11 +240,12 @@ void* reallocate(void* p, size_t bytes, Site site) {
     return dress({object.record, object.raw(), object.end}, 0, bytes, object.head.family(),
                  object.record->allocated_at);
   }
-  const size_t room = room_to_resize(object.bytes(), bytes, kMostBytes);
-  void* const moved = room > bytes && guarded_class == kNoClass
-                          ? hand_out(site, pktmalloc::allocate_slow(raw_bytes(0, room)), 0, bytes,
-                                     Family::kMalloc, room)
-                          : allocate_slow(bytes, Family::kMalloc, site);
+  const size_t most = guarded_class == kNoClass ? kMostBytes : 0;
+  void* const moved = allocate_to_resize(object.bytes(), bytes, most, [=](size_t room) {
+    if (room == bytes) return allocate_slow(bytes, Family::kMalloc, site);
+    void* const raw = pktmalloc::allocate_slow(raw_bytes(0, room));
+    return hand_out(site, raw, 0, bytes, Family::kMalloc, room);
+  });
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(object.bytes(), bytes));
   if (claim("realloc", object, now)) quarantine(object, heap.class_of(p));

@@ -6,7 +6,7 @@
 // the new-handler and retries, throws std::bad_alloc, or, for the nothrow forms, catches that and
 // returns null. So the library needs no C++ runtime, and any runtime's exceptions fit. A runtime
 // that is linked in statically lacks that function, since ours stands for it; then we do the same
-// with what there is of it.
+// with what there is of it, but that nothing catches what a handler throws in a nothrow form.
 #include <dlfcn.h>
 
 #include <new>

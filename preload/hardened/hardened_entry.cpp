@@ -169,7 +169,9 @@ void* reallocate(void* p, size_t bytes, Site site) {
     return p;
   }
   const size_t most = canaries ? 0 : heap.classes().largest();
-  void* const moved = allocate_slow(room_to_resize(old_bytes, bytes, most), Family::kMalloc, site);
+  void* const moved = allocate_to_resize(old_bytes, bytes, most, [=](size_t room) {
+    return allocate_slow(room, Family::kMalloc, site);
+  });
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   release_waited_at(site, id, set_freed(id, p, heap.state_of(id, p)));

@@ -49,6 +49,8 @@ constexpr size_t kLeastBytes = 16;  // some allocators align what is smaller onl
 constexpr size_t kEnd = 8, kLeastLarge = 2 << 20, kMostLarge = 8 << 20;
 constinit std::atomic<size_t> largest = SIZE_MAX;
 
+constexpr int kLeastArenas = 4;  // for threads that leave the processors that the process began on
+
 // A block that grows beyond all mappings freed yet moves to one, which grows without copies, as by
 // glibc's own rule. SIZE_MAX: its thresholds are the user's.
 constexpr int kLeastGrowth = 1 << 20;
@@ -89,10 +91,10 @@ void note_call() {
 
 // Before a request.
 void note_size(size_t bytes) {
-  size_t most = largest.load(std::memory_order_relaxed);
-  if (bytes <= most || most == kMostLarge) return;
+  size_t seen = largest.load(std::memory_order_relaxed), most = seen;
+  if (bytes <= seen || seen == kMostLarge) return;
   while (most < bytes && most < kMostLarge) most *= 2;
-  largest.store(most, std::memory_order_relaxed);
+  if (!largest.compare_exchange_strong(seen, most, std::memory_order_relaxed)) return;
   next.process().mallopt(M_TRIM_THRESHOLD, static_cast<int>(kEnd * most));
 }
 
@@ -133,9 +135,11 @@ void load() {
   next_allocator();  // finds the functions
   if (!heap.started()) return;
   // No trim gives back the free end of an arena, but that of the first one.
-  const bool is_limited = heap.limit().is_limited(), is_tuned = user_tuned_glibc();
-  if (is_limited || !(is_tuned || getenv("MALLOC_ARENA_MAX") != nullptr)) {
-    next.process().mallopt(M_ARENA_MAX, is_limited ? 1 : processor_count());
+  const bool is_tuned = user_tuned_glibc();
+  if (heap.limit().hard() != MemoryLimit::kNone) {
+    next.process().mallopt(M_ARENA_MAX, 1);
+  } else if (!is_tuned && getenv("MALLOC_ARENA_MAX") == nullptr) {
+    next.process().mallopt(M_ARENA_MAX, std::max(processor_count(), kLeastArenas));
   }
   if (is_tuned) return;
   next.process().mallopt(M_MMAP_THRESHOLD, kMmapThreshold);

@@ -93,12 +93,18 @@ inline void release(void* p, Told = {}) {
   return release_slow(p);
 }
 
-// How much to ask for when an object moves to be resized. One that grows will grow again: with half
-// as much more room it is not copied at each class (docs/decisions.md).
-inline size_t room_to_resize(size_t old_bytes, size_t bytes, size_t most) {
+// For an object that moves to be resized. One that grows will grow again: with half as much more
+// room it is not copied at each class (docs/decisions.md); but not where requests are recorded, or
+// the memory is not there.
+template <typename Allocate>
+inline void* allocate_to_resize(size_t old_bytes, size_t bytes, size_t most,
+                                const Allocate& allocate) {
   constexpr size_t kLeast = 4096;
   const bool grows = bytes > old_bytes && bytes >= kLeast && bytes <= most;
-  return grows ? std::min(bytes + bytes / 2, most) : bytes;
+  void* const roomy = grows && !is_observed() && this_thread.sampler == nullptr
+                          ? allocate(std::min(bytes + bytes / 2, most))
+                          : nullptr;
+  return roomy != nullptr ? roomy : allocate(bytes);
 }
 
 // p is not null, 0 < bytes <= PTRDIFF_MAX. On failure p is untouched.
@@ -109,7 +115,8 @@ inline void* reallocate(void* p, size_t bytes) {
   const size_t old_bytes = heap.classes()[id].object_bytes;
   if (is_observed()) [[unlikely]]
     return move_or_stay(p, old_bytes, bytes);
-  void* moved = allocate<allocate_slow>(room_to_resize(old_bytes, bytes, heap.classes().largest()));
+  void* const moved =
+      allocate_to_resize(old_bytes, bytes, heap.classes().largest(), allocate<allocate_slow>);
   if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   release(p);

@@ -61,7 +61,7 @@ class LOCK_TYPE Mutex {
 
   constexpr void set_rank(LockRank rank) { rank_ = rank; }
 
-  // Does this thread hold a lock, or wait for one? A signal handler that finds it so must wait for
+  // Does this thread hold a lock, or sleep for one? A signal handler that finds it so must wait for
   // none: it has interrupted the holder.
   static bool any_held() { return held_ != 0; }
 

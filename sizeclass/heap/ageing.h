@@ -99,7 +99,8 @@ class Ageing {
   // Gives back everything in depots and empty slabs now. Returns the bytes purged.
   uint64_t trim(const Supply& supply);
 
-  // A thread that will not come by again has freed memory.
+  // There is work for the background thread, and nobody may come by: a thread that ends has freed
+  // memory, or memory elsewhere waits for on_tick().
   void notice() {
     if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
   }
