@@ -20,6 +20,7 @@
 #define RTLD_DEEPBIND 8
 #define LM_ID_BASE 0
 #define M_TRIM_THRESHOLD (-1)
+#define M_ARENA_MAX (-8)
 #define M_MMAP_THRESHOLD (-3)
 
 #define __SIGRTMIN 32
