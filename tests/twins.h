@@ -78,7 +78,10 @@ inline const std::set<std::string> kNotForTwins = {
     "system_calls",                                     // a launcher, needs arguments
     "large_blocks_fill_a_limit",                        // the same
     "large_blocks_kept_and_given_back",                 // counts memory that is not touched
+    "realloc_at_a_limit_takes_what_is_left",            // needs a limit
+    "large_blocks_go_back_when_idle",                   // needs PKTMALLOC_BACKGROUND=1
     "is_read_from_outside",                             // needs arguments
+    "copy_in_another_name_space",                       // the same
     "holds_until_it_ends",                              // the same
     "ends_as_told",                                     // the same
     "peaks_of_two_groups_in_turn",                      // the same

@@ -64,10 +64,10 @@ constexpr Family kPlain = Family::kNew, kArray = Family::kNewArray;
 // Nothrow: std::nothrow_t or nothing, depending on the form.
 template <Family kFamily, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
-  const auto allocate = [=] { return front::allocate_slow(bytes, kFamily); };
-  if (void* p = allocate()) return p;
+  if (void* p = front::allocate_slow(bytes, kFamily)) return p;
+  const auto again = [=] { return front::allocate_slow(bytes, kFamily); };
   return call_runtime<size_t, const Nothrow&...>(
-      kNames[kFamily == kArray][0], sizeof...(Nothrow) == 0, allocate, bytes, Nothrow{}...);
+      kNames[kFamily == kArray][0], sizeof...(Nothrow) == 0, again, bytes, Nothrow{}...);
 }
 
 template <Family kFamily, typename... Nothrow>
@@ -76,13 +76,13 @@ void* new_aligned(size_t bytes, std::align_val_t alignment) {
   // object; its plain forms refuse all sizes that malloc refuses.
   if (bytes > PTRDIFF_MAX) return new_slow<kFamily, Nothrow...>(bytes);
   const size_t a = static_cast<size_t>(alignment);
-  const auto allocate = [=] {
+  void* const p = is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
+  if (p != nullptr) return p;
+  const auto again = [=] {
     return is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
   };
-  if (void* p = allocate()) return p;
   return call_runtime<size_t, std::align_val_t, const Nothrow&...>(
-      kNames[kFamily == kArray][1], sizeof...(Nothrow) == 0, allocate, bytes, alignment,
-      Nothrow{}...);
+      kNames[kFamily == kArray][1], sizeof...(Nothrow) == 0, again, bytes, alignment, Nothrow{}...);
 }
 
 }  // namespace

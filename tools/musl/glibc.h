@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP PTHREAD_MUTEX_INITIALIZER
 #define RTLD_DEEPBIND 8
 #define LM_ID_BASE 0
 #define M_TRIM_THRESHOLD (-1)
