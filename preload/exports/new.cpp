@@ -28,30 +28,6 @@ namespace {
 
 using namespace pktmalloc;
 
-// In the C++ runtime itself first: another allocator after us may have an operator new that was
-// built without exceptions and aborts instead of throwing (mimalloc). No jump: by the frame of this
-// call the checked library knows who calls our functions from there.
-template <typename... Arguments>
-void* call_runtime(const char* const (&names)[2], bool throws, const auto& retry,
-                   Arguments... arguments) {
-  void* (*found)(Arguments...) = nullptr;
-  if (find_in_runtime(found, names[!throws]) || find_function(found, RTLD_NEXT, names[!throws])) {
-    void* p = found(arguments...);
-    asm volatile("" : "+r"(p));
-    return p;
-  }
-  while (_ZSt15get_new_handlerv != nullptr) {
-    const std::new_handler handler = _ZSt15get_new_handlerv();
-    if (handler == nullptr) break;
-    handler();
-    if (void* const p = retry()) return p;
-  }
-  if (!throws) return nullptr;
-  if (_ZSt17__throw_bad_allocv != nullptr) _ZSt17__throw_bad_allocv();
-  message("out of memory in operator new, and no C++ runtime to throw std::bad_alloc");
-  abort();
-}
-
 // The mangled names: plain or array, of any alignment or aligned, throwing or nothrow (Itanium C++
 // ABI, 64-bit size_t).
 constexpr const char* kNames[2][2][2] = {
@@ -61,13 +37,45 @@ constexpr const char* kNames[2][2][2] = {
      {"_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t"}}};
 constexpr Family kPlain = Family::kNew, kArray = Family::kNewArray;
 
-// Nothrow: std::nothrow_t or nothing, depending on the form.
+// In the frame of the function that the program calls.
+template <Family kFamily>
+[[gnu::always_inline]] inline void* attempt(size_t bytes) {
+  return front::allocate_slow(bytes, kFamily);
+}
+template <Family kFamily>
+[[gnu::always_inline]] inline void* attempt(size_t bytes, std::align_val_t alignment) {
+  const size_t a = static_cast<size_t>(alignment);
+  return is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
+}
+
+// In the C++ runtime itself first: another allocator after us may have an operator new that was
+// built without exceptions and aborts instead of throwing (mimalloc). No jump: by the frame of this
+// call the checked library knows who calls our functions from there. Nothrow: std::nothrow_t or
+// nothing, depending on the form.
+template <Family kFamily, typename... Nothrow, typename... Alignment>
+void* call_runtime(size_t bytes, Alignment... alignment) {
+  constexpr bool kThrows = sizeof...(Nothrow) == 0;
+  const char* const name = kNames[kFamily == kArray][sizeof...(Alignment)][!kThrows];
+  void* (*found)(size_t, Alignment..., const Nothrow&...) = nullptr;
+  if (find_in_runtime(found, name) || find_function(found, RTLD_NEXT, name)) {
+    void* p = found(bytes, alignment..., Nothrow{}...);
+    asm volatile("" : "+r"(p));
+    return p;
+  }
+  while (const auto handler = _ZSt15get_new_handlerv ? _ZSt15get_new_handlerv() : nullptr) {
+    handler();
+    if (void* const p = attempt<kFamily>(bytes, alignment...)) return p;
+  }
+  if (!kThrows) return nullptr;
+  if (_ZSt17__throw_bad_allocv != nullptr) _ZSt17__throw_bad_allocv();
+  message("out of memory in operator new, and no C++ runtime to throw std::bad_alloc");
+  abort();
+}
+
 template <Family kFamily, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
-  if (void* p = front::allocate_slow(bytes, kFamily)) return p;
-  const auto again = [=] { return front::allocate_slow(bytes, kFamily); };
-  return call_runtime<size_t, const Nothrow&...>(
-      kNames[kFamily == kArray][0], sizeof...(Nothrow) == 0, again, bytes, Nothrow{}...);
+  void* const p = attempt<kFamily>(bytes);
+  return p != nullptr ? p : call_runtime<kFamily, Nothrow...>(bytes);
 }
 
 template <Family kFamily, typename... Nothrow>
@@ -75,14 +83,8 @@ void* new_aligned(size_t bytes, std::align_val_t alignment) {
   // libstdc++ rounds the size up to the alignment and ignores overflow, so it would accept a tiny
   // object; its plain forms refuse all sizes that malloc refuses.
   if (bytes > PTRDIFF_MAX) return new_slow<kFamily, Nothrow...>(bytes);
-  const size_t a = static_cast<size_t>(alignment);
-  void* const p = is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
-  if (p != nullptr) return p;
-  const auto again = [=] {
-    return is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
-  };
-  return call_runtime<size_t, std::align_val_t, const Nothrow&...>(
-      kNames[kFamily == kArray][1], sizeof...(Nothrow) == 0, again, bytes, alignment, Nothrow{}...);
+  void* const p = attempt<kFamily>(bytes, alignment);
+  return p != nullptr ? p : call_runtime<kFamily, Nothrow...>(bytes, alignment);
 }
 
 }  // namespace
