@@ -131,6 +131,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "blocks_shrink_without_memory",              // an object much smaller is another one
       "realloc_at_the_border_of_the_pool",         // asks for the class of a request
       "calls_without_frame_pointers",              // its calls have no unwind tables either
+      "forked_child_exits_undelayed",              // looks at all objects
       "works_in_a_sandbox",                        // its checks hold signals back, by a call
       "realloc_of_what_grows_moves_to_a_mapping",  // a block that grows is another one
   };

@@ -61,6 +61,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"handlers_allocate_while_main_exits", {}},
     {"fork_while_others_allocate", {}},
     {"fork_while_streams_are_used", {}},
+    {"forked_child_exits_undelayed", {}},
     {"fork_while_the_background_thread_works",
      {{{"PKTMALLOC_BACKGROUND", "1"}, {"PKTMALLOC_AGE", "20ms"}}}},
     {"free_in_another_thread", {}},
@@ -175,6 +176,7 @@ const std::set<std::string> kRunElsewhere = {
     "ends_as_told",                         // recording_test.cpp
     "refused_requests_count_nothing",       // limit_test.cpp
     "ends_on_the_smallest_stack",           // small_stacks_test.cpp
+    "double_free_in_a_child_is_told",       // failures_test.cpp
     "double_free_of_many_is_told",          // failures_test.cpp
     "free_inside_an_object_is_told",        // failures_test.cpp
     "free_of_what_never_was_is_told",       // failures_test.cpp

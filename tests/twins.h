@@ -50,6 +50,7 @@ inline void check_correct_commands(Twin twin, const std::string& option,
 inline const std::set<std::string> kNotForTwins = {
     "double_free_is_told",                              // the report is another
     "double_free_in_a_batch_is_told",                   // the same
+    "double_free_in_a_child_is_told",                   // the same
     "double_free_of_many_is_told",                      // the same
     "free_inside_an_object_is_told",                    // the same
     "free_of_what_never_was_is_told",                   // the same

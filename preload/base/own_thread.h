@@ -71,11 +71,13 @@ class OwnThread {
   // sleeps in another way than rest().
   void end(void (*wake)());
 
-  // In the child of a fork, where it is gone.
-  void forget() {
+  // In the child of a fork, where it is gone. False: there was none, and nothing is written.
+  bool forget() {
+    if (!settled() && !ending()) return false;
     running_ = false;
     ending_.store(0, std::memory_order_relaxed);
     settled_.store(false, std::memory_order_relaxed);
+    return true;
   }
 
   // Held while the thread is being started, and around a fork.

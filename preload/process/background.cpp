@@ -72,10 +72,10 @@ constinit const Part background_part{
         },
     .mutexes = {&thread.mutex},
     .forked =
-        [] {
+        [] EVERY_PROCESS {
+          if (!thread.forget()) return;
           heap.ageing().use_background(nullptr);
           parked.store(0, std::memory_order_relaxed);
-          thread.forget();
         },
 };
 

@@ -38,6 +38,7 @@ namespace {
 constinit Mutex start_mutex{kStartRank};
 constinit std::atomic<bool> started = false;
 constinit std::atomic<uint64_t> forks = 0;
+constinit uint64_t forked_ms = 0;  // when this process was
 constinit pid_t process = 0;
 constinit thread_local bool aborting = false;  // after a misuse; may hold a lock for ever
 constinit pthread_key_t exit_key = ~0U;        // no key
@@ -81,7 +82,7 @@ void on_thread_exit(void* value) {
 // glibc skips its own locks when it forks a process with one thread, and so do we: a signal handler
 // may fork while it interrupts a slow path. Likewise after a misuse: a SIGABRT handler may fork,
 // and the thread may hold a lock of ours for ever; and at exit, while the heap ends.
-void before_fork() AROUND_FORK {
+EVERY_PROCESS void before_fork() AROUND_FORK {
   if (has_one_thread() || aborting || this_thread.forking) return;
   // fork takes the lock on all FILEs after our handlers, and its holders allocate: we take it
   // first.
@@ -98,7 +99,7 @@ void before_fork() AROUND_FORK {
 }
 
 // False if before_fork() took no locks.
-bool unlock_after_fork() AROUND_FORK {
+EVERY_PROCESS bool unlock_after_fork() AROUND_FORK {
   if (!locked) return false;
   this_thread.forking = locked = false;
   heap.unlock_all();
@@ -113,15 +114,16 @@ bool unlock_after_fork() AROUND_FORK {
   return true;
 }
 
-void after_fork_in_parent() {
+EVERY_PROCESS void after_fork_in_parent() {
   if (unlock_after_fork() && _IO_list_unlock != nullptr) _IO_list_unlock();
 }
 
-void after_fork_in_child() {
+EVERY_PROCESS void after_fork_in_child() {
   unlock_after_fork();  // fork made the lock on all FILEs anew
   forks.fetch_add(1, std::memory_order_relaxed);
+  forked_ms = clock_ms();
   process = getpid();
-  heap.forget_other_threads(this_thread.cache);
+  heap.forget_other_threads(this_thread.cache, this_thread.release_cache);
   each_part(&Part::forked);
 }
 
@@ -200,6 +202,9 @@ __attribute__((destructor)) void on_exit() {
   // The child of a clone has no reporter, but perhaps its locks.
   if (aborting || (options().stats_interval_ms != 0 && !in_own_memory())) return;
   each_part_back(&Part::exit);
+  // The system would copy page after page for a child of fork. One younger than a tick of ageing
+  // has hardly anything there but what its parent left.
+  if (fork_count() != 0 && clock_ms() - forked_ms < 250) return;
   // A handler that allocates would wait for a lock whose holder it interrupts. So it does as those
   // of fork do; to hold signals back takes calls that a sandbox may not allow.
   const Raised outside(this_thread.forking);

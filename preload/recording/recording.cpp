@@ -123,7 +123,7 @@ EVERY_PROCESS void at_exit() {
 
 }  // namespace
 
-void leave_recording() {
+EVERY_PROCESS void leave_recording() {
   if (recording_header == nullptr || *recording_alive) return;
   const KeepErrno keep;
   const uint32_t chunks = std::min(taken.load(std::memory_order_relaxed), recording_header->chunks);

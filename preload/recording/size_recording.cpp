@@ -110,10 +110,7 @@ class SizeHistogram {
 
   // Keeps the objects; calls, threads and the peak begin anew.
   void begin_anew() {
-    for (uint32_t i = 1; i <= count_; ++i) {
-      rows_[i].counts.calls = 0;
-      rows_[i].counts.threads = 0;
-    }
+    for (uint32_t i = 1; i <= count_; ++i) rows_[i].counts.calls = rows_[i].counts.threads = 0;
     peak_.begin_anew();
   }
 
@@ -235,7 +232,7 @@ void thread_exit() {
 
 uint64_t since_epoch_us() { return clock_ns(CLOCK_REALTIME) / 1000; }
 
-void forked() {
+EVERY_PROCESS void forked() {
   if (!recording_sizes()) return;
   histogram.begin_anew();
   started_us = since_epoch_us();

@@ -163,7 +163,7 @@ void join_as_thread() {
   mine.buffer->block.thread = ++threads;
 }
 
-void look_for_fork() {
+EVERY_PROCESS void look_for_fork() {
   if (same_process != nullptr && !*same_process) begin_anew();
 }
 
@@ -180,10 +180,8 @@ void on_thread_exit() {
 bool begin_trace(const char* its_pattern) {
   if (shared == nullptr) shared = take_buffer();
   if (same_process == nullptr) same_process = map_until_fork();
-  if (shared == nullptr || same_process == nullptr) {
-    message("no trace: there is no memory for its buffers");
-    return false;
-  }
+  if (shared == nullptr || same_process == nullptr)
+    return message("no trace: there is no memory for its buffers"), false;
   if (!file.name(its_pattern)) return false;
   file.load();  // may allocate
   const Lock shared_lock(shared_mutex);
@@ -191,10 +189,7 @@ bool begin_trace(const char* its_pattern) {
   process = getpid();
   forked_from = 0;
   end = trace::State::kEnded;
-  if (!file.open(0)) {
-    file.forget();
-    return false;
-  }
+  if (!file.open(0)) return file.forget(), false;
   pattern = its_pattern;
   begin_session();
   active.store(true, std::memory_order_release);
@@ -292,15 +287,13 @@ const char* start_trace(const char* its_pattern) {
 }
 
 const char* stop_trace() {
-  if (options().trace_path != nullptr) {
+  if (options().trace_path != nullptr)
     return "is that of PKTMALLOC_TRACE, and ends with the process";
-  }
   if (!started) return "is not under way";
   started = false;
   end_observation();
-  if (!finish_trace() || end != trace::State::kEnded) {
+  if (!finish_trace() || end != trace::State::kEnded)
     return "ends early, or is that of a parent process; stderr says why";
-  }
   return nullptr;
 }
 

@@ -123,8 +123,8 @@ void report_leaks() {
 void report(bool at_exit) {
   const Lock lock(writing);
   if (ended) return;
-  ended = at_exit;
   ++reports;
+  ended = at_exit;
   report_content(recording::Content::kStatistics, at_exit);
   report_content(recording::Content::kSizes, at_exit);
   report_content(recording::Content::kProfile, at_exit);
@@ -150,8 +150,9 @@ EVERY_PROCESS void at_exit() {
 }
 
 // The thread that was writing is gone.
-void forked() {
+EVERY_PROCESS void forked() {
   writing.forget_holder();
+  if (reports == 0 && !ended) return;
   reports = 0;
   ended = false;
   std::fill(std::begin(told), std::end(told), nullptr);
@@ -172,10 +173,7 @@ bool report_on_demand(recording::Content which, const char* named, Writer& out) 
     return false;
   }
   const Lock lock(writing);
-  if (ended) {
-    out.print("it is ending");
-    return false;
-  }
+  if (ended) return out.print("it is ending"), false;
   ++reports;
   const char* why = nullptr;
   if (*pattern != '\0') {

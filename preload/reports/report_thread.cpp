@@ -103,9 +103,9 @@ EVERY_PROCESS void last_thread() {
   });
 }
 
-void forked() {
+EVERY_PROCESS void forked() {
   thread.forget();
-  called.store(false, std::memory_order_relaxed);
+  if (called.load(std::memory_order_relaxed)) called.store(false, std::memory_order_relaxed);
   // Its next allocation starts the thread, rather than its next trip.
   if (controls()) this_thread.allocates_from = kNoCache;
 }

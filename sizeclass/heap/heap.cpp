@@ -291,11 +291,12 @@ bool Heap::can_lock() {
   return true;
 }
 
-void Heap::forget_other_threads(Cache* mine) {
-  threads_alive_.store(mine != nullptr ? 1 : 0, std::memory_order_relaxed);
+void Heap::forget_other_threads(Cache* mine, Cache* second) {
+  if (const bool one = mine != nullptr; threads_alive() != one) threads_alive_ = one;
   void* const thread = mine != nullptr ? mine->holder.thread() : nullptr;
-  for (Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
-    cache->holder.thread() != thread ? cache->holder.forget() : cache->holder.enter(thread);
+  Holder::forget_all();
+  for (Cache* const own : {mine, second}) {
+    if (own != nullptr) own->holder.enter(thread);
   }
 }
 

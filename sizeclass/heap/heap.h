@@ -179,9 +179,10 @@ class Heap {
   // may go on inside their own magazines.
   void lock_all() AROUND_FORK;
   void unlock_all() AROUND_FORK;
-  // In the child: its other threads are gone. The contents of their magazines stay counted as
-  // cached in threads and are not reused: they may have been changing at the moment of the fork.
-  void forget_other_threads(Cache* mine) NOT_FOLLOWED;
+  // In the child, with its thread's caches: other threads are gone. The contents of their magazines
+  // stay counted as cached in threads and are not reused: they may have been changing at the moment
+  // of the fork.
+  void forget_other_threads(Cache* mine, Cache* second = nullptr) NOT_FOLLOWED;
 
   // Somebody else serves an object of the class, a sample of the heap profile, say: the statistics
   // count it as the class's, its memory too. A new one was handed out just now.

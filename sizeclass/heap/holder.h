@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <cstdint>
 
 namespace pktmalloc {
 
@@ -20,6 +21,7 @@ class Holder {
  public:
   // The calling thread, which is `thread` to its caller; nullptr: nobody needs to know how it ends.
   void enter(void* thread) {
+    entered_in_ = forks_;
     if ((thread_ = thread) == nullptr) return;
     pthread_mutexattr_t robust;
     pthread_mutexattr_init(&robust);
@@ -30,17 +32,18 @@ class Holder {
   }
   // By the thread that entered.
   void leave() {
-    if (thread_ != nullptr) pthread_mutex_unlock(&mutex_);
+    if (thread() != nullptr) pthread_mutex_unlock(&mutex_);
     thread_ = nullptr;
   }
-  // In the child of a fork, where other threads' mutexes are never unlocked.
-  void forget() { thread_ = nullptr; }
+  // In the child of a fork, where other threads' mutexes are never unlocked: nobody holds any. It
+  // writes to none of them, lest the system copy a page of each.
+  static void forget_all() { ++forks_; }
 
-  void* thread() const { return thread_; }
+  void* thread() const { return entered_in_ == forks_ ? thread_ : nullptr; }
 
   // True once: from then on there is no thread.
   bool has_ended() {
-    if (thread_ == nullptr || pthread_mutex_trylock(&mutex_) != EOWNERDEAD) return false;
+    if (thread() == nullptr || pthread_mutex_trylock(&mutex_) != EOWNERDEAD) return false;
     pthread_mutex_consistent(&mutex_);
     leave();
     return true;
@@ -49,6 +52,8 @@ class Holder {
  private:
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   void* thread_ = nullptr;
+  uint32_t entered_in_ = 0;
+  static inline constinit uint32_t forks_ = 0;
 };
 
 }  // namespace pktmalloc

@@ -52,18 +52,21 @@ TEST_CASE("a thread that ended without leaving has ended, once, and one that lef
 }
 
 TEST_CASE("a thread that stays has not ended, nor have those that a child of fork forgets") {
-  Holder mine;
+  Holder mine, other;
   int me = 0;
+  other.enter(&other);
   mine.enter(&me);
   CHECK_FALSE(mine.has_ended());
   const auto ending = test::end_of_child([&] {
-    if (mine.has_ended()) return 1;
+    Holder::forget_all();
+    if (mine.has_ended() || mine.thread() != nullptr) return 1;
     mine.enter(&me);
-    if (mine.has_ended() || mine.thread() != &me) return 2;
+    if (mine.has_ended() || mine.thread() != &me || other.thread() != nullptr) return 2;
     mine.leave();
     return mine.thread() == nullptr ? 0 : 3;
   });
   CHECK(ending.status == 0);
+  other.leave();
   mine.leave();
   CHECK(mine.thread() == nullptr);
   CHECK_FALSE(mine.has_ended());
