@@ -37,45 +37,40 @@ constexpr const char* kNames[2][2][2] = {
      {"_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t"}}};
 constexpr Family kPlain = Family::kNew, kArray = Family::kNewArray;
 
-// In the frame of the function that the program calls.
-template <Family kFamily>
-[[gnu::always_inline]] inline void* attempt(size_t bytes) {
-  return front::allocate_slow(bytes, kFamily);
-}
-template <Family kFamily>
-[[gnu::always_inline]] inline void* attempt(size_t bytes, std::align_val_t alignment) {
-  const size_t a = static_cast<size_t>(alignment);
-  return is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
-}
-
+// What a form without memory does next: true: it tries again; else `result` is what it returns.
+//
 // In the C++ runtime itself first: another allocator after us may have an operator new that was
 // built without exceptions and aborts instead of throwing (mimalloc). No jump: by the frame of this
 // call the checked library knows who calls our functions from there. Nothrow: std::nothrow_t or
 // nothing, depending on the form.
 template <Family kFamily, typename... Nothrow, typename... Alignment>
-void* call_runtime(size_t bytes, Alignment... alignment) {
+bool tries_again(void*& result, size_t bytes, Alignment... alignment) {
   constexpr bool kThrows = sizeof...(Nothrow) == 0;
   const char* const name = kNames[kFamily == kArray][sizeof...(Alignment)][!kThrows];
   void* (*found)(size_t, Alignment..., const Nothrow&...) = nullptr;
   if (find_in_runtime(found, name) || find_function(found, RTLD_NEXT, name)) {
-    void* p = found(bytes, alignment..., Nothrow{}...);
-    asm volatile("" : "+r"(p));
-    return p;
+    result = found(bytes, alignment..., Nothrow{}...);
+    asm volatile("" : "+r"(result));
+    return false;
   }
-  while (const auto handler = _ZSt15get_new_handlerv ? _ZSt15get_new_handlerv() : nullptr) {
+  if (const auto handler = _ZSt15get_new_handlerv ? _ZSt15get_new_handlerv() : nullptr) {
     handler();
-    if (void* const p = attempt<kFamily>(bytes, alignment...)) return p;
+    return true;
   }
-  if (!kThrows) return nullptr;
+  if (!kThrows) return false;
   if (_ZSt17__throw_bad_allocv != nullptr) _ZSt17__throw_bad_allocv();
   message("out of memory in operator new, and no C++ runtime to throw std::bad_alloc");
   abort();
 }
 
+// Both allocate in their own frames, with nothing inlined between: by their names `pktmalloc` knows
+// where a program's own calls begin.
 template <Family kFamily, typename... Nothrow>
 [[gnu::noinline]] void* new_slow(size_t bytes) {
-  void* const p = attempt<kFamily>(bytes);
-  return p != nullptr ? p : call_runtime<kFamily, Nothrow...>(bytes);
+  void* p;
+  do p = front::allocate_slow(bytes, kFamily);
+  while (p == nullptr && tries_again<kFamily, Nothrow...>(p, bytes));
+  return p;
 }
 
 template <Family kFamily, typename... Nothrow>
@@ -83,8 +78,11 @@ void* new_aligned(size_t bytes, std::align_val_t alignment) {
   // libstdc++ rounds the size up to the alignment and ignores overflow, so it would accept a tiny
   // object; its plain forms refuse all sizes that malloc refuses.
   if (bytes > PTRDIFF_MAX) return new_slow<kFamily, Nothrow...>(bytes);
-  void* const p = attempt<kFamily>(bytes, alignment);
-  return p != nullptr ? p : call_runtime<kFamily, Nothrow...>(bytes, alignment);
+  const size_t a = static_cast<size_t>(alignment);
+  void* p;
+  do p = is_power_of_two(a) ? front::allocate_aligned(a, bytes, kFamily) : nullptr;
+  while (p == nullptr && tries_again<kFamily, Nothrow...>(p, bytes, alignment));
+  return p;
 }
 
 }  // namespace

@@ -202,8 +202,8 @@ __attribute__((destructor)) void on_exit() {
   // The child of a clone has no reporter, but perhaps its locks.
   if (aborting || (options().stats_interval_ms != 0 && !in_own_memory())) return;
   each_part_back(&Part::exit);
-  // The system would copy page after page for a child of fork. One younger than a tick of ageing
-  // has hardly anything there but what its parent left.
+  // The system would copy page after page for a child of fork, and a young one has hardly anything
+  // there but what its parent left.
   if (fork_count() != 0 && clock_ms() - forked_ms < 250) return;
   // A handler that allocates would wait for a lock whose holder it interrupts. So it does as those
   // of fork do; to hold signals back takes calls that a sandbox may not allow.

@@ -13,8 +13,9 @@
 
 #include "sizeclass/base/mutex.h"
 
-// Of files that few processes need, the functions that each one runs: the linker puts them to the
-// code that is always needed (segments.ld).
+// Of files that few processes need, the functions that each one runs, and what runs around a fork,
+// since a child's code is mapped anew: the linker puts them to the code that is always needed
+// (segments.ld).
 #define EVERY_PROCESS [[gnu::section(".text.startup")]]
 
 namespace pktmalloc {

@@ -123,8 +123,8 @@ void report_leaks() {
 void report(bool at_exit) {
   const Lock lock(writing);
   if (ended) return;
-  ++reports;
   ended = at_exit;
+  ++reports;
   report_content(recording::Content::kStatistics, at_exit);
   report_content(recording::Content::kSizes, at_exit);
   report_content(recording::Content::kProfile, at_exit);

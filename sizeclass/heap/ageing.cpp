@@ -188,7 +188,10 @@ bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) c
 
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
   Cache::Visits& visits = cache.visits;
-  if (memory::in_strict_mode) return void(visits.watched = false);
+  if (memory::in_strict_mode) {
+    visits.watched = false;
+    return;
+  }
   const uint64_t now = clock_ms();
   // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
   if (why == Visit::kPassing && now == visits.last_ms) return;

@@ -292,7 +292,8 @@ bool Heap::can_lock() {
 }
 
 void Heap::forget_other_threads(Cache* mine, Cache* second) {
-  if (const bool one = mine != nullptr; threads_alive() != one) threads_alive_ = one;
+  const uint64_t alive = mine != nullptr ? 1 : 0;
+  if (threads_alive() != alive) threads_alive_.store(alive, std::memory_order_relaxed);
   void* const thread = mine != nullptr ? mine->holder.thread() : nullptr;
   Holder::forget_all();
   for (Cache* const own : {mine, second}) {

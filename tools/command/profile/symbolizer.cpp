@@ -92,9 +92,6 @@ std::vector<FrameName> Symbolizer::names(const HeapProfile& profile,
   std::vector<FrameName> all;
   for (const uint64_t frame : place.frames) {
     const auto& of_frame = names(profile, frame);
-    // With what is inlined into it, whose names lack their namespaces.
-    const bool is_last = &frame == &place.frames.back();
-    if (all.empty() && !is_last && allocates(of_frame.back().function)) continue;
     all.insert(all.end(), of_frame.begin(), of_frame.end());
   }
   const auto own = std::find_if_not(all.begin(), all.end(),
