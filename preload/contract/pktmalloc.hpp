@@ -4,8 +4,9 @@
 // Where the library serves malloc, what this header gives is taken from and returned to the
 // thread's own lists by code inlined into the program. Everywhere else (without the library, with
 // another allocator, with the checked or hardened library, with a library of another schema, while
-// calls are recorded) the same functions call malloc and free. Either way the objects are malloc's:
-// free, realloc and malloc_usable_size take them, and release takes what malloc gave.
+// calls are recorded) the same functions call malloc and free. Either way all objects but those of
+// resource() are malloc's: free, realloc and malloc_usable_size take them, and release takes what
+// malloc gave.
 //
 // C++17 and later, g++ or clang++, with or without exceptions. Any thread may call anything, and
 // release what another allocated. docs/api.md has the costs.
@@ -118,14 +119,14 @@ template <std::size_t kBytes, std::size_t kAlignment>
   return plain(kBytes, kAlignment);
 }
 
-#if PKTMALLOC_INLINES
-
 // The cache that the thread allocates from, or releases into. In assembly for the thread's word.
 // Volatile: each call of the library may change it.
 template <int kFrom>
-PKTMALLOC_INLINE char* cache(std::uint64_t offset) noexcept {
+PKTMALLOC_INLINE char* cache([[maybe_unused]] std::uint64_t offset) noexcept {
   char* found;
-#ifdef __x86_64__
+#if !PKTMALLOC_INLINES
+  found = nullptr;
+#elif defined __x86_64__
   asm volatile("movq %%fs:%c2(%1), %0" : "=r"(found) : "r"(offset), "i"(kFrom));
 #else
   asm volatile("mrs %0, tpidr_el0\n\tadd %0, %0, %1\n\tldr %0, [%0, %2]"
@@ -139,7 +140,7 @@ PKTMALLOC_INLINE char* cache(std::uint64_t offset) noexcept {
 // register of its own.
 template <typename Size>
 PKTMALLOC_INLINE std::uintptr_t** find_top(char* cache) noexcept {
-#ifdef __x86_64__
+#if PKTMALLOC_INLINES && defined __x86_64__
   asm("addq %1, %0" : "+r"(cache) : "m"(Size::top));
 #else
   cache += Size::top.load(std::memory_order_relaxed);
@@ -205,19 +206,6 @@ PKTMALLOC_INLINE bool give(void* p) noexcept {
   __atomic_store_n(at, top + 1, __ATOMIC_RELAXED);
   return true;
 }
-
-#else
-
-template <std::size_t, std::size_t>
-PKTMALLOC_INLINE void* take() noexcept {
-  return nullptr;
-}
-template <std::size_t, std::size_t>
-PKTMALLOC_INLINE bool give(void*) noexcept {
-  return false;
-}
-
-#endif
 
 // As operator new: asks the new-handler until there is memory, or throws.
 [[gnu::noinline, gnu::cold]] inline void* obtain_slow(std::size_t bytes, std::size_t alignment) {
@@ -409,27 +397,8 @@ struct pooled {
 
 #ifdef __cpp_lib_memory_resource
 
-namespace detail {
-
-class Resource final : public std::pmr::memory_resource {
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    return obtain(bytes, alignment);
-  }
-  void do_deallocate(void* p, std::size_t, std::size_t) override { std::free(p); }
-  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
-    return this == &other;
-  }
-};
-
-}  // namespace detail
-
-// For std::pmr containers. Its sizes are no constants: a call of malloc and free each.
-inline std::pmr::memory_resource* resource() noexcept {
-  // Never destroyed: objects with static storage may use it until the end.
-  alignas(detail::Resource) static char room[sizeof(detail::Resource)];
-  static std::pmr::memory_resource* const resource = ::new (room) detail::Resource;
-  return resource;
-}
+// For std::pmr containers. Its sizes are no constants: a call of operator new and delete each.
+inline std::pmr::memory_resource* resource() noexcept { return std::pmr::new_delete_resource(); }
 
 #endif
 
