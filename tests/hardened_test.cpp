@@ -122,6 +122,14 @@ TEST_CASE("real programs run under the hardened library as without", "[.long]") 
   check_correct_commands(hardened, "PKTMALLOC_CANARY", {"1"});
 }
 
+TEST_CASE("whole free pages of partly used slabs go back") {
+  const Outcome outcome = hardened({program_path("pages_of_partly_used_slabs_go_back")})
+                              .with("PKTMALLOC_AGE", "100ms")
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+}
+
 TEST_CASE("the programs of tests/programs run under the hardened library", "[.long]") {
   // It counts live objects; freed ones count as such while they wait.
   check_programs(hardened, "PKTMALLOC_CLEAR", "64", {"new_expressions_of_all_kinds"});

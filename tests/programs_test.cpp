@@ -103,6 +103,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"nothrow_new_returns_null", {}},
     {"objects_are_mapped_over", {}},
     {"objects_of_all_sizes_do_not_overlap", {}},
+    {"pages_of_partly_used_slabs_go_back", {{{"PKTMALLOC_AGE", "100ms"}}}},
     {"peaks_of_other_sizes_do_not_add_up", {}},
     {"peaks_of_other_sizes_fit_in_a_limit_of_data", {}},
     {"plugin_bound_deeply_hands_memory_over", {}},

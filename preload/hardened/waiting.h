@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Waiting: a thread's freed objects wait before they are used again, and come back in random order.
 //
-// Of each class up to sixteen wait, and no more than 64 KiB. A freed object takes the place of one
-// that is chosen at random, and that one goes to the cache. So it takes sixteen frees of the class
-// on average until an object can be handed out again, and nobody knows which is next.
+// Of each class up to sixteen wait, and no more than 64 KiB, but at least two. A freed object takes
+// the place of one that is chosen at random, and that one goes to the cache. So it takes sixteen
+// frees of the class on average until an object can be handed out again, and nobody knows which is
+// next.
 //
 // They come back blank: free memory begins with zeros, from the system as from here. So pointers in
 // a freed object lead nowhere, and a write to it shows. A freed object's first 16 bytes are cleared

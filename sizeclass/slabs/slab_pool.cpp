@@ -285,7 +285,7 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
 
 bool SlabPool::lets_purge_pages(uint32_t unit) {
   const Lock lock(mutex);
-  return !config_.zeroes && unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
+  return unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
 }
 
 bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {

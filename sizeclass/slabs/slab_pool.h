@@ -145,8 +145,7 @@ class SlabPool {
   uint32_t purge_some(uint32_t most, bool splits = false);
   // Whole pages of a slab of the class; false when the system refuses.
   bool purge_pages(ClassId id, uintptr_t start, size_t bytes);
-  // False: the system refuses to purge, or that would split a huge page that was asked for, or the
-  // pool makes memory zero itself (Config::zeroes).
+  // False: the system refuses to purge, or that would split a huge page that was asked for.
   bool lets_purge_pages(uint32_t unit);
   // It may be asked again.
   void forget_refusal() { refused_.store(0, std::memory_order_relaxed); }
