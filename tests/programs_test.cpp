@@ -144,6 +144,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"storm_of_stacks", {}},
     {"tells_huge_pages", {}},
     {"thousand_threads_hold_little", {}},
+    {"timers_may_start_threads", {}},
     {"thread_churn_is_bounded", {}},
     {"thread_starts_without_address_space", {}},
     {"threads_that_skip_their_end_leave_little", {}},
@@ -163,6 +164,7 @@ const std::map<std::string, Needs> kPrograms = {
 
 // Those that must say something, or need what not every machine has.
 const std::set<std::string> kRunElsewhere = {
+    "blocked_signals_stay_as_they_are",     // trace_file_test.cpp
     "allocates_known_bytes",                // profile_test.cpp
     "has_known_peaks",                      // peaks_test.cpp
     "holds_known_types",                    // objects_test.cpp

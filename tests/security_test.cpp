@@ -69,6 +69,7 @@ const std::map<std::string, long> kNumbers = {
     CALL(rename),
     CALL(rseq),
     CALL(rt_sigaction),
+    CALL(rt_sigpending),
     CALL(rt_sigprocmask),
     CALL(rt_sigtimedwait),
     CALL(sched_getaffinity),

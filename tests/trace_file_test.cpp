@@ -70,6 +70,27 @@ TEST_CASE("a file that takes no more ends the trace in one line, and the program
   CHECK(full.err == "pktmalloc: the trace /dev/full ends early: No space left on device\n");
 }
 
+TEST_CASE("writes leave the signals alone that a program blocks") {
+  const std::string program = program_path("blocked_signals_stay_as_they_are");
+  const TemporaryFolder folder;
+  for (const std::string option : {"PKTMALLOC_TRACE", "PKTMALLOC_STATS", "PKTMALLOC_PROFILE"}) {
+    const Outcome outcome =
+        Program({program, "pending"}).in(folder.path()).preloaded().with(option, "./file").run();
+    INFO(option << ": " << outcome);
+    CHECK(outcome.status == 0);
+  }
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  // Its reader has left when the program writes.
+  const Outcome left = Program({"sh", "-c",
+                                "head -c 1 pipe > t & exec 3> pipe; LD_PRELOAD=" + library_path() +
+                                    " PKTMALLOC_TRACE=./pipe " + program + " 3>&-"})
+                           .in(folder.path())
+                           .run();
+  INFO(left);
+  CHECK(left.status == 0);
+  CHECK(left.err.find("ends early") != std::string::npos);
+}
+
 TEST_CASE("a trace goes through a pipe, and its reader may leave") {
   TemporaryFolder folder;
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);

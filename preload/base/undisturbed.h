@@ -3,10 +3,10 @@
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <initializer_list>
 
+#include "preload/formats/signal_mask.h"
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {
@@ -21,10 +21,10 @@ class SignalsWait {
     sigset_t all;
     sigfillset(&all);
     for (const int signal : others) sigdelset(&all, signal);
-    pthread_sigmask(SIG_SETMASK, &all, &former_);
+    change_signal_mask(SIG_BLOCK, &all, &former_);
   }
   ~SignalsWait() {
-    if (wanted_) pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+    if (wanted_) change_signal_mask(SIG_SETMASK, &former_);
   }
   SignalsWait(const SignalsWait&) = delete;
 

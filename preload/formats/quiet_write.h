@@ -5,40 +5,39 @@
 #pragma once
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
 
+#include "preload/formats/signal_mask.h"
 #include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
 
 // Like write(2).
 inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
-  sigset_t raised;
-  sigset_t before;
+  sigset_t raised, before, waiting{};
   sigemptyset(&raised);
   sigaddset(&raised, SIGPIPE);
   sigaddset(&raised, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &raised, &before);
+  change_signal_mask(SIG_BLOCK, &raised, &before);
+  const bool blocks = sigismember(&before, SIGPIPE) == 1 || sigismember(&before, SIGXFSZ) == 1;
+  if (blocks) syscall(SYS_rt_sigpending, &waiting, size_t{8});
   // By number, because libc's function is a cancellation point and malloc is none.
   const ssize_t written = syscall(SYS_write, fd, bytes, count);
   const int error = errno;
   if (written < 0 && (error == EPIPE || error == EFBIG)) {
-    // The signal waits for this thread: take it back, unless the program itself blocks it.
-    if (sigismember(&before, SIGPIPE) == 1) sigdelset(&raised, SIGPIPE);
-    if (sigismember(&before, SIGXFSZ) == 1) sigdelset(&raised, SIGXFSZ);
+    // The signal waits for this thread: take it back, unless one of the program's waited before.
+    if (sigismember(&waiting, SIGPIPE) == 1) sigdelset(&raised, SIGPIPE);
+    if (sigismember(&waiting, SIGXFSZ) == 1) sigdelset(&raised, SIGXFSZ);
     const timespec at_once{};
     syscall(SYS_rt_sigtimedwait, &raised, nullptr, &at_once, size_t{8});
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  change_signal_mask(SIG_SETMASK, &before);
   errno = error;
   return written;
 }

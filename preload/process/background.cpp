@@ -57,6 +57,12 @@ bool wanted() {
   return heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread;
 }
 
+EVERY_PROCESS void forked() {
+  if (!thread.forget()) return;
+  heap.ageing().use_background(nullptr);
+  parked.store(0, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 void background_consider() {
@@ -71,12 +77,7 @@ constinit const Part background_part{
           thread.end(wake);
         },
     .mutexes = {&thread.mutex},
-    .forked =
-        [] EVERY_PROCESS {
-          if (!thread.forget()) return;
-          heap.ageing().use_background(nullptr);
-          parked.store(0, std::memory_order_relaxed);
-        },
+    .forked = forked,
 };
 
 }  // namespace pktmalloc

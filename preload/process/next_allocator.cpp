@@ -131,6 +131,8 @@ void tick() {
   if (left == 1) next.trim(0);
 }
 
+EVERY_PROCESS void start() { heap.ageing().on_tick(tick); }
+
 void load() {
   next_allocator();  // finds the functions
   if (!heap.started()) return;
@@ -295,7 +297,7 @@ bool NextAllocator::trim(size_t pad) const {
 }
 
 constinit const Part next_allocator_part{
-    .start = [] { heap.ageing().on_tick(tick); },
+    .start = start,
     .load = load,
     .mutexes = {&mutex},
 };

@@ -2,7 +2,6 @@
 #include "preload/process/process.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -18,6 +17,7 @@
 #include "preload/base/random.h"
 #include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
+#include "preload/formats/signal_mask.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
@@ -238,9 +238,9 @@ Cache* enter_thread() {
 // those of other threads whose stacks it has kept too long. By then signals are blocked, even the
 // first one beyond the standard ones, which is libc's own and which no program can block.
 bool past_destructors() {
-  sigset_t blocked;
-  return pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
-         sigismember(&blocked, __SIGRTMIN) == 1;
+  sigset_t blocked{};
+  change_signal_mask(SIG_BLOCK, nullptr, &blocked);
+  return sigismember(&blocked, __SIGRTMIN) == 1;
 }
 
 bool let_waiting_go(size_t bytes) {
