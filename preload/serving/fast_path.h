@@ -48,7 +48,7 @@ void* reallocate_foreign(void* p, size_t bytes);
 // smaller one.
 void* move_or_stay(void* p, size_t old_bytes, size_t bytes);
 
-// Keeps errno. p may be null or foreign.
+// Keeps errno. p is not null, but may be foreign.
 void release_slow(void* p);
 
 // 0 for null; the next allocator's answer for foreign pointers.
@@ -90,7 +90,7 @@ inline void release(void* p, Told = {}) {
   // The list of class 0, which has the units that nobody has, takes nothing.
   if (heap.spans(p)) [[likely]]
     return release_pooled(heap.class_of_unit(p), p);
-  return release_slow(p);
+  if (p != nullptr) return release_slow(p);
 }
 
 // For an object that moves to be resized. One that grows will grow again: with half as much more

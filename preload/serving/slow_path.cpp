@@ -134,8 +134,8 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment, bool is_zer
 
 [[PUSHES_FRAME_POINTER]] void* allocate_long(size_t bytes) {
   Cache* const own = this_thread.cache;  // perhaps watched (ageing.h)
-  if (own != nullptr && bytes <= ClassTable::kSmallLimit && !is_observed()) {
-    if (void* p = own->allocate_unlooked(heap.classes().small(bytes), heap.due())) return p;
+  if (own != nullptr && !is_observed()) {
+    if (void* p = own->allocate_unlooked(heap.classes().find(bytes), heap.due())) return p;
   }
   return handed_out(this_site(), find_object(bytes), bytes, 0);
 }
@@ -147,6 +147,8 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment, bool is_zer
     const ClassId id = heap.classes().small(bytes);
     if (void* p = this_thread.allocates_from->take_lean(id, heap.depot(), heap.due())) [[likely]]
       return p;
+  } else if (void* p = this_thread.allocates_from->allocate(heap.classes().find(bytes))) {
+    return p;
   }
   return allocate_long(bytes);
 }
@@ -205,7 +207,6 @@ void release_told(void* p, Site site) {
 }
 
 [[PUSHES_FRAME_POINTER]] void release_long(void* p) {
-  if (p == nullptr) return;
   const KeepErrno keep;
   if (is_observed()) [[unlikely]]
     tell_released(p);
