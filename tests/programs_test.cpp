@@ -101,6 +101,8 @@ const std::map<std::string, Needs> kPrograms = {
     {"new_throws_bad_alloc", {}},
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},
+    {"objects_allocated_on_other_stacks",
+     {{{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1"}}}},
     {"objects_are_mapped_over", {}},
     {"objects_of_all_sizes_do_not_overlap", {}},
     {"pages_of_partly_used_slabs_go_back", {{{"PKTMALLOC_AGE", "100ms"}}}},

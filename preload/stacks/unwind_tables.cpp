@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
+#include <algorithm>
+
 #include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
 #include "preload/process/process.h"
@@ -66,8 +68,10 @@ constexpr uint32_t kUnknown = 0;
 constexpr uint32_t kVaries = ~uint32_t{0};
 constexpr uint32_t kOutermost = kVaries - 1;  // there is no next one
 constinit std::atomic<uint64_t> steps[size_t{1} << kStepBits]{};
-// Where this thread's outermost return address was found: no step leads beyond it.
-constinit thread_local uintptr_t stack_top = 0;
+// What is known of the stack that this thread was on last: no step leads beyond it, onto another
+// one or behind the end. Whatever lies less than a guard page below is on the same stack.
+constexpr uintptr_t kGuardPage = 4096;
+constinit thread_local uintptr_t stack_low = 0, stack_top = 0;
 
 uint32_t step_from(uintptr_t pc) {
   const uint64_t hash = hash_of({pc, 0});
@@ -90,12 +94,17 @@ void learn(const Calls& calls) {
   }
   const Frame& last = calls.frames[calls.count - 1];
   if (!calls.is_cut) learn(last.pc, kOutermost);
-  const uintptr_t top = calls.site.cfa + last.offset;
-  if (top > stack_top || calls.site.cfa > stack_top) stack_top = top;
+  const uintptr_t low = calls.site.cfa, top = low + last.offset;
+  const bool same = low <= stack_top && top >= stack_low;
+  stack_low = same ? std::min(stack_low, low) : low;
+  stack_top = same && calls.is_cut ? std::max(stack_top, top) : top;
 }
 
-// False: a step is unknown.
+// False: a step is unknown, or perhaps the stack.
 bool walk(Calls& calls) {
+  const uintptr_t top = stack_top;  // a signal's handler may be on another one
+  if (calls.site.cfa + kGuardPage <= stack_low) return false;
+  stack_low = std::min(stack_low, calls.site.cfa);
   Frame frame = {calls.site.pc, -sizeof(uintptr_t)};
   for (;;) {
     const uint32_t words = step_from(frame.pc);
@@ -105,7 +114,7 @@ bool walk(Calls& calls) {
     if (calls.count == calls.most) return calls.is_cut = true;
     frame.offset += words * sizeof(uintptr_t);
     const uintptr_t word = calls.site.cfa + frame.offset;
-    if (word > stack_top) return false;
+    if (word > top) return false;
     frame.pc = *reinterpret_cast<const uintptr_t*>(word);
   }
 }
