@@ -25,6 +25,7 @@ inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {
   sigaddset(&raised, SIGPIPE);
   sigaddset(&raised, SIGXFSZ);
   change_signal_mask(SIG_BLOCK, &raised, &before);
+  // Only then may one wait already. Sandboxes of other programs need not allow the call.
   const bool blocks = sigismember(&before, SIGPIPE) == 1 || sigismember(&before, SIGXFSZ) == 1;
   if (blocks) syscall(SYS_rt_sigpending, &waiting, size_t{8});
   // By number, because libc's function is a cancellation point and malloc is none.

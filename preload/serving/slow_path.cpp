@@ -148,7 +148,7 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment, bool is_zer
     if (void* p = this_thread.allocates_from->take_lean(id, heap.depot(), heap.due())) [[likely]]
       return p;
   } else if (void* p = this_thread.allocates_from->allocate(heap.classes().find(bytes))) {
-    return p;
+    return p;  // malloc itself tries small sizes only
   }
   return allocate_long(bytes);
 }

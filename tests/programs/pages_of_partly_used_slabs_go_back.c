@@ -3,7 +3,6 @@
 // the program does little.
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "check.h"
 #include "resident.h"
@@ -18,10 +17,9 @@ int main(void) {
   for (int i = 0; i < kObjects; ++i) {
     if (i % 16 != 0) free(objects[i]);
   }
-  const struct timespec pause = {0, 1000000};
   for (int i = 0; i < 10000 && resident_mib() >= 24; ++i) {
     free(malloc(64));
-    nanosleep(&pause, NULL);
+    sleep_ms(1);
   }
   const double resident = resident_mib();
   CHECK(resident > 0 && resident < 24);

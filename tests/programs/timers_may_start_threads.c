@@ -3,9 +3,7 @@
 // that it keeps for itself, blocked in a thread that allocates.
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "check.h"
 
