@@ -59,8 +59,7 @@ class Mapped {
   ~Mapped() {
     if (object_ != nullptr) munmap(object_, sizeof(T));
   }
-  Mapped(const Mapped&) = delete;
-  Mapped& operator=(const Mapped&) = delete;
+  Mapped(Mapped&&) = delete;
 
   explicit operator bool() const { return object_ != nullptr; }
   T& operator*() const { return *object_; }

@@ -9,7 +9,6 @@
 #include <cstdint>
 
 #include "preload/formats/format.h"
-#include "sizeclass/base/class_id.h"
 #include "sizeclass/base/memory.h"
 
 namespace pktmalloc {

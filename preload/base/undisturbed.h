@@ -38,8 +38,7 @@ class CancellationWaits {
  public:
   CancellationWaits() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &former_); }
   ~CancellationWaits() { pthread_setcancelstate(former_, nullptr); }
-  CancellationWaits(const CancellationWaits&) = delete;
-  CancellationWaits& operator=(const CancellationWaits&) = delete;
+  CancellationWaits(CancellationWaits&&) = delete;
 
  private:
   int former_ = PTHREAD_CANCEL_ENABLE;

@@ -8,7 +8,6 @@
 #include "preload/process/process.h"
 #include "preload/serving/fast_path.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 
@@ -20,10 +19,8 @@ struct Entry {
   char* user;
   size_t bytes;
 };
-Entry* ring = nullptr;  // address space of its own; memory comes as it grows
-constexpr size_t kRingStep = 4096;
-size_t most_entries = 0;                      // 0: no ring
-size_t ring_entries = 0;                      // entries with memory; guarded by mutex
+Entry* ring = nullptr;                        // address space of its own
+size_t ring_entries = 0;                      // 0: no ring
 size_t limit_bytes = 0;                       // 0: none waits in it
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 
@@ -52,16 +49,6 @@ void push(const Entry& entry) {
   bytes_held += entry.bytes;
 }
 
-// Up to twice as many entries. If the system refuses, the oldest leave sooner.
-void grow() {
-  const size_t larger = std::min(std::max(2 * ring_entries, kRingStep), most_entries);
-  const size_t more = larger - ring_entries;
-  if (more == 0 || !memory::commit(ring + ring_entries, more * sizeof(Entry))) return;
-  std::rotate(ring, ring + first, ring + ring_entries);
-  first = 0;
-  ring_entries = larger;
-}
-
 // The oldest, if more than that many bytes wait; else nullptr.
 char* pop(size_t most_bytes) {
   if (count == 0 || (bytes_held <= most_bytes && count + kBatch <= ring_entries)) return nullptr;
@@ -87,7 +74,6 @@ void exchange(size_t most_bytes, bool gives_back = true) {
       const Lock lock(quarantine_mutex);
       for (unsigned i = 0; i < batch.count; ++i) push(batch.entries[i]);
       batch.count = 0;
-      if (count + kBatch > ring_entries) grow();
       while (leaving < kBatch && (users[leaving] = pop(most_bytes)) != nullptr) ++leaving;
     }
     for (unsigned i = 0; i < leaving; ++i) {
@@ -151,20 +137,18 @@ void quarantine_slow(Object object, bool waits_long) {
 
 void start_quarantine(size_t bytes, int rate) {
   long_below = ~uint64_t{0} / static_cast<uint64_t>(rate);
-  constexpr size_t kLeastObject = 48;  // nearly: of smaller ones the oldest leave sooner
-  const size_t entries = round_up(bytes / kLeastObject + size_t{2} * kBatch, kRingStep);
-  ring = static_cast<Entry*>(map_lazily(entries * sizeof(Entry), PROT_NONE));
+  constexpr size_t kLeastObject = 128;  // on average: of smaller ones the oldest leave sooner
+  const size_t entries = bytes / kLeastObject + size_t{2} * kBatch;
+  ring = static_cast<Entry*>(map_lazily(entries * sizeof(Entry)));
   if (ring == nullptr) return;
-  most_entries = entries;
-  grow();
-  if (ring_entries == 0) return;
+  ring_entries = entries;
   limit_bytes = bytes;
   most_recent_bytes = std::min(bytes, Recent::kMostBytes);
 }
 
 void leave_quarantine(size_t most_bytes, bool gives_back) {
   // At work: exit() out of a signal handler that interrupted us.
-  if (most_entries == 0 || recent.at_work) return;
+  if (ring_entries == 0 || recent.at_work) return;
   exchange(most_bytes, gives_back);
   const Raised at_work(recent.at_work);
   for (unsigned n = 0; n < Recent::kMost; ++n) leave_recent_slow(recent.swap(0), gives_back);

@@ -13,8 +13,7 @@ class Writer {
   Writer(int fd, char* buffer, size_t bytes) : fd_(fd), text_(buffer), room_(bytes) {}
   // Into memory, cut to fit.
   Writer(char* text, size_t bytes) : text_(text), room_(bytes) {}
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
+  Writer(Writer&&) = delete;
 
   // At most 500 bytes each; integers and strings only, so that printf has no reason to allocate.
   void print(const char* format, ...) __attribute__((format(printf, 2, 3)));

@@ -32,11 +32,6 @@ constinit std::atomic<bool> noting = false;
 constinit std::atomic<uint64_t> trips = 0;  // about; threads may lose some
 constinit std::atomic<uint64_t> next_ms = 0;
 
-bool wanted(recording::Header& header) {
-  return header.report(recording::Content::kStatistics).wanted.load(std::memory_order_relaxed) ==
-         recording::Wanted::kYes;
-}
-
 EVERY_PROCESS void load() {
   Window& w = pktmalloc_window;
   w.schema = kWindowSchema;
@@ -72,9 +67,9 @@ void measure_resident(Snapshot& out) {
 
 void note_moment() {
   recording::Header* const header = recording_here();
-  if (header == nullptr || !wanted(*header) || noting.exchange(true, std::memory_order_acquire)) {
-    return;
-  }
+  if (header == nullptr) return;
+  const auto& report = header->report(recording::Content::kStatistics);
+  if (report.wanted != recording::Wanted::kYes || noting.exchange(true)) return;
   // What a handler interrupts may hold a lock: then the moment before must do.
   if (heap.can_lock()) {
     const KeepErrno keep;

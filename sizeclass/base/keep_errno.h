@@ -10,8 +10,7 @@ class KeepErrno {
  public:
   KeepErrno() = default;
   ~KeepErrno() { errno = saved_; }
-  KeepErrno(const KeepErrno&) = delete;
-  KeepErrno& operator=(const KeepErrno&) = delete;
+  KeepErrno(KeepErrno&&) = delete;
 
  private:
   int saved_ = errno;
