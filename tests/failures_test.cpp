@@ -146,6 +146,7 @@ TEST_CASE("a wrong free is told in one line, then the program is aborted") {
       {"double_free_in_a_batch_is_told", "double free of ", ", an object of up to 112 bytes"},
       {"double_free_in_a_child_is_told", "double free of ",
        ", an object of up to 112 bytes" + later},
+      {"double_free_in_a_sandbox_is_told", "double free of ", ", an object of up to 112 bytes"},
       {"double_free_of_many_is_told", "double free of ", ", an object of up to 2048 bytes"},
       {"free_inside_an_object_is_told", "free of ",
        ", 16 bytes inside an object of up to 1024 bytes" + later},

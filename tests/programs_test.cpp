@@ -45,6 +45,8 @@ const std::map<std::string, Needs> kPrograms = {
     {"dlopen_answers_as_that_of_libc", {}},
     {"errno_is_zero_at_start", {}},
     {"every_operator_new_and_delete", {}},
+    {"frees_on_a_stack_that_cannot_be_walked", {}},
+    {"large_blocks_let_the_pool_shrink", {}},
     {"exceptions_across_allocations", {}},
     {"exec_keeps_the_environment", {}},
     {"exhausted_class_is_served_by_the_next_allocator", {}},
@@ -156,6 +158,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"usable_size_is_writable", {}},
     {"valloc_gives_whole_pages", {}},
     {"vfork_and_exec_leave_the_parent_intact", {}},
+    {"vfork_leaves_the_background_thread_to_the_parent", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"what_grows_moves_seldom", {}},
     {"writes_after_free_break_no_list", {}},
     {"works_in_a_sandbox", {{{"PKTMALLOC_AGE", "20ms"}}}},
@@ -166,50 +169,53 @@ const std::map<std::string, Needs> kPrograms = {
 
 // Those that must say something, or need what not every machine has.
 const std::set<std::string> kRunElsewhere = {
-    "blocked_signals_stay_as_they_are",     // trace_file_test.cpp
-    "allocates_known_bytes",                // profile_test.cpp
-    "has_known_peaks",                      // peaks_test.cpp
-    "holds_known_types",                    // objects_test.cpp
-    "loses_known_objects",                  // leaks_test.cpp
-    "holds_until_it_ends",                  // leak_check_test.cpp
-    "waits_undisturbed",                    // leaks_test.cpp
-    "peak_before_a_large_object",           // sizes_test.cpp
-    "leaks_by_each_function",               // profile_test.cpp
-    "leaks_known_objects",                  // profile_test.cpp
-    "double_free_in_a_batch_is_told",       // failures_test.cpp
-    "double_free_is_told",                  // failures_test.cpp
-    "ends_as_told",                         // recording_test.cpp
-    "refused_requests_count_nothing",       // limit_test.cpp
-    "ends_on_the_smallest_stack",           // small_stacks_test.cpp
-    "double_free_in_a_child_is_told",       // failures_test.cpp
-    "double_free_of_many_is_told",          // failures_test.cpp
-    "free_inside_an_object_is_told",        // failures_test.cpp
-    "free_of_what_never_was_is_told",       // failures_test.cpp
-    "copy_in_another_name_space",           // below
-    "work_under_limits",                    // failures_test.cpp
-    "children_of_clone_exit",               // reporter_test.cpp
-    "hello",                                // options_test.cpp
-    "is_read_from_outside",                 // live_test.cpp, top_test.cpp
-    "overwrites_its_environment",           // statistics_test.cpp
-    "objects_lie_somewhere",                // security_test.cpp
-    "pooled_sizes",                         // options_test.cpp
-    "sizes_are_recorded",                   // sizes_test.cpp
-    "forked_child_gives_back_what_it_got",  // sizes_test.cpp
-    "peak_of_random_sizes",                 // sizes_test.cpp
-    "peaks_of_two_groups_in_turn",          // sizes_meanwhile_test.cpp
-    "statistics_are_exact",                 // statistics_test.cpp
-    "malloc_stats_tells_on_stderr",         // statistics_test.cpp
-    "named_threads_allocate",               // profile_test.cpp
-    "profiled_while_it_runs",               // control_test.cpp
-    "traced_while_it_runs",                 // trace_order_test.cpp
-    "sleeps_undisturbed",                   // control_test.cpp
-    "system_calls",                         // security_test.cpp
-    "tells_itself",                         // control_test.cpp
-    "work_while_memory_is_refused",         // refusal_test.cpp
-    "large_blocks_kept_and_given_back",     // linking_test.cpp
-    "large_blocks_fill_a_limit",            // linking_test.cpp
-    "large_blocks_come_from_mimalloc",      // below
-    "large_blocks_do_not_come_from_libc",   // below
+    "blocked_signals_stay_as_they_are",            // trace_file_test.cpp
+    "allocates_known_bytes",                       // profile_test.cpp
+    "has_known_peaks",                             // peaks_test.cpp
+    "holds_known_types",                           // objects_test.cpp
+    "loses_known_objects",                         // leaks_test.cpp
+    "holds_until_it_ends",                         // leak_check_test.cpp
+    "waits_undisturbed",                           // leaks_test.cpp
+    "peak_before_a_large_object",                  // sizes_test.cpp
+    "leaks_by_each_function",                      // profile_test.cpp
+    "leaks_known_objects",                         // profile_test.cpp
+    "double_free_in_a_batch_is_told",              // failures_test.cpp
+    "double_free_is_told",                         // failures_test.cpp
+    "ends_as_told",                                // recording_test.cpp
+    "refused_requests_count_nothing",              // limit_test.cpp
+    "ends_on_the_smallest_stack",                  // small_stacks_test.cpp
+    "double_free_in_a_child_is_told",              // failures_test.cpp
+    "double_free_of_many_is_told",                 // failures_test.cpp
+    "double_free_in_a_sandbox_is_told",            // failures_test.cpp
+    "free_inside_an_object_is_told",               // failures_test.cpp
+    "free_of_what_never_was_is_told",              // failures_test.cpp
+    "copy_in_another_name_space",                  // below
+    "replaced_operators_serve_other_forms",        // below
+    "replaced_array_operators_serve_other_forms",  // below
+    "work_under_limits",                           // failures_test.cpp
+    "children_of_clone_exit",                      // reporter_test.cpp
+    "hello",                                       // options_test.cpp
+    "is_read_from_outside",                        // live_test.cpp, top_test.cpp
+    "overwrites_its_environment",                  // statistics_test.cpp
+    "objects_lie_somewhere",                       // security_test.cpp
+    "pooled_sizes",                                // options_test.cpp
+    "sizes_are_recorded",                          // sizes_test.cpp
+    "forked_child_gives_back_what_it_got",         // sizes_test.cpp
+    "peak_of_random_sizes",                        // sizes_test.cpp
+    "peaks_of_two_groups_in_turn",                 // sizes_meanwhile_test.cpp
+    "statistics_are_exact",                        // statistics_test.cpp
+    "malloc_stats_tells_on_stderr",                // statistics_test.cpp
+    "named_threads_allocate",                      // profile_test.cpp
+    "profiled_while_it_runs",                      // control_test.cpp
+    "traced_while_it_runs",                        // trace_order_test.cpp
+    "sleeps_undisturbed",                          // control_test.cpp
+    "system_calls",                                // security_test.cpp
+    "tells_itself",                                // control_test.cpp
+    "work_while_memory_is_refused",                // refusal_test.cpp
+    "large_blocks_kept_and_given_back",            // linking_test.cpp
+    "large_blocks_fill_a_limit",                   // linking_test.cpp
+    "large_blocks_come_from_mimalloc",             // below
+    "large_blocks_do_not_come_from_libc",          // below
 };
 
 Outcome run(const std::string& name, const std::string& way, const Needs& needs) {
@@ -252,6 +258,22 @@ TEST_CASE(
   run_all("debug");
 }
 
+// They cannot be linked with the archive.
+TEST_CASE("operators that a program replaces serve all other forms of new and delete") {
+  for (const std::string name :
+       {"replaced_operators_serve_other_forms", "replaced_array_operators_serve_other_forms"}) {
+    CHECK(Program({program_path(name)}).run().clean());
+    CHECK(Program({program_path(name, "shared")}).run().clean());
+    for (const std::string library :
+         {"libpktmalloc.so", "libpktmalloc-hardened.so", "libpktmalloc-checked.so"}) {
+      const Outcome outcome =
+          Program({program_path(name)}).with("LD_PRELOAD", build_path(library)).run();
+      INFO(name << ", " << library << ": " << outcome);
+      CHECK(outcome.clean());
+    }
+  }
+}
+
 TEST_CASE("no program is left out") {
   for (const auto& file : std::filesystem::directory_iterator("tests/programs")) {
     if (file.path().extension() == ".h") continue;
@@ -267,7 +289,6 @@ TEST_CASE("another allocator preloaded behind us serves what is not pooled", "[.
   const std::string names[] = {"aligned_blocks_are_aligned",
                                "allocation_in_exit_handlers",
                                "allocation_in_key_destructors",
-                               "every_operator_new_and_delete",
                                "fork_child_works_without_exec",
                                "large_blocks_do_not_come_from_libc",
                                "memory_from_libc_is_freed_by_free",

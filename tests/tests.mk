@@ -74,7 +74,9 @@ $(TESTS)/simulated: | $(addprefix $(BUILD)/bench/,crossings simulator)
 # One behaviour each, compiled once and linked three ways: plain (to be preloaded), shared, static.
 PROGRAM_SOURCES := $(wildcard tests/programs/*.c tests/programs/*.cpp)
 PROGRAM_NAMES := $(basename $(notdir $(PROGRAM_SOURCES)))
-PROGRAMS := $(foreach way,plain shared static,$(PROGRAM_NAMES:%=$(TESTS)/bin/%-$(way)))
+# The archive's operators and a program's own cannot be linked into one.
+PROGRAMS := $(filter-out $(TESTS)/bin/replaced_%-static, \
+  $(foreach way,plain shared static,$(PROGRAM_NAMES:%=$(TESTS)/bin/%-$(way))))
 PROGRAM_FLAGS := -g -O1 -Ipreload/contract -Wall -Wextra $(WERROR) -Wno-unused-result -fno-builtin -pthread -MMD -MP
 PROGRAM_LINK_plain :=
 PROGRAM_LINK_shared := -L$(BUILD) -Wl,--no-as-needed -lpktmalloc -Wl,-rpath,'$$ORIGIN/../..'

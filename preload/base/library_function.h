@@ -18,7 +18,8 @@ bool find_function(Function& function, void* library, const char* name) {
   return found != nullptr;
 }
 
-// In a C++ runtime that is loaded, perhaps not in the global scope: a plugin of a C program.
+// In a C++ runtime that is loaded, perhaps not in the global scope: a plugin of a C program. Else
+// the next one of that name.
 template <typename Function>
 bool find_in_runtime(Function& function, const char* name) {
   for (const char* const file : {"libstdc++.so.6", "libc++abi.so.1"}) {
@@ -27,7 +28,7 @@ bool find_in_runtime(Function& function, const char* name) {
     dlclose(runtime);  // only undoes the count that dlopen took
     if (find_function(function, runtime, name)) return true;
   }
-  return false;
+  return find_function(function, RTLD_NEXT, name);
 }
 
 // libc's own, by its version, which no wrapper has. nullptr: libc has none such, or the program is

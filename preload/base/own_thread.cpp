@@ -55,9 +55,9 @@ void OwnThread::allow() {
   least_stack = find_in_libc<LeastStack>("__pthread_get_minstack", "GLIBC_PRIVATE");
 }
 
-bool OwnThread::start() {
+bool OwnThread::start(bool (*in_own_memory)()) {
   if (libc_create.load(std::memory_order_relaxed) == nullptr || walks_loader) return false;
-  if (memory::in_strict_mode) return false;
+  if (memory::in_strict_mode || !in_own_memory()) return false;
   // pthread_create's own allocations come back here and find the lock taken.
   if (!mutex.try_lock()) return false;
   bool started = false;

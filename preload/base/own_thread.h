@@ -54,8 +54,8 @@ class OwnThread {
   bool settled() const { return settled_.load(std::memory_order_relaxed); }
 
   // Starts it if nobody has; true if this call did. Not now, if the thread walks the loader's list
-  // or is in strict mode.
-  bool start();
+  // or is in strict mode; nor in the child of vfork, whose thread would end with it.
+  bool start(bool (*in_own_memory)());
 
   // For run(): rest() sleeps so many milliseconds, or until ending() is true.
   bool ending() const { return ending_.load(std::memory_order_seq_cst) != 0; }

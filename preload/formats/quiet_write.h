@@ -57,7 +57,8 @@ inline bool write_all(int fd, const void* bytes, size_t count) {
     if (ready == 0) return errno = EAGAIN, false;
     if (ready < 0 && errno == EINTR) continue;
     int held = 0;
-    syscall(SYS_ioctl, fd, FIONREAD, &held);
+    // What is short fits, and a sandbox that lets a finding be told need not allow the call.
+    if (count > PIPE_BUF) syscall(SYS_ioctl, fd, FIONREAD, &held);
     const size_t fits = std::min<size_t>(count, held > kHalf ? PIPE_BUF : kHalf);
     const ssize_t written = quiet_write(fd, at, fits);
     if (written < 0 && (errno == EAGAIN || errno == EINTR)) continue;

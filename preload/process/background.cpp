@@ -67,7 +67,7 @@ EVERY_PROCESS void forked() {
 
 void background_consider() {
   if (thread.settled() || !wanted()) return;
-  if (thread.start()) heap.ageing().use_background(wake);
+  if (thread.start(in_own_memory)) heap.ageing().use_background(wake);
 }
 
 constinit const Part background_part{

@@ -41,8 +41,6 @@ bool controls() {
   return options().control == Control::kAlways || called.load(std::memory_order_relaxed);
 }
 
-bool wanted() { return controls() || interval() > 0; }
-
 // Whoever called may trace this process; but that is not all that it must have a say in.
 void answer_call() {
   if (memory::in_strict_mode) return;  // another thread will
@@ -73,7 +71,7 @@ void run() {
   while (!thread.ending()) {
     if (controls() && !tried) {
       tried = true;
-      if (!apart) message("pktmalloc tell cannot reach this process: it needs Linux 5.9");
+      if (!apart) message("pktmalloc tell cannot reach this process: it may not call close_range");
       controlled = apart && open_control();
     }
     if (!controlled && interval() == 0) return;
@@ -115,8 +113,7 @@ EVERY_PROCESS void forked() {
 EVERY_PROCESS void consider_report_thread() {
   if (heap.due().is_called()) [[unlikely]]
     answer_call();
-  if (thread.settled() || !wanted()) return;
-  thread.start();
+  if (!thread.settled() && (controls() || interval() > 0)) thread.start(in_own_memory);
 }
 
 constinit const Part report_thread_part{

@@ -203,7 +203,6 @@ void release_told(void* p, Site site) {
   if (sampling) [[unlikely]]
     profile_released(p, ended);
   next_allocator().release(p);
-  if (this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
 }
 
 [[PUSHES_FRAME_POINTER]] void release_long(void* p) {

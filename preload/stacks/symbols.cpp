@@ -20,12 +20,6 @@
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 
-extern "C" {
-// Set by the linker: where this library begins and ends.
-extern const char __ehdr_start __attribute__((visibility("hidden")));
-extern const char _end __attribute__((visibility("hidden")));
-}
-
 namespace pktmalloc {
 namespace {
 
@@ -59,8 +53,7 @@ class ElfFile {
   ~ElfFile() {
     if (bytes_ > 0) munmap(start_, bytes_);
   }
-  ElfFile(const ElfFile&) = delete;
-  ElfFile& operator=(const ElfFile&) = delete;
+  ElfFile(ElfFile&&) = delete;
 
   // The first page has the header, the segments and, as a rule, the build id.
   bool begins_as(const void* header) const {
@@ -143,11 +136,8 @@ Demangler find_demangler() {
 }
 
 bool in_this_library(uintptr_t pc) {
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
-  const size_t bytes = reinterpret_cast<uintptr_t>(&_end) - begin;
   // Linked statically, it has no place of its own: all of this is the program.
-  const bool is_program = getauxval(AT_PHDR) - begin < bytes;
-  return !is_program && pc - begin < bytes;
+  return in_this_module(pc) && !in_this_module(getauxval(AT_PHDR));
 }
 
 // A return address may already belong to the next function.

@@ -7,6 +7,10 @@
 
 #include "preload/formats/writer.h"
 
+// Set by the linker: where this library begins and ends, or the program that it is linked into.
+extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
+extern "C" const char _end __attribute__((visibility("hidden")));
+
 namespace pktmalloc {
 
 // The function of the C++ runtime that the process has anyway, by which names are as in the source;
@@ -35,6 +39,10 @@ struct Function {
 // The function that holds the return address.
 Function function_at(uintptr_t pc);
 
+inline bool in_this_module(uintptr_t address) {
+  const auto begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
+  return address - begin < reinterpret_cast<uintptr_t>(&_end) - begin;
+}
 bool in_this_library(uintptr_t pc);
 
 // Why p cannot belong to any heap ("on the stack"), or nullptr if it may. Looks at the modules and
