@@ -46,8 +46,9 @@ bool are_ours() {
 constinit std::atomic<signed char> known = 0;  // -1: not replaced, 1: replaced
 
 [[gnu::cold, gnu::noinline]] bool look() {
-  known = are_ours<>() && are_ours<std::align_val_t>() ? -1 : 1;
-  return known > 0;
+  const bool ours = are_ours<>() && are_ours<std::align_val_t>();
+  known.store(ours ? -1 : 1, std::memory_order_relaxed);
+  return !ours;
 }
 // Has the program some of the forms that others call?
 inline bool replaced() { return known.load(std::memory_order_relaxed) >= 0 && look(); }

@@ -82,12 +82,11 @@ void note_freed(const void* p) {
   if (head % 8 == 2 && head < kMmapThreshold && head > most_freed) most_freed = head;
 }
 
-// Before each call but one for a size. A thread that only comes here gives back what waits in the
-// pool, except to resize a block. Usually the call is already noted: threads that come by all the
-// time share the cache line and do not fight for it. The first one wakes who calls tick().
-void note_call(bool comes_by = true) {
-  if (comes_by && this_thread.cache != nullptr && !this_thread.forking)
-    heap.visit(*this_thread.cache);
+// Before each call but one for a size. A thread that only comes here ages the pool, but not where
+// it resizes a block. Usually the call is already noted: threads that come by all the time share
+// the cache line and do not fight for it. The first one wakes who calls tick().
+void note_call(bool ages = true) {
+  if (ages && this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
   if (ticks_left.load(std::memory_order_relaxed) == kBusy) return;
   if (ticks_left.exchange(kBusy, std::memory_order_relaxed) == 0) heap.ageing().notice();
 }

@@ -69,7 +69,8 @@ void note_moment() {
   recording::Header* const header = recording_here();
   if (header == nullptr) return;
   const auto& report = header->report(recording::Content::kStatistics);
-  if (report.wanted != recording::Wanted::kYes || noting.exchange(true)) return;
+  if (report.wanted.load(std::memory_order_relaxed) != recording::Wanted::kYes) return;
+  if (noting.exchange(true, std::memory_order_acquire)) return;
   // What a handler interrupts may hold a lock: then the moment before must do.
   if (heap.can_lock()) {
     const KeepErrno keep;

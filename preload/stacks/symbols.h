@@ -8,8 +8,7 @@
 #include "preload/formats/writer.h"
 
 // Set by the linker: where this library begins and ends, or the program that it is linked into.
-extern "C" const char __ehdr_start __attribute__((visibility("hidden")));
-extern "C" const char _end __attribute__((visibility("hidden")));
+extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start, _end;
 
 namespace pktmalloc {
 

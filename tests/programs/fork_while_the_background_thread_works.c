@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Run with PKTMALLOC_BACKGROUND=1 and a short PKTMALLOC_AGE, so that memory is on its way back at
 // every fork. The child gets a background thread of its own.
-#include <dirent.h>
 
 #include "child.h"
 #include "resident.h"
-
-static int threads(void) {
-  DIR* tasks = opendir("/proc/self/task");
-  CHECK(tasks != NULL);
-  int count = -2;  // "." and ".."
-  while (readdir(tasks) != NULL) ++count;
-  closedir(tasks);
-  return count;
-}
+#include "threads.h"
 
 static void peak(void) {
   enum { kObjects = 4000 };
@@ -27,14 +18,14 @@ static void peak(void) {
 
 int main(void) {
   peak();
-  CHECK(threads() == 2);
+  CHECK(threads_of_process() == 2);
   for (int i = 0; i < 60; ++i) {
     peak();
     sleep_ms(i % 12);
     const pid_t child = fork();
     if (child == 0) {
       peak();
-      CHECK(threads() == 2);
+      CHECK(threads_of_process() == 2);
       use_heap((uint64_t)i, 1000, 14);
       _exit(0);
     }

@@ -3,20 +3,11 @@
 // child allocates in its parent's memory, and a thread started there would end with it, perhaps
 // while it holds a lock. The parent starts its own all the same.
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "child.h"
-
-static int threads(void) {
-  DIR* tasks = opendir("/proc/self/task");
-  CHECK(tasks != NULL);
-  int count = -2;  // "." and ".."
-  while (readdir(tasks) != NULL) ++count;
-  closedir(tasks);
-  return count;
-}
+#include "threads.h"
 
 // More than the thread has at hand.
 static void allocate(void) {
@@ -27,7 +18,7 @@ static void allocate(void) {
 
 int main(void) {
   allocate();
-  const int before = threads();
+  const int before = threads_of_process();
   const pid_t child = fork();
   if (child != 0) return wait_for_child(child), 0;
   const pid_t grandchild = vfork();
@@ -37,6 +28,6 @@ int main(void) {
   }
   wait_for_child(grandchild);
   allocate();
-  CHECK(threads() == before);
+  CHECK(threads_of_process() == before);
   return 0;
 }

@@ -13,6 +13,7 @@ enum { kPeak = 20000, kMs = 100 };
 static const int kAllowed[] = {SYS_read,     SYS_write,  SYS_mmap,       SYS_munmap,
                                SYS_mprotect, SYS_mremap, SYS_brk,        SYS_madvise,
                                SYS_futex,    SYS_exit,   SYS_exit_group, SYS_rt_sigreturn};
+
 static uint64_t now_ms(void) {
   struct timespec now;  // the coarse clock needs no call on any machine
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
