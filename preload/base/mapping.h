@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sizeclass/base/congruence.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {

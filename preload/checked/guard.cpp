@@ -2,8 +2,8 @@
 #include "preload/checked/lookup.h"
 
 #include "preload/base/mapping.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 namespace {

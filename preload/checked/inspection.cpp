@@ -7,9 +7,9 @@
 #include <cstdio>
 
 #include "preload/checked/lookup.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::checked {
 namespace {

@@ -12,9 +12,9 @@
 #include "preload/process/next_allocator.h"
 #include "preload/process/thread.h"
 #include "preload/recording/observer.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include "preload/base/message.h"
 #include "preload/exports/front.h"
 #include "preload/stacks/symbols.h"
-#include "sizeclass/base/rounding.h"
+#include "sizeclass/base/arithmetic.h"
 
 // Of a C++ runtime in the program itself: std::get_new_handler, and libstdc++'s function that
 // throws.

@@ -6,13 +6,9 @@
 namespace pktmalloc {
 namespace {
 
-void write_limits(Writer& out, const ProcessStatistics& p) {
-  const auto write = [&](const char* name, uint64_t limit) {
-    if (limit == 0) return;
-    out.print("%s %-12s %s\n", name, Bytes(limit).text, Distance(p.limited_bytes, limit).text);
-  };
-  write("limit     ", p.limit_bytes);
-  write("soft limit", p.soft_limit_bytes);
+void write_limit(Writer& out, const char* name, uint64_t limit, uint64_t used) {
+  if (limit == 0) return;
+  out.print("%-10s %-12s %s\n", name, Bytes(limit).text, Distance(used, limit).text);
 }
 
 }  // namespace
@@ -41,7 +37,8 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   if (p.populated_bytes > 0) {
     out.print("populated  %-12s in advance, never given back\n", Bytes(p.populated_bytes).text);
   }
-  write_limits(out, p);
+  write_limit(out, "limit", p.limit_bytes, p.limited_bytes);
+  write_limit(out, "soft limit", p.soft_limit_bytes, p.limited_bytes);
   out.print("metadata   %s\n", Bytes(p.metadata_bytes).text);
   out.print("reserved   %-12s of addresses\n", Bytes(p.reserved_bytes).text);
   out.print("threads    %llu seen, %llu alive; %llu forks\n", number(p.threads_seen),

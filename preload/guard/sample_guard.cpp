@@ -13,10 +13,9 @@
 #include "preload/process/thread.h"
 #include "preload/recording/sampler.h"
 #include "preload/stacks/finding.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/clock.h"
-#include "sizeclass/base/congruence.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

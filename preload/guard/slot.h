@@ -16,9 +16,9 @@
 
 #include "preload/base/mapping.h"
 #include "preload/stacks/finding.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/class_id.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 

@@ -17,7 +17,7 @@
 #include <cstring>
 
 #include "preload/base/random.h"
-#include "sizeclass/base/congruence.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/slabs/class_table.h"
 
 namespace pktmalloc::hardened {

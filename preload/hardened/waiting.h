@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "preload/process/thread.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/class_id.h"
-#include "sizeclass/base/congruence.h"
 #include "sizeclass/slabs/object_states.h"
 
 namespace pktmalloc::hardened {

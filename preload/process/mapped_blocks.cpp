@@ -18,11 +18,11 @@
 
 #include "preload/process/next_allocator.h"
 #include "preload/process/process.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/misuse.h"
 #include "sizeclass/base/mutex.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {
@@ -83,52 +83,42 @@ Mapping mapping_of(void* p) {
   return {(reinterpret_cast<uintptr_t>(p) - 1) & ~(page - 1), head_of(p).bytes};
 }
 
-// Freed mappings, the oldest first. Each function does nothing where the lock is taken.
-class Kept {
- public:
-  static constexpr size_t kMostBytes = size_t{32} << 20;
+// Freed mappings, the oldest first.
+constexpr unsigned kMostKept = 8;
+constexpr size_t kMostKeptBytes = size_t{32} << 20;
+constinit Mutex mutex{part_rank(PartId::mapped_blocks)};
+constinit Mapping kept[kMostKept] GUARDED_BY(mutex){};
+constinit unsigned kept_count GUARDED_BY(mutex) = 0;
+constinit size_t kept_bytes GUARDED_BY(mutex) = 0;
 
-  // False: there is no room until some of the oldest are gone.
-  bool add(const Mapping& mapping) {
-    if (!mutex.try_lock()) return false;
-    const bool fits = count_ < kMost && bytes_ + mapping.bytes <= kMostBytes;
-    if (fits) {
-      mappings_[count_++] = mapping;
-      bytes_ += mapping.bytes;
-    }
-    mutex.unlock();
-    return fits;
+// False: there is no room until some of the oldest are gone, or the lock is taken.
+bool keep(const Mapping& mapping) {
+  if (!mutex.try_lock()) return false;
+  const bool fits = kept_count < kMostKept && kept_bytes + mapping.bytes <= kMostKeptBytes;
+  if (fits) {
+    kept[kept_count++] = mapping;
+    kept_bytes += mapping.bytes;
   }
-  // The latest with as many bytes and at most a quarter more, or the oldest; empty if there is
-  // none.
-  Mapping take(size_t bytes = 0) {
-    if (!mutex.try_lock()) return {};
-    unsigned i = bytes != 0 ? count_ : std::min(count_, 1U);
-    while (bytes != 0 && i > 0 && !fits(mappings_[i - 1].bytes, bytes)) --i;
-    const Mapping taken = i > 0 ? remove(i - 1) : Mapping{};
-    mutex.unlock();
-    return taken;
+  mutex.unlock();
+  return fits;
+}
+
+// The latest with as many bytes and at most a quarter more, or the oldest; empty if there is none,
+// or the lock is taken.
+Mapping take_kept(size_t bytes = 0) {
+  const auto fits = [=](size_t has) { return has >= bytes && has - bytes <= bytes / 4; };
+  if (!mutex.try_lock()) return {};
+  unsigned i = bytes != 0 ? kept_count : std::min(kept_count, 1U);
+  while (bytes != 0 && i > 0 && !fits(kept[i - 1].bytes)) --i;
+  Mapping taken;
+  if (i > 0) {
+    taken = kept[i - 1];
+    std::copy(kept + i, kept + kept_count--, kept + i - 1);
+    kept_bytes -= taken.bytes;
   }
-
-  Mutex mutex{part_rank(PartId::mapped_blocks)};
-
- private:
-  static constexpr unsigned kMost = 8;
-
-  static bool fits(size_t has, size_t bytes) { return has >= bytes && has - bytes <= bytes / 4; }
-  Mapping remove(unsigned i) UNDER(mutex) {
-    const Mapping mapping = mappings_[i];
-    std::copy(mappings_ + i + 1, mappings_ + count_--, mappings_ + i);
-    bytes_ -= mapping.bytes;
-    return mapping;
-  }
-
-  Mapping mappings_[kMost] GUARDED_BY(mutex){};
-  unsigned count_ GUARDED_BY(mutex) = 0;
-  size_t bytes_ GUARDED_BY(mutex) = 0;
-};
-
-constinit Kept kept;
+  mutex.unlock();
+  return taken;
+}
 
 // Where the system refuses, because the process has too many mappings, the memory at least goes.
 void unmap(uintptr_t start, size_t bytes) {
@@ -138,7 +128,7 @@ void unmap(uintptr_t start, size_t bytes) {
 }
 
 bool unmap_oldest() {
-  const Mapping oldest = kept.take();
+  const Mapping oldest = take_kept();
   unmap(oldest.start, oldest.bytes);
   return oldest.bytes != 0;
 }
@@ -172,16 +162,13 @@ Mapping map(size_t bytes, size_t front, size_t alignment) {
   return {start, bytes};
 }
 
-enum class Contents { kAny, kZero };
-
-void* allocate(size_t alignment, size_t bytes, Contents contents = Contents::kAny) {
+void* allocate(size_t alignment, size_t bytes, bool clears = false) {
   if (std::max(alignment, bytes) > kTooMuch) return no_memory();
   const size_t page = memory::page_bytes();
   alignment = std::max(alignment, sizeof(Head));
   const size_t front = std::min(alignment, page), all = round_up(front + bytes, page);
-  const bool clears = contents == Contents::kZero;
   Mapping mapping;
-  if (alignment <= page && !(clears && all > kMostCleared)) mapping = kept.take(all);
+  if (alignment <= page && !(clears && all > kMostCleared)) mapping = take_kept(all);
   const bool fresh = mapping.bytes == 0;
   if (fresh) mapping = map(all, front, alignment);
   if (mapping.bytes == 0) return no_memory();
@@ -192,7 +179,7 @@ void* allocate(size_t alignment, size_t bytes, Contents contents = Contents::kAn
 void* malloc(size_t bytes) { return allocate(1, bytes); }
 
 // The product must not overflow.
-void* calloc(size_t count, size_t bytes) { return allocate(1, count * bytes, Contents::kZero); }
+void* calloc(size_t count, size_t bytes) { return allocate(1, count * bytes, true); }
 
 int posix_memalign(void** out, size_t alignment, size_t bytes) {
   *out = allocate(alignment, bytes);
@@ -224,8 +211,8 @@ void free(void* p) {
   const Mapping mapping = mapping_of(p);
   head_of(p).seal ^= kLive ^ kFreed;
   take_back(mapping);
-  for (bool fits = mapping.bytes <= Kept::kMostBytes; fits; fits = unmap_oldest()) {
-    if (kept.add(mapping)) return;
+  for (bool fits = mapping.bytes <= kMostKeptBytes; fits; fits = unmap_oldest()) {
+    if (keep(mapping)) return;
   }
   unmap(mapping.start, mapping.bytes);
 }
@@ -251,6 +238,6 @@ NextAllocator::Functions mapped_blocks() {
           malloc_trim, mallopt, mallinfo2};
 }
 
-constinit const Part mapped_blocks_part{.mutexes = {&kept.mutex}};
+constinit const Part mapped_blocks_part{.mutexes = {&mutex}};
 
 }  // namespace pktmalloc

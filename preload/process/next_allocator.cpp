@@ -14,9 +14,9 @@
 #include "preload/base/own_thread.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/low_water.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

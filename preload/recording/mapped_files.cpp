@@ -14,7 +14,7 @@
 #include "preload/base/options.h"
 #include "preload/formats/format.h"
 #include "preload/recording/recording.h"
-#include "sizeclass/base/rounding.h"
+#include "sizeclass/base/arithmetic.h"
 
 namespace pktmalloc {
 namespace {

@@ -5,11 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "preload/base/mapping.h"
 #include "preload/base/message.h"
 #include "preload/base/options.h"
+#include "preload/formats/bytes.h"
+#include "preload/formats/format.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/recording/recording.h"
@@ -52,6 +55,21 @@ StackId stack_at(Site site) {
   const uintptr_t thread = kThreadMark | static_cast<uintptr_t>(syscall(SYS_gettid));
   const Frame words[1 + kThreadWords] = {{calls, 0}, {thread, 0}, {name[0], 0}, {name[1], 0}};
   return intern(words, 1 + kThreadWords, is_cut(calls));
+}
+
+// The innermost frames that count, without this library's own; behind them the words of the thread,
+// if it is told apart.
+unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most) {
+  uintptr_t words[1 + kThreadWords] = {};
+  const bool told = frames_of(stack, words, 1 + kThreadWords) > 1 && is_thread(words[1]);
+  const unsigned behind = told ? kThreadWords : 0;
+  const unsigned count =
+      frames_of(told ? static_cast<StackId>(words[0]) : stack, frames, most - behind);
+  unsigned own = 0;
+  while (own + 1 < count && in_this_library(frames[own])) ++own;
+  memmove(frames, frames + own, (count - own) * sizeof *frames);
+  memcpy(frames + count - own, words + 1, behind * sizeof *frames);
+  return count - own + behind;
 }
 
 void record_place(uint32_t number) {
@@ -152,6 +170,27 @@ void taken(void* p, const Sample& from_sampler, Site site) {
   if (new_place) record_mapped_files();
 }
 
+// Samples that could not be kept.
+uint64_t profile_lost() {
+  const ProfileLock lock;
+  return lost;
+}
+
+// For a report, one at a time. Stacks so far: 1 to profile_stacks() - 1; what they held at the
+// latest peak stays as it is until the next call. Any thread; copies each as a whole.
+uint32_t profile_stacks() {
+  const ProfileLock lock;
+  peak.pin();
+  return sums.size();
+}
+
+ProfileSums profile_sums(uint32_t number) {
+  const ProfileLock lock;
+  ProfileSums s = sums[number];
+  s.peak = peak.at_pinned(s.peaks, s.live);
+  return s;
+}
+
 // A program with little room keeps most of it.
 size_t room(size_t bytes) { return at_most(at_most(bytes, RLIMIT_AS), RLIMIT_DATA); }
 
@@ -173,6 +212,48 @@ EVERY_PROCESS void load() {
   record_mapped_files();
   record_report(recording::Content::kProfile, options().profile_path, 1);
   begin_profile();
+}
+
+// Of a report of what is live at exit.
+constexpr unsigned kPlaces = 10;
+constexpr unsigned kFrames = 8;
+
+bool is_exact() { return options().profile_rate() == 1; }
+
+// "about 1.2 MiB +- 0.3 MiB in 2400 objects (19 samples)", or "1.2 MiB in 2400 objects".
+void write_amount(Writer& out, const Amount& amount) {
+  const bool exact = is_exact();
+  out.print("%s%s", exact ? "" : "about ", Bytes(rounded(amount.bytes)).text);
+  if (!exact && amount.samples > 0) {
+    out.print(" +- %s", Bytes(static_cast<uint64_t>(square_root(amount.variance))).text);
+  }
+  const uint64_t objects = rounded(amount.objects);
+  out.print(" in %llu object%s", number(objects), objects == 1 ? "" : "s");
+  if (!exact) out.print(" (%llu sample%s)", number(amount.samples), amount.samples == 1 ? "" : "s");
+}
+
+struct Leak {
+  Amount live;
+  StackId stack;
+};
+
+// False: a name is the linker's.
+bool write_place(Writer& out, const Leak& leak, Demangler demangler) {
+  out.print("  ");
+  write_amount(out, leak.live);
+  out.print(", allocated by\n");
+  uintptr_t frames[kStackFrames];
+  const unsigned count = std::min(profile_frames(leak.stack, frames, kStackFrames), kFrames);
+  bool readable = true;
+  for (unsigned i = 0; i < count && !is_thread(frames[i]); ++i) {
+    char name[300];
+    Writer text(name, sizeof name);
+    describe(text, frames[i], Detail::kNames, demangler);
+    text.finish();
+    out.print("    %s\n", name);
+    readable &= strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0;
+  }
+  return readable;
 }
 
 }  // namespace
@@ -201,37 +282,6 @@ void profile_kept(void* p, const Sample& before, size_t bytes) {
 EVERY_PROCESS ProfileWindow profile_window() {
   const auto address = [](const void* p) { return reinterpret_cast<uint64_t>(p); };
   return {address(&live), address(&sums), address(&stack_store)};
-}
-
-uint64_t profile_lost() {
-  const ProfileLock lock;
-  return lost;
-}
-
-uint32_t profile_stacks() {
-  const ProfileLock lock;
-  peak.pin();
-  return sums.size();
-}
-
-ProfileSums profile_sums(uint32_t number) {
-  const ProfileLock lock;
-  ProfileSums s = sums[number];
-  s.peak = peak.at_pinned(s.peaks, s.live);
-  return s;
-}
-
-unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most) {
-  uintptr_t words[1 + kThreadWords] = {};
-  const bool told = frames_of(stack, words, 1 + kThreadWords) > 1 && is_thread(words[1]);
-  const unsigned behind = told ? kThreadWords : 0;
-  const unsigned count =
-      frames_of(told ? static_cast<StackId>(words[0]) : stack, frames, most - behind);
-  unsigned own = 0;
-  while (own + 1 < count && in_this_library(frames[own])) ++own;
-  memmove(frames, frames + own, (count - own) * sizeof *frames);
-  memcpy(frames + count - own, words + 1, behind * sizeof *frames);
-  return count - own + behind;
 }
 
 const char* prepare_profile() {
@@ -272,6 +322,41 @@ void write_profile(Writer& out) {
   out.print(kProfileMappings);
   write_mapped_files(out);
   out.print(kProfileEnd);
+}
+
+void write_leaks(Writer& out, bool has_room) {
+  Amount all{};
+  Leak largest[kPlaces + 1];
+  unsigned place_count = 0;
+  const uint32_t end = profile_stacks();
+  for (uint32_t i = 1; i < end; ++i) {
+    const ProfileSums s = profile_sums(i);
+    if (s.live.samples == 0) continue;
+    all += s.live;
+    unsigned at = std::min(place_count++, kPlaces);
+    for (; at > 0 && largest[at - 1].live.bytes < s.live.bytes; --at) largest[at] = largest[at - 1];
+    largest[at] = {s.live, s.stack};
+  }
+  out.print("pktmalloc: still allocated at exit: ");
+  write_amount(out, all);
+  out.print(", in %u place%s\n", place_count, place_count == 1 ? "" : "s");
+  if (!is_exact()) {
+    const uint64_t rate = options().profile_rate();
+    out.print(
+        "  estimated from one sample per %s; +- is one standard error\n"
+        "  a place that holds less than %s may be missing; PKTMALLOC_PROFILE_RATE=1 is exact\n",
+        Bytes(rate).text, Bytes(kSeldomMissed * rate).text);
+  }
+  if (const uint64_t lost = profile_lost(); lost > 0) {
+    out.print("  %llu samples were lost for want of memory and are missing here\n", number(lost));
+  }
+  const Demangler demangler = has_room ? find_demangler() : nullptr;
+  const unsigned count = std::min(place_count, kPlaces);
+  bool readable = true;
+  for (unsigned i = 0; i < count; ++i) readable &= write_place(out, largest[i], demangler);
+  if (place_count > count) out.print("  and %u places with less\n", place_count - count);
+  if (!readable) out.print("  c++filt reads names that begin with _Z or _R\n");
+  out.print("  what is lost and what the program could still reach is not told apart\n");
 }
 
 constinit const Part profile_part{.load = load, .mutexes = {&mutex}};

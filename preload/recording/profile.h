@@ -51,21 +51,10 @@ void profile_kept(void* p, const Sample& sample, size_t bytes);
 
 ProfileWindow profile_window();
 
-// Samples that could not be kept.
-uint64_t profile_lost();
-// For a report, one at a time. Stacks so far: 1 to profile_stacks() - 1; what they held at the
-// latest peak stays as it is until the next call. Any thread; copies each as a whole.
-uint32_t profile_stacks();
-ProfileSums profile_sums(uint32_t number);
-
 // The heap profile of this process as text for pprof (formats/heap_profile.h), and for people the
 // places that hold memory at exit (PKTMALLOC_PROFILE_LEAKS). Both allocate nothing.
 void write_profile(Writer& out);
 void write_leaks(Writer& out, bool has_room);  // on the stack, for readable names
-
-// The innermost frames that count, without this library's own; behind them the words of the thread,
-// if it is told apart.
-unsigned profile_frames(StackId stack, uintptr_t* frames, unsigned most);
 
 // Of the files whose code is mapped (mapped_files.cpp), the program and its libraries, which give
 // the addresses of a heap profile a meaning: where they are, and their build ids. Allocates

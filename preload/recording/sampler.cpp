@@ -10,8 +10,8 @@
 #include "preload/base/mapping.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/clock.h"
-#include "sizeclass/base/congruence.h"
 
 namespace pktmalloc {
 

@@ -40,20 +40,18 @@ namespace pktmalloc {
 // hold the bytes as they are. One thread at a time.
 class Compressor {
  public:
-  // At load, for pieces of at most this many bytes. False without a usable libzstd, or without
-  // memory; why() says which.
-  bool load(size_t most_bytes) {
+  // At load, for pieces of at most this many bytes. nullptr, or why it cannot compress: without a
+  // usable libzstd, or without memory.
+  const char* load(size_t most_bytes) {
     if (workspace_ == nullptr) {  // else it is that of the trace before
-      if (!find_functions()) return false;
+      if (!find_functions()) return dlerror();
       workspace_bytes_ = (estimate_(kLevel) + 7) / 8 * 8;
       room_ = most_bytes + most_bytes / 128 + 1024;  // more than ZSTD_compressBound
       workspace_ = static_cast<char*>(map_lazily(workspace_bytes_ + room_));
-      why_ = "no memory";
     }
     restart();
-    return context_ != nullptr;
+    return context_ != nullptr ? nullptr : "no memory";
   }
-  const char* why() const { return why_; }
   // In the child of a fork: another thread's piece may have been under way.
   void restart() {
     if (workspace_ != nullptr) context_ = start_(workspace_, workspace_bytes_);
@@ -92,14 +90,10 @@ class Compressor {
 
   bool find_functions() {
     void* const library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr && find_function(estimate_, library, "ZSTD_estimateCCtxSize") &&
-        find_function(start_, library, "ZSTD_initStaticCCtx") &&
-        find_function(compress_, library, "ZSTD_compressCCtx") &&
-        find_function(is_error_, library, "ZSTD_isError")) {
-      return true;
-    }
-    why_ = dlerror();
-    return false;
+    return library != nullptr && find_function(estimate_, library, "ZSTD_estimateCCtxSize") &&
+           find_function(start_, library, "ZSTD_initStaticCCtx") &&
+           find_function(compress_, library, "ZSTD_compressCCtx") &&
+           find_function(is_error_, library, "ZSTD_isError");
   }
 
   // As zstd.h declares them. Older or stripped libraries lack the first two.
@@ -113,7 +107,6 @@ class Compressor {
   size_t workspace_bytes_ = 0, room_ = 0;
   void* context_ = nullptr;  // nullptr: everything is stored
   unsigned char head_[kStoredHeadBytes]{};
-  const char* why_ = nullptr;
 };
 
 class TraceFile {
@@ -131,9 +124,9 @@ class TraceFile {
 
   // At load, after name(): prepares what writing the file needs; a line if something is missing.
   void load() {
-    if (framed_ && !compressor_.load(sizeof(trace::Block) + trace::kMostBlockBytes)) {
-      message("the trace %s is not compressed: %s", path(), compressor_.why());
-    }
+    if (!framed_) return;
+    const char* const why = compressor_.load(sizeof(trace::Block) + trace::kMostBlockBytes);
+    if (why != nullptr) message("the trace %s is not compressed: %s", path(), why);
   }
 
   bool is_open() const { return is_open_; }

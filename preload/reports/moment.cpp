@@ -14,9 +14,9 @@
 #include "preload/process/thread.h"
 #include "preload/recording/profile.h"
 #include "preload/reports/report.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
-#include "sizeclass/base/rounding.h"
 
 // Aligned so that it lies before the heap, with what else is written at start, in one page.
 alignas(4096) PKTMALLOC_EXPORT constinit pktmalloc::Window pktmalloc_window{};

@@ -8,8 +8,8 @@
 
 #include "preload/base/mapping.h"
 #include "preload/stacks/symbols.h"
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/memory.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 namespace {

@@ -11,7 +11,7 @@
 // leads on: the place and this word name another stack, and so forth, a few times. The two
 // outermost frames of a whole stack (libc's, as a rule) are not compared.
 //
-// Unwinding, frame by frame (unwind_tables.cpp), is the work of libgcc_s.so.1; every C++ exception
+// Unwinding, frame by frame (unwinding.cpp), is the work of libgcc_s.so.1; every C++ exception
 // relies on it, and it takes no lock on the way (docs/decisions.md), but it costs a quarter of a
 // microsecond a frame. So its findings are learned: a step, from a return address to the place of
 // the next one, is always the same unless the function's frame varies (alloca), and a stack whose
@@ -63,13 +63,6 @@ void load_unwinder();
 
 // At least one frame. Keeps errno.
 void unwind(Calls& calls);
-
-// The first frame from `site` outwards that is not this library's: where it goes on, and its value
-// of the frame pointer's register. Unless it is found, `found` stays as it is.
-struct FoundFrame {
-  uintptr_t pc, frame_pointer;
-};
-void find_frame_outside(Site site, FoundFrame& found);
 
 using StackId = uint32_t;  // 0: none
 
@@ -144,7 +137,7 @@ inline StackId capture(Site site) {
   }
 }
 
-// The same, found by frame pointers (frame_pointers.cpp).
+// The same, found by frame pointers.
 StackId capture_by_frame_pointers(Site site);
 
 // From a signal's context: the stack of the interrupted code, whose next instruction is `pc`.

@@ -177,8 +177,7 @@ void describe(Writer& out, uintptr_t pc, Detail detail, Demangler demangler) {
   char program[256] = "";
   const char* path = function.path;
   if (*path == '\0') {
-    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    path = length > 0 ? program : function.module;
+    path = readlink("/proc/self/exe", program, sizeof program - 1) > 0 ? program : function.module;
   }
   out.print(" (");
   out.put(path, strlen(path));

@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/owned.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 

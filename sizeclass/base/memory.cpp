@@ -9,9 +9,9 @@
 #include <bit>
 #include <cerrno>
 
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc::memory {
 namespace {

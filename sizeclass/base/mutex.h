@@ -59,7 +59,9 @@ class LOCK_TYPE Mutex {
   constexpr explicit Mutex(LockRank rank = {}) : rank_(rank) {}
   Mutex(Mutex&&) = delete;
 
-  constexpr void set_rank(LockRank rank) { rank_ = rank; }
+  constexpr void set_rank(LockRank rank) {
+    if constexpr (kCheckLockRanks) rank_ = rank;
+  }
 
   // Does this thread hold a lock, or sleep for one? A signal handler that finds it so must wait for
   // none: it has interrupted the holder.

@@ -17,8 +17,6 @@ namespace pktmalloc {
 
 class Depot {
  public:
-  constexpr Depot() = default;
-
   // Where a home's threads exchange magazines; the common trip needs no more.
   Mail& mail(ClassId id, size_t home) { return mails_[home * kMaxClasses + index(id)]; }
   const Mail& mail(ClassId id, size_t home) const { return mails_[home * kMaxClasses + index(id)]; }

@@ -19,14 +19,13 @@ namespace pktmalloc {
 
 class MagazineStore {
  public:
-  constexpr MagazineStore() = default;
-
   // Slabs come from the pool, where nobody else has any.
   void start(SlabPool& pool) {
     MagazineStack::use_base(pool.base());  // the map comes first, so id 0 is no magazine
+    pool_ = &pool;
     for (unsigned n = 0; n < kMagazineSizes; ++n) {
-      areas_[n].start(ClassTable::describe(bytes_of_size(n), pool.unit_shift()),
-                      LockRank::kMagazineArea + n, pool, static_cast<ClassId>(n + 1));
+      classes_[n] = ClassTable::describe(bytes_of_size(n), pool.unit_shift());
+      areas_[n].mutex.set_rank(LockRank::kMagazineArea + n);
     }
   }
 
@@ -44,7 +43,7 @@ class MagazineStore {
   Magazine* make(uint32_t capacity) {
     const uint8_t size = size_for_rounds(capacity);
     uintptr_t fresh = 0;
-    if (areas_[size].fill(&fresh, 1) == 0) return nullptr;
+    if (area(size).fill(&fresh, 1) == 0) return nullptr;
     Magazine* const magazine = reinterpret_cast<Magazine*>(fresh);
     std::fill(std::begin(magazine->ahead), std::end(magazine->ahead), fresh);
     std::fill(std::begin(magazine->more_ahead), std::end(magazine->more_ahead), fresh);
@@ -80,7 +79,7 @@ class MagazineStore {
     // The next user of this memory does not know where its FULL is.
     magazine->slots()[magazine->capacity + 1U] = kEmptyMark;
     const uintptr_t object = reinterpret_cast<uintptr_t>(magazine);
-    areas_[magazine->size].drain(&object, 1);
+    area(magazine->size).drain(&object, 1);
   }
 
   // For ageing: where empty magazines of a size wait. Returns an idle one to its slab; false: none.
@@ -90,10 +89,15 @@ class MagazineStore {
     if (magazine != nullptr) retire(magazine);
     return magazine != nullptr;
   }
-  SlabArea& area(unsigned size) { return areas_[size]; }
+  SlabArea area(unsigned size) {
+    return {areas_[size], classes_[size], *pool_, static_cast<ClassId>(size + 1)};
+  }
+  Mutex& mutex(unsigned size) { return areas_[size].mutex; }
 
  private:
-  SlabArea areas_[kMagazineSizes];
+  SlabPool* pool_ = nullptr;
+  SizeClass classes_[kMagazineSizes]{};
+  SlabArea::State areas_[kMagazineSizes];
   ShardedStack empties_[kMagazineSizes];
 };
 

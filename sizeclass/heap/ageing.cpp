@@ -66,14 +66,14 @@ void Ageing::tell_due(uint64_t now) {
 // number at hand, while those of other homes lie with other processors.
 uint64_t Ageing::waiting_at(const Supply& supply, ClassId id, unsigned home) {
   const uint64_t objects = supply.depot.objects(id, home);
-  const uint64_t stay = std::min(objects, supply.areas[index(id)].promised());
+  const uint64_t stay = std::min(objects, supply.area(id).promised());
   return (objects - stay) * supply.classes[id].object_bytes + supply.pools[0]->waiting_bytes();
 }
 
 uint64_t Ageing::waiting_in_depots(const Supply& supply) {
   uint64_t waiting = 0;
   for (const ClassId id : supply.classes.ids()) {
-    if (!supply.areas[index(id)].may_shrink()) continue;
+    if (!supply.area(id).may_shrink()) continue;
     waiting += supply.depot.objects(id) * supply.classes[id].object_bytes;
   }
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
@@ -89,7 +89,7 @@ uint64_t Ageing::waiting_in_pools(const Supply& supply) {
 // Marks what nobody needed lately to go.
 void Ageing::collect(const Supply& supply, Tick why) {
   for (const ClassId id : supply.classes.ids()) {
-    SlabArea& area = supply.areas[index(id)];
+    SlabArea area = supply.area(id);
     const bool ages = area.may_shrink();
     // By growth slabs go over as they are. Only where the pool takes ever more memory, those that
     // few objects hold are thinned as well, unless these come back, and with them whole slabs.
@@ -121,7 +121,7 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
 
 // A reserved class pays for nobody's growth.
 bool Ageing::growth_due(const Supply& supply, ClassId id) const {
-  return !supply.areas[index(id)].is_reserved() &&
+  return !supply.area(id).is_reserved() &&
          growth_.due(supply.pools[0]->counts().taken, stacked_.load(std::memory_order_relaxed));
 }
 
@@ -154,11 +154,12 @@ bool Ageing::drain_one(const Supply& supply, ClassId id) {
 bool Ageing::step(const Supply& supply, unsigned line, bool splits) {
   uint32_t& left = to_do_[line];
   if (left == 0) return false;
-  const uint32_t done = line < kFirstSize   ? drain_one(supply, static_cast<ClassId>(line))
+  const auto id = static_cast<ClassId>(line < kFirstSize ? line : line - kFirstArea);
+  const uint32_t done = line < kFirstSize   ? drain_one(supply, id)
                         : line < kFirstPool ? supply.store.drain_one(line - kFirstSize)
                         : line < kFirstArea
                             ? supply.pools[line - kFirstPool]->purge_some(left, splits)
-                            : supply.areas[line - kFirstArea].thin_one();
+                            : supply.area(id).thin_one();
   left = done == 0 ? 0 : left - std::min(left, done);
   return true;
 }

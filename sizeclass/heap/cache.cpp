@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/clock.h"
-#include "sizeclass/base/congruence.h"
 #include "sizeclass/base/misuse.h"
 
 namespace pktmalloc {
@@ -42,7 +42,7 @@ void Cache::grow(const SizeClass& c, Line& line) {
 void Cache::trip(const Supply& supply, ClassId id, Line& line) {
   if (line.rounds == 0) line.source = home;
   const SizeClass& c = supply.classes[id];
-  if (supply.areas[index(id)].is_reserved_for_many()) line.rounds = c.largest_rounds;
+  if (supply.area(id).is_reserved_for_many()) line.rounds = c.largest_rounds;
   grow(c, line);
   note_trip(line, visits.tick);
   tripped = true;
@@ -189,8 +189,7 @@ bool Cache::take_or_fill(const Supply& supply, ClassId id, Line& line, bool fill
   if (filled == nullptr) return false;
   // A thousand threads that use a class once share its pages.
   const bool one = line.rounds == c.first_rounds && c.object_bytes >= 128;
-  filled->rounds =
-      supply.areas[index(id)].fill(filled->objects(), one ? 1 : uint32_t{filled->capacity});
+  filled->rounds = supply.area(id).fill(filled->objects(), one ? 1 : uint32_t{filled->capacity});
   if (random_ != 0) shuffle(filled->objects(), filled->rounds);
   if (filled->rounds >= c.usual_rounds) supply.depot.note_refill(id);
   load(id, line, filled);
@@ -208,7 +207,7 @@ void Cache::give(const Supply& supply, ClassId id, Line& line, Magazine* magazin
 }
 
 Magazine* Supply::drain(ClassId id, Magazine* magazine) const {
-  if (magazine->rounds > 0) areas[index(id)].drain(magazine->objects(), magazine->rounds);
+  if (magazine->rounds > 0) area(id).drain(magazine->objects(), magazine->rounds);
   magazine->rounds = 0;
   return magazine;
 }
@@ -232,7 +231,7 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
     const bool is_first = line.rounds == 0;
     trip(supply, id, line);
     Magazine* const empty = make_room(supply, id, line);
-    if (empty == nullptr) return supply.areas[index(id)].drain(&freed, 1);
+    if (empty == nullptr) return supply.area(id).drain(&freed, 1);
     if (is_first) {
       // Another thread's, who may have its neighbours in the cache line: not to be handed out as
       // long as there is another one.
@@ -247,11 +246,27 @@ void Cache::release_slow(const Supply& supply, ClassId id, void* object) {
   release(id, object);
 }
 
+// Before a magazine leaves the thread. Of two frees of an object one may lie in the magazine that
+// was filled after it; if both are too large to be looked at together, the ends that meet are.
+void Cache::inspect(const SlabArea& area, Magazine* magazine, Magazine* later) {
+  if (magazine == nullptr) return;
+  constexpr uint32_t kEnd = 32;
+  const uint32_t rounds = magazine->rounds;
+  if (later == nullptr) return area.inspect(magazine->objects(), rounds);
+  uint32_t before = rounds, after = later->rounds;
+  if (before + after > SlabArea::kInspectMost) {
+    area.inspect(magazine->objects(), rounds);
+    before = std::min(before, kEnd);
+    after = std::min(after, kEnd);
+  }
+  area.inspect(magazine->objects() + rounds - before, before, later->objects(), after);
+}
+
 // An empty magazine, for which the previous one goes to the depot. Where there is no memory for it,
 // the thread's older one, whose objects go to their slabs. nullptr: it has none.
 Magazine* Cache::make_room(const Supply& supply, ClassId id, Line& line) {
   Magazine *const full = line.previous, *const loaded = line.loaded;
-  const SlabArea& area = supply.areas[index(id)];
+  const SlabArea area = supply.area(id);
   if (line.last_look != static_cast<uint16_t>(visits.tick)) inspect(area, full, loaded);
   line.last_look = static_cast<uint16_t>(visits.tick - (line.given < kInspectAll ? 1 : 0));
   const bool grows = full == nullptr || full->capacity < line.rounds;
@@ -279,8 +294,8 @@ void Cache::flush_class(const Supply& supply, ClassId id, Line& line, bool to_de
   const Raised change(changing_);
   unload(id, line);
   if (to_depot) {  // slabs look at each object themselves
-    inspect(supply.areas[index(id)], line.previous, line.loaded);
-    inspect(supply.areas[index(id)], line.loaded, nullptr);
+    inspect(supply.area(id), line.previous, line.loaded);
+    inspect(supply.area(id), line.loaded, nullptr);
   }
   Magazine* const held[] = {line.loaded, line.previous};
   load(id, line, nullptr);

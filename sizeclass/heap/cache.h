@@ -40,12 +40,13 @@ namespace pktmalloc {
 // What a cache draws from; one per heap.
 struct Supply {
   const ClassTable& classes;
-  SlabArea* areas;     // by class
-  SlabPool* pools[2];  // theirs, and that of magazines
+  SlabArea::State* areas;  // by class
+  SlabPool* pools[2];      // theirs, and that of magazines
   Depot& depot;
   MagazineStore& store;
   class Caches& caches;
 
+  SlabArea area(ClassId id) const { return {areas[index(id)], classes[id], *pools[0], id}; }
   // Empties the magazine into the slabs, and returns it.
   Magazine* drain(ClassId id, Magazine* magazine) const;
 };

@@ -7,9 +7,9 @@
 #include <new>
 #include <utility>
 
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/growing_memory.h"
 #include "sizeclass/base/mutex.h"
-#include "sizeclass/base/rounding.h"
 #include "sizeclass/heap/cache.h"
 
 namespace pktmalloc {

@@ -5,10 +5,10 @@
 
 #include <iterator>
 
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/misuse.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 
@@ -78,7 +78,7 @@ bool Heap::find_room(const HeapConfig& config, size_t bytes) {
   }
   store_.start(magazine_pool_);
   for (const ClassId id : classes_.ids()) {
-    areas_[index(id)].start(classes_[id], LockRank::kArea + index(id), pool_, id);
+    areas_[index(id)].mutex.set_rank(LockRank::kArea + index(id));
   }
   base_ = pool_.base();
   return true;
@@ -179,14 +179,14 @@ void* Heap::allocate(Cache* cache, ClassId id, bool* zero) {
     if (object != nullptr) return object;
   }
   uintptr_t object = 0;
-  if (areas_[index(id)].fill(&object, 1, zero) == 0) return nullptr;
+  if (supply_->area(id).fill(&object, 1, zero) == 0) return nullptr;
   direct_allocs_[index(id)].fetch_add(1, std::memory_order_relaxed);
   return reinterpret_cast<void*>(object);
 }
 
 void Heap::release(Cache* cache, ClassId id, void* object) {
   const uintptr_t only = reinterpret_cast<uintptr_t>(object);
-  if (cache == nullptr) return areas_[index(id)].drain(&only, 1);
+  if (cache == nullptr) return supply_->area(id).drain(&only, 1);
   if (cache->release(id, object)) return;
   cache->release_slow(*supply_, id, object);
   if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
@@ -252,7 +252,7 @@ std::span<Mutex*> Heap::locks(Mutex* (&all)[kLocks]) {
   all[n++] = &ageing_.mutex;
   all[n++] = &caches_.mutex;
   for (const ClassId id : classes_.ids()) all[n++] = &areas_[index(id)].mutex;
-  for (unsigned size = 0; size < kMagazineSizes; ++size) all[n++] = &store_.area(size).mutex;
+  for (unsigned size = 0; size < kMagazineSizes; ++size) all[n++] = &store_.mutex(size);
   all[n++] = &pool_.mutex;
   all[n++] = &magazine_pool_.mutex;
   if (pool_.has_states()) all[n++] = &states_.mutex;
@@ -310,14 +310,14 @@ bool Heap::populate_magazines(ClassId id, uint64_t before) {
     const bool many = objects >= SlabArea::kManyMagazines * rounds;
     return objects == 0 ? 0 : objects / rounds + (many ? SlabArea::kManyMagazines : 1);
   };
-  const uint64_t more = magazines_for(areas_[index(id)].promised()) - magazines_for(before);
+  const uint64_t more = magazines_for(supply_->area(id).promised()) - magazines_for(before);
   return store_.area(size_for_rounds(rounds)).populate(more);
 }
 
 uint64_t Heap::populate(ClassId id, uint64_t objects, bool on_huge_pages) {
   if (!started_) return 0;
   const Lock lock(ageing_.mutex);  // one at a time
-  SlabArea& area = areas_[index(id)];
+  SlabArea area = supply_->area(id);
   const uint64_t before = area.promised();
   const uint64_t got = on_huge_pages            ? area.populate_on_huge_pages(objects)
                        : area.populate(objects) ? objects

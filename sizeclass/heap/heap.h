@@ -46,8 +46,6 @@ struct HeapConfig {
 
 class Heap {
  public:
-  constexpr Heap() = default;
-
   // False when the system refuses memory or has no room for it: then nothing is pooled, and the
   // heap stays usable as such. Call once, before the process has a second thread and before any
   // other call but class_of().
@@ -83,11 +81,11 @@ class Heap {
 
   // For the checks: as in SlabArea, for class `id`.
   uintptr_t object_at(ClassId id, const void* p) const {
-    return id == kNoClass ? 0 : areas_[index(id)].object_at(reinterpret_cast<uintptr_t>(p));
+    return id == kNoClass ? 0 : supply_->area(id).object_at(reinterpret_cast<uintptr_t>(p));
   }
   template <typename Visit>
   void each_object(ClassId id, Visit visit) const {
-    areas_[index(id)].each_object(visit);
+    supply_->area(id).each_object(visit);
   }
 
   // A cache for the calling thread; nullptr when there is no memory for one. If the thread ends
@@ -163,7 +161,9 @@ class Heap {
   void limit_addresses(size_t limit);
 
   // Is memory of any class ready in advance?
-  bool has_reserved() const { return std::ranges::any_of(areas_, &SlabArea::is_reserved); }
+  bool has_reserved() const {
+    return std::ranges::any_of(areas_, [](const auto& area) { return area.promised != 0; });
+  }
 
   // For a background thread, see Ageing.
   uint64_t age() { return started_ ? ageing_.run(*supply_) : 0; }
@@ -172,7 +172,7 @@ class Heap {
   MemoryLimit& limit() { return limit_; }
   // Is a slab of the class more than the limit leaves?
   bool is_at_limit(ClassId id) const {
-    return id != kNoClass && limit_.left() < areas_[index(id)].slab_bytes();
+    return id != kNoClass && limit_.left() < supply_->area(id).slab_bytes();
   }
 
   // Around fork: takes all locks in rank order and stops exchange through the depots. Other threads
@@ -240,7 +240,6 @@ class Heap {
   bool started_ = false;
   Owned<uintptr_t> magazine_bytes_ = 0;
   SlabPool pool_, magazine_pool_;
-  SlabArea areas_[kMaxClasses];  // by class
   MemoryLimit limit_;
   Ageing ageing_;
   alignas(64) std::optional<Supply> supply_;  // a line that nobody writes, from start() on
@@ -252,6 +251,7 @@ class Heap {
   // Of what follows only the beginning is touched at start.
   MagazineStore store_;
   ObjectStates states_;
+  SlabArea::State areas_[kMaxClasses];                  // by class
   std::atomic<uint64_t> direct_allocs_[kMaxClasses]{};  // objects that came from no cache
   std::atomic<uint64_t> outside_[kMaxClasses]{};        // live ones that others serve
   std::atomic<uint64_t> tallies_[kTallies]{};

@@ -34,11 +34,12 @@ void Heap::statistics(HeapStatistics& out) {
     for (const Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
       sum = cache->statistics(id, sum);
     }
-    const AreaStatistics area = areas_[i].statistics();
+    const SlabArea area = supply_->area(id);
+    const AreaStatistics counts = area.statistics();
     const Lock pool_lock(pool_.mutex);
     out.of[i - 1] =
-        class_statistics(classes_[id].object_bytes, areas_[i].slab_bytes(), area, pool_.share(id),
-                         sum, ageing_.aged(id), outside_[i].load(std::memory_order_relaxed));
+        class_statistics(classes_[id].object_bytes, area.slab_bytes(), counts, pool_.share(id), sum,
+                         ageing_.aged(id), outside_[i].load(std::memory_order_relaxed));
   }
   for (const Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
     for (unsigned i = 0; i < kTallies; ++i) out.tallies[i] += cache->tallied(i);
@@ -61,8 +62,8 @@ HeapWindow Heap::window() {
   for (const ClassId id : classes_.ids()) {
     const unsigned i = index(id);
     w.object_bytes[i - 1] = classes_[id].object_bytes;
-    w.slab_bytes[i - 1] = areas_[i].slab_bytes();
-    w.areas[i - 1] = address(&areas_[i].counts());
+    w.slab_bytes[i - 1] = supply_->area(id).slab_bytes();
+    w.areas[i - 1] = address(&supply_->area(id).counts());
     w.shares[i - 1] = address(&pool_.share(id));
     if (pool_.has_states()) w.states[i - 1] = states_.place(id).words;
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "sizeclass/base/rounding.h"
+#include "sizeclass/base/arithmetic.h"
 
 namespace pktmalloc {
 namespace {

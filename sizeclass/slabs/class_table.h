@@ -61,8 +61,6 @@ class ClassTable {
   // A slab's units are 1 << kUnitShift bytes; tests use less.
   static constexpr unsigned kUnitShift = 16;
 
-  constexpr ClassTable() = default;
-
   // The table of classes.def: every size up to 256 KiB is pooled, and in the largest class so many
   // bytes beside it.
   void use_default(size_t beside = 0);

@@ -57,8 +57,6 @@ class ObjectStates {
     const uintptr_t key_;
   };
 
-  constexpr ObjectStates() = default;
-
   // Addresses for the words of `bytes` of objects.
   static size_t room_for(size_t bytes, size_t word_bytes) {
     return bytes / 8 * word_bytes + (kMostShift - kLeastShift + 1) * step(word_bytes, kLeastShift);

@@ -4,37 +4,29 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <utility>
 
+#include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/memory.h"
 #include "sizeclass/base/misuse.h"
-#include "sizeclass/base/rounding.h"
 
 namespace pktmalloc {
 
-void SlabArea::start(const SizeClass& size_class, LockRank rank, SlabPool& pool, ClassId id) {
-  mutex.set_rank(rank);
-  class_ = size_class;
-  pool_ = &pool;
-  id_ = id;
-  partial_.use(pool.words(id), pool.words_stride());
-  thinned_.use(pool.words_of_thinned(id), pool.words_stride());
-}
-
 uint32_t SlabArea::fill(uintptr_t* slots, uint32_t want, bool* zero) {
-  const Lock lock(mutex);
+  const Lock lock(s_.mutex);
   uintptr_t* next = slots + want;
   while (next != slots) {
-    if (partial_.count() == 0 && thinned_.count() == 0 && take_slab() == SlabPool::kNone) break;
-    const uint32_t slab = partial_.count() != 0 ? partial_.lowest() : thinned_.lowest();
+    if (s_.partial.count() == 0 && s_.thinned.count() == 0 && take_slab() == SlabPool::kNone) break;
+    const uint32_t slab = s_.partial.count() != 0 ? s_.partial.lowest() : s_.thinned.lowest();
     if (class_.sharers > 1) next = serve(slab, true, slots, next, nullptr);
     next = serve(slab, false, slots, next, zero);
   }
   const uint32_t got = want - static_cast<uint32_t>(next - slots);
   if (next != slots) memmove(slots, next, got * sizeof *slots);
-  free_low_.record(free_unthinned());
-  ++counts_.fills;
-  counts_.filled += got;
+  s_.free_low.record(free_unthinned());
+  ++s_.counts.fills;
+  s_.counts.filled += got;
   return got;
 }
 
@@ -49,7 +41,7 @@ uintptr_t* SlabArea::serve(uint32_t slab, bool lines, uintptr_t* low, uintptr_t*
   for (uint32_t n = 0; n <= words && next != last; ++n) {
     uint64_t word = lines ? whole_lines(r.bits[w] & wanted) : r.bits[w] & wanted;
     const uint64_t others = r.bits[w] & ~word;
-    const uintptr_t at = pool_->start_of(slab) + uintptr_t{w} * 64 * class_.object_bytes;
+    const uintptr_t at = pool_.start_of(slab) + uintptr_t{w} * 64 * class_.object_bytes;
     for (; word != 0 && next != last; word &= word - 1) {
       latest = w * 64 + static_cast<uint32_t>(std::countr_zero(word));
       *--next = at + static_cast<uintptr_t>(std::countr_zero(word)) * class_.object_bytes;
@@ -79,23 +71,23 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
   // Copies: to the compiler, each store to a record might change them.
   const SizeClass c = class_;
   const uint32_t all = c.objects_per_slab;
-  mutex.lock();
+  s_.mutex.lock();
   uint64_t stay = 0;  // objects whose slab stays in its set
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t slab = pool_->slab_of(id_, slots[i]);
+    const uint32_t slab = pool_.slab_of(id_, slots[i]);
     const uint32_t object =
         slab == SlabPool::kNone
             ? all
-            : c.exact_index(static_cast<uint32_t>(slots[i] - pool_->start_of(slab)));
+            : c.exact_index(static_cast<uint32_t>(slots[i] - pool_.start_of(slab)));
     if (object >= all) [[unlikely]] {
-      mutex.unlock();
+      s_.mutex.unlock();
       refuse(slots[i]);
     }
     Record& r = record(slab);
     uint64_t& word = r.bits[object / 64];
     const uint64_t bit = uint64_t{1} << (object % 64);
     if ((word & bit) != 0) [[unlikely]] {
-      mutex.unlock();
+      s_.mutex.unlock();
       report_misuse(Misuse::kDoubleFree, slots[i], c.object_bytes);
     }
     word |= bit;
@@ -106,68 +98,98 @@ void SlabArea::drain(const uintptr_t* slots, uint32_t count) {
       ++stay;
     }
   }
-  counts_.free_objects += stay;
-  ++counts_.drains;
-  counts_.drained += count;
-  mutex.unlock();
+  s_.counts.free_objects += stay;
+  ++s_.counts.drains;
+  s_.counts.drained += count;
+  s_.mutex.unlock();
 }
 
 void SlabArea::refuse(uintptr_t address) const {
   // A slab whose last object came back twice is the pool's.
   const Misuse misuse =
-      pool_->former_class(address) == id_ ? Misuse::kDoubleFree : Misuse::kNotAnObject;
+      pool_.former_class(address) == id_ ? Misuse::kDoubleFree : Misuse::kNotAnObject;
   report_misuse(misuse, address, class_.object_bytes);
+}
+
+// A hash table finds those that are there twice. The hash scatters: objects of several slabs at the
+// same places would have a run of entries for one, and each would be looked for through all of it.
+void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uintptr_t* more,
+                       uint32_t more_count) const {
+  const uint32_t count = first_count + more_count;
+  if (count == 0 || pool_.has_states()) return;  // who keeps states looks at each call
+  const auto at = [=](uint32_t i) { return i < first_count ? objects[i] : more[i - first_count]; };
+  uint16_t table[4 * kInspectMost];  // the number of an object, from 1; 0: none
+  const uint32_t last = std::bit_ceil(4 * count) - 1;
+  const auto shift = 64 - static_cast<unsigned>(std::bit_width(last));
+  memset(table, 0, (last + size_t{1}) * sizeof *table);
+  const SizeClass& c = class_;
+  uint32_t number = 0;
+  for (const auto list : {std::span(objects, first_count), std::span(more, more_count)}) {
+    for (const uintptr_t object : list) {
+      const uint32_t slab = pool_.slab_of(id_, object);
+      if (slab == SlabPool::kNone ||
+          c.exact_index(static_cast<uint32_t>(object - pool_.start_of(slab))) >= c.objects_per_slab)
+          [[unlikely]]
+        refuse(object);
+      uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
+      while (const uint16_t other = table[entry & last]) {
+        if (at(other - 1U) == object) report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
+        ++entry;
+      }
+      table[entry & last] = static_cast<uint16_t>(++number);
+    }
+  }
 }
 
 // Moves the slab to where it belongs with that number of free objects.
 void SlabArea::set_free(uint32_t slab, Record& r, uint32_t free) {
   if (r.thinned) set_thinned(slab, r, false);
   const uint32_t all = class_.objects_per_slab, before = r.free;
-  counts_.free_objects += uint64_t{free} - before;
+  s_.counts.free_objects += uint64_t{free} - before;
   r.free = free;
-  if (before == all) --counts_.empty_slabs;
+  if (before == all) --s_.counts.empty_slabs;
   if (free == all && r.stays == kGoes) {
-    if (before != 0) partial_.erase(slab);
-    counts_.free_objects -= all;
-    --counts_.slabs;
-    pool_->give(id_, slab, class_.units);
+    if (before != 0) s_.partial.erase(slab);
+    s_.counts.free_objects -= all;
+    --s_.counts.slabs;
+    pool_.give(id_, slab, class_.units);
     return;
   }
-  if (free == all) ++counts_.empty_slabs;
-  if (before == 0 && free != 0) partial_.insert(slab);
-  if (before != 0 && free == 0) partial_.erase(slab);
+  if (free == all) ++s_.counts.empty_slabs;
+  if (before == 0 && free != 0) s_.partial.insert(slab);
+  if (before != 0 && free == 0) s_.partial.erase(slab);
 }
 
 void SlabArea::set_thinned(uint32_t slab, Record& r, bool thinned) {
-  (thinned ? partial_ : thinned_).erase(slab);
-  (thinned ? thinned_ : partial_).insert(slab);
+  (thinned ? s_.partial : s_.thinned).erase(slab);
+  (thinned ? s_.thinned : s_.partial).insert(slab);
   r.thinned = thinned;
-  thinned_objects_ += thinned ? r.free : uint64_t{0} - r.free;
+  s_.thinned_objects += thinned ? r.free : uint64_t{0} - r.free;
 }
 
 uint32_t SlabArea::tick(bool if_quiet) {
-  const Lock lock(mutex);
-  const uint32_t unneeded = free_low_.tick(free_unthinned());
-  const auto drains = static_cast<uint32_t>(counts_.drains);
-  return if_quiet && std::exchange(drains_then_, drains) != drains ? 0 : unneeded;
+  const Lock lock(s_.mutex);
+  const uint32_t unneeded = s_.free_low.tick(free_unthinned());
+  const auto drains = static_cast<uint32_t>(s_.counts.drains);
+  return if_quiet && std::exchange(s_.drains_then, drains) != drains ? 0 : unneeded;
 }
 
 // The lock is open around the system calls, while the free objects are somebody's who has none.
 uint32_t SlabArea::thin_one() {
   uint64_t bits[kMostWords];
-  const Lock lock(mutex);
-  const uint32_t slab = partial_.highest();
+  const Lock lock(s_.mutex);
+  const uint32_t slab = s_.partial.highest();
   if (slab == SlabPool::kNone) return 0;
   Record& r = record(slab);
   const uint32_t free = r.free;
   if (r.stays == kGoes && size_t{free} * class_.object_bytes >= memory::page_bytes() &&
-      pool_->lets_purge_pages(slab)) {
+      pool_.lets_purge_pages(slab)) {
     std::copy_n(r.bits, words(), bits);
     std::fill_n(r.bits, words(), 0);
     set_free(slab, r, 0);
-    mutex.unlock();
+    s_.mutex.unlock();
     const bool gone = purge_free(slab, bits);
-    mutex.lock();
+    s_.mutex.lock();
     for (uint32_t w = 0; w < words(); ++w) r.bits[w] |= bits[w];
     const bool alone = r.free == 0;  // nobody brought an object back meanwhile
     set_free(slab, r, r.free + free);
@@ -175,26 +197,26 @@ uint32_t SlabArea::thin_one() {
     if (!alone) return free;
   }
   set_thinned(slab, r, true);
-  free_low_.remove(free);
+  s_.free_low.remove(free);
   return free;
 }
 
 // Pages on which there is nothing but free objects.
 bool SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
-  const uintptr_t start = pool_->start_of(slab), page = memory::page_bytes();
+  const uintptr_t start = pool_.start_of(slab), page = memory::page_bytes();
   const uint32_t all = class_.objects_per_slab;
   const auto is_free = [&](uint32_t i) { return (bits[i / 64] >> i % 64 & 1) != 0; };
   for (uint32_t i = 0, end; i < all; i = end + 1) {
     for (end = i; end < all && is_free(end);) ++end;
     const uintptr_t low = round_up(start + uintptr_t{i} * class_.object_bytes, page);
     const uintptr_t high = (start + uintptr_t{end} * class_.object_bytes) & -page;
-    if (low < high && !pool_->purge_pages(id_, low, high - low)) return false;
+    if (low < high && !pool_.purge_pages(id_, low, high - low)) return false;
   }
   return true;
 }
 
 uint32_t SlabArea::take_slab(Stays stays) {
-  const SlabPool::Taken taken = pool_->take(id_, class_.units);
+  const SlabPool::Taken taken = pool_.take(id_, class_.units);
   if (taken.unit != SlabPool::kNone) adopt(taken.unit, taken.clean, stays);
   return taken.unit;
 }
@@ -212,11 +234,13 @@ void SlabArea::adopt(uint32_t slab, bool zero, Stays stays) {
   r.used = static_cast<uint16_t>(zero ? 0 : class_.objects_per_slab);
   r.stays = stays;
   r.thinned = false;
-  counts_.free_objects += r.free;
-  if (stays != kGoes) ++counts_.populated_slabs;
-  ++counts_.slabs;
-  ++counts_.empty_slabs;
-  partial_.insert(slab);
+  s_.counts.free_objects += r.free;
+  if (stays != kGoes) ++s_.counts.populated_slabs;
+  ++s_.counts.slabs;
+  ++s_.counts.empty_slabs;
+  s_.partial.use(pool_.words(id_), pool_.words_stride());  // the same ones for each slab
+  s_.thinned.use(pool_.words_of_thinned(id_), pool_.words_stride());
+  s_.partial.insert(slab);
 }
 
 }  // namespace pktmalloc

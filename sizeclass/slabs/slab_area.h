@@ -31,13 +31,23 @@
 
 namespace pktmalloc {
 
-// Two classes share no cache line.
-class alignas(64) SlabArea {
+class SlabArea {
  public:
-  constexpr SlabArea() = default;
+  // What there is of an area, all zeros at first: a class that nobody uses has its page untouched.
+  // Two classes share no cache line.
+  struct alignas(64) State {
+    Mutex mutex;
+    std::atomic<uint64_t> promised = 0;
+    SlabSet partial GUARDED_BY(mutex), thinned GUARDED_BY(mutex);
+    uint64_t thinned_objects GUARDED_BY(mutex) = 0;  // free ones of thinned slabs
+    AreaStatistics counts GUARDED_BY(mutex){};       // in one cache line
+    LowWater free_low GUARDED_BY(mutex);             // of the others
+    uint32_t drains_then GUARDED_BY(mutex) = 0;      // at the latest tick if quiet, the lowest bits
+  };
 
-  // Once, before any other call. `id`: its number in the pool's map.
-  void start(const SizeClass& size_class, LockRank rank, SlabPool& pool, ClassId id) NOT_FOLLOWED;
+  // `id`: its number in the pool's map.
+  SlabArea(State& state, const SizeClass& size_class, SlabPool& pool, ClassId id)
+      : s_(state), class_(size_class), pool_(pool), id_(id) {}
 
   // Writes up to `want` free objects to slots[0..], those to be used first last, and returns how
   // many: fewer only when the pool has no slab. `zero` becomes true if the last of them is zero.
@@ -51,7 +61,7 @@ class alignas(64) SlabArea {
   uint32_t tick(bool if_quiet = false);
   // Has it any slab that would go when its objects came back? Takes no lock.
   bool may_shrink() const NOT_FOLLOWED {
-    return counts_.slabs.seen() > counts_.populated_slabs.seen();
+    return s_.counts.slabs.seen() > s_.counts.populated_slabs.seen();
   }
   // Thins a slab; for how many objects. 0: there is none to thin, or the system refuses.
   uint32_t thin_one();
@@ -64,9 +74,9 @@ class alignas(64) SlabArea {
 
   // The start of the object that holds the address; 0: it is in no object of a slab. Takes no lock.
   uintptr_t object_at(uintptr_t address) const {
-    const uint32_t slab = pool_->slab_of(id_, address);
+    const uint32_t slab = pool_.slab_of(id_, address);
     if (slab == SlabPool::kNone) return 0;
-    const uintptr_t start = pool_->start_of(slab);
+    const uintptr_t start = pool_.start_of(slab);
     const uint32_t object = class_.object_index(address - start);
     return object < class_.objects_per_slab ? start + uintptr_t{object} * class_.object_bytes : 0;
   }
@@ -74,10 +84,10 @@ class alignas(64) SlabArea {
   // Calls visit(start) for every object of its slabs, free ones too. Takes no lock.
   template <typename Visit>
   void each_object(Visit visit) const {
-    const uint32_t fresh = pool_->fresh();
-    for (uint32_t unit = pool_->first_unit(); unit < fresh; ++unit) {
-      const uintptr_t start = pool_->start_of(unit);
-      if (pool_->slab_of(id_, start) != unit) continue;
+    const uint32_t fresh = pool_.fresh();
+    for (uint32_t unit = pool_.first_unit(); unit < fresh; ++unit) {
+      const uintptr_t start = pool_.start_of(unit);
+      if (pool_.slab_of(id_, start) != unit) continue;
       for (uint32_t i = 0; i < class_.objects_per_slab; ++i) {
         visit(start + uintptr_t{i} * class_.object_bytes);
       }
@@ -94,21 +104,20 @@ class alignas(64) SlabArea {
   // objects.
   uint64_t populate_on_huge_pages(uint64_t objects);
   // For how many objects all these were. Calls for few objects each share slabs.
-  uint64_t promised() const { return promised_.load(std::memory_order_relaxed); }
+  uint64_t promised() const { return s_.promised.load(std::memory_order_relaxed); }
   bool is_reserved() const { return promised() != 0; }
   // So many that each thread may have the largest magazines: then there are some for 64 threads.
   bool is_reserved_for_many() const { return promised() >= kManyMagazines * class_.largest_rounds; }
   static constexpr uint64_t kManyMagazines = 128;
 
-  size_t slab_bytes() const { return size_t{class_.units} << pool_->unit_shift(); }
+  size_t slab_bytes() const { return size_t{class_.units} << pool_.unit_shift(); }
 
-  AreaStatistics statistics() {
-    const Lock lock(mutex);
-    return counts_;
+  AreaStatistics statistics() const {
+    const Lock lock(s_.mutex);
+    return s_.counts;
   }
   // Where the counts lie, for a reader outside the process (heap_window.h).
-  const AreaStatistics& counts() const { return counts_; }
-  Mutex mutex;
+  const AreaStatistics& counts() const NOT_FOLLOWED { return s_.counts; }
 
   enum Stays : uint8_t { kGoes, kPopulated, kOnHugePages };
   struct Record {
@@ -124,12 +133,12 @@ class alignas(64) SlabArea {
  private:
   Record& record(uint32_t slab) const {
     return *reinterpret_cast<Record*>(
-        pool_->record(SlabPool::record_kind(class_.objects_per_slab), slab));
+        pool_.record(SlabPool::record_kind(class_.objects_per_slab), slab));
   }
   static constexpr uint32_t kMostWords = 64;  // of bits: 4096 objects of 16 bytes in a unit
   uint32_t words() const { return (class_.objects_per_slab + 63) / 64; }
-  uint32_t free_unthinned() const UNDER(mutex) {
-    return static_cast<uint32_t>(counts_.free_objects - thinned_objects_);
+  uint32_t free_unthinned() const UNDER(s_.mutex) {
+    return static_cast<uint32_t>(s_.counts.free_objects - s_.thinned_objects);
   }
   // The object of a slab that is handed out first: behind so many sixteenths of it, which are
   // pages, and as many cache lines. One that began before would reach into two pages.
@@ -140,28 +149,23 @@ class alignas(64) SlabArea {
     return first < class_.objects_per_slab ? first : 0;
   }
   uintptr_t* serve(uint32_t slab, bool lines, uintptr_t* low, uintptr_t* end, bool* zero)
-      UNDER(mutex);
+      UNDER(s_.mutex);
   uint64_t whole_lines(uint64_t word) const;
   [[noreturn]] void refuse(uintptr_t address) const;
-  uint32_t take_slab(Stays stays = kGoes) UNDER(mutex);
-  void adopt(uint32_t slab, bool zero, Stays stays) UNDER(mutex);
-  void let_go_of(uint32_t slab) UNDER(mutex);
-  void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(mutex);
-  void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(mutex);
+  uint32_t take_slab(Stays stays = kGoes) UNDER(s_.mutex);
+  void adopt(uint32_t slab, bool zero, Stays stays) UNDER(s_.mutex);
+  void let_go_of(uint32_t slab) UNDER(s_.mutex);
+  void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(s_.mutex);
+  void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(s_.mutex);
   bool purge_free(uint32_t slab, const uint64_t* bits) const;
   uint32_t slabs_for(uint64_t objects) const;
   bool populate_slab();
   void let_go(uint32_t slabs);
 
-  SizeClass class_{};
-  SlabPool* pool_ = nullptr;
-  std::atomic<uint64_t> promised_ = 0;
-  SlabSet partial_ GUARDED_BY(mutex), thinned_ GUARDED_BY(mutex);
-  uint64_t thinned_objects_ GUARDED_BY(mutex) = 0;  // free ones of thinned slabs
-  LowWater free_low_ GUARDED_BY(mutex);             // of the others
-  ClassId id_ = kNoClass;
-  uint32_t drains_then_ GUARDED_BY(mutex) = 0;  // at the latest tick if quiet, the lowest bits
-  AreaStatistics counts_ GUARDED_BY(mutex){};   // in one cache line
+  State& s_;
+  const SizeClass& class_;
+  SlabPool& pool_;
+  const ClassId id_;
 };
 
 }  // namespace pktmalloc

@@ -2,6 +2,7 @@
 #include "sizeclass/slabs/slab_pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 

@@ -70,8 +70,6 @@ class SlabPool {
   // Bytes of bookkeeping for so many of units.
   static size_t record_bytes(size_t bytes, unsigned unit_shift = kUnitShift);
 
-  constexpr SlabPool() = default;
-
   // Once, before any other call. It maps nothing before the first slab is taken.
   void start(const Config& config, MemoryLimit& limit);
 

@@ -82,7 +82,7 @@ class Run {
         if (magazine->rounds != 0) return "objects in an idle magazine";
         stock_.store.retire(magazine);
       }
-      const AreaStatistics a = stock_.areas[index(id)].statistics();
+      const AreaStatistics a = stock_.area(id).statistics();
       if (a.filled != a.drained) return "objects lost";
       if (a.slabs != 0) return "slabs lost";
     }
@@ -126,7 +126,7 @@ class Run {
       // As the heap does it, when there is no memory for a magazine.
       if (!magazines_run_out_) return "refused although there are free objects";
       uintptr_t only = 0;
-      if (stock_.areas[index(id)].fill(&only, 1) != 1) return "refused by the slabs as well";
+      if (stock_.area(id).fill(&only, 1) != 1) return "refused by the slabs as well";
       object = reinterpret_cast<void*>(only);
       ++refusals;
       --allocated_[index(id)];
@@ -170,7 +170,7 @@ class Run {
 
   // As ageing does it, without waiting.
   const char* age(ClassId id) {
-    SlabArea& area = stock_.areas[index(id)];
+    SlabArea area = stock_.area(id);
     while (Magazine* magazine = take_any(stock_.depot, id)) {
       if (magazine->rounds == 0) return "an empty magazine in the depot";
       if (magazine->rounds > magazine->capacity) return "rounds above the capacity";
@@ -197,7 +197,7 @@ class Run {
 
   // Everything that is free is held by magazines of threads, or lies in slabs of other classes.
   bool exhausted(ClassId id) {
-    if (stock_.areas[index(id)].statistics().free_objects != 0) return false;
+    if (stock_.area(id).statistics().free_objects != 0) return false;
     if (depth(stock_.depot, id) != 0) return false;
     const uint32_t units = stock_.shape(id).units;
     const uint32_t unit = stock_.objects.take(id, units);
@@ -218,7 +218,7 @@ class Run {
           return "a thread holds too much";
         }
       }
-      const AreaStatistics a = stock_.areas[i].statistics();
+      const AreaStatistics a = stock_.area(static_cast<ClassId>(i)).statistics();
       const uint64_t in_depot = sum.given - sum.taken - aged_[id];
       if (sum.allocated != allocated_[i]) return "allocated";
       if (sum.gives - sum.takes - aged_magazines_[id] != depth(stock_.depot, id)) return "depot";

@@ -32,7 +32,7 @@ void put(Stock& stock, Cache& cache, ClassId id, const std::vector<void*>& objec
 }
 
 uint64_t free_in_slabs(Stock& stock, ClassId id) {
-  return stock.areas[index(id)].statistics().free_objects;
+  return stock.area(id).statistics().free_objects;
 }
 
 }  // namespace
@@ -247,7 +247,7 @@ TEST_CASE("hovering around a magazine's boundary stays in the thread") {
   std::vector<void*> objects = take(stock, *cache, kOnly, 2000);
   const auto trips = [&] {
     const CacheStatistics s = cache->statistics(kOnly);
-    const AreaStatistics a = stock.areas[1].statistics();
+    const AreaStatistics a = stock.area(kOnly).statistics();
     return s.takes + s.gives + a.fills + a.drains;
   };
   // Wherever the boundary lies, it is within the next 600 objects.
@@ -326,12 +326,12 @@ TEST_CASE("what one thread releases another allocates, a magazine at a time") {
   put(stock, *consumer, kOnly, objects);
   CHECK(depth(stock.depot, kOnly) > 10);
   CHECK(consumer->statistics(kOnly).gives == depth(stock.depot, kOnly));
-  const uint64_t fills = stock.areas[1].statistics().fills;
+  const uint64_t fills = stock.area(kOnly).statistics().fills;
   std::set<void*> given(objects.begin(), objects.end());
   unsigned again = 0;
   for (int n = 0; n < 3000; ++n) again += given.count(stock.allocate(*producer, kOnly));
   CHECK(again >= 2900);  // but for what was left in its own magazines
-  CHECK(stock.areas[1].statistics().fills == fills);
+  CHECK(stock.area(kOnly).statistics().fills == fills);
   CHECK(producer->statistics(kOnly).takes > 10);
 }
 
@@ -381,7 +381,7 @@ TEST_CASE("a flushed class starts small again") {
   put(stock, *cache, kOnly, take(stock, *cache, kOnly, 3000));
   cache->flush(stock.supply);
   while (Magazine* magazine = take_any(stock.depot, kOnly)) {
-    stock.areas[1].drain(magazine->objects(), magazine->rounds);
+    stock.area(kOnly).drain(magazine->objects(), magazine->rounds);
     magazine->rounds = 0;
     stock.store.give_back(magazine);
   }
@@ -430,7 +430,7 @@ TEST_CASE("without memory for magazines objects go straight to their slabs") {
   Stock stock({64}, 255, 32);
   constexpr unsigned kCount = 600;
   std::vector<uintptr_t> direct(kCount);
-  REQUIRE(stock.areas[1].fill(direct.data(), kCount) == kCount);
+  REQUIRE(stock.area(kOnly).fill(direct.data(), kCount) == kCount);
   std::vector<Magazine*> hidden;
   for (unsigned size = kMagazineSizes; size-- > 0;) {
     while (Magazine* magazine = stock.store.obtain(rounds_of_size(size))) {
@@ -439,7 +439,7 @@ TEST_CASE("without memory for magazines objects go straight to their slabs") {
   }
   const auto cache = std::make_unique<Cache>();
   CHECK(stock.allocate(*cache, kOnly) == nullptr);
-  const auto drained = [&] { return stock.areas[1].statistics().drained; };
+  const auto drained = [&] { return stock.area(kOnly).statistics().drained; };
   const auto release = [&](unsigned from, unsigned to) {
     for (unsigned n = from; n < to; ++n) {
       stock.release(*cache, kOnly, reinterpret_cast<void*>(direct[n]));
@@ -469,13 +469,13 @@ TEST_CASE("what is freed once gets few magazines, what comes and goes has them f
   up_and_down();
   const uint32_t unearned = depth(stock.depot, id);
   CHECK(unearned <= 24);  // 16, and those that were exchanged for larger ones
-  CHECK(stock.areas[1].statistics().drained > 90'000);
+  CHECK(stock.area(kOnly).statistics().drained > 90'000);
   up_and_down();
   CHECK(depth(stock.depot, id) > 350);  // 100,000 / 256 = 390
-  const uint64_t drained = stock.areas[1].statistics().drained;
+  const uint64_t drained = stock.area(kOnly).statistics().drained;
   up_and_down();
   up_and_down();
-  CHECK(stock.areas[1].statistics().drained == drained);
+  CHECK(stock.area(kOnly).statistics().drained == drained);
 }
 
 TEST_CASE("a cache counts what it allocated, holds, took and gave") {
@@ -484,7 +484,7 @@ TEST_CASE("a cache counts what it allocated, holds, took and gave") {
   put(stock, *cache, kOnly, take(stock, *cache, kOnly, 1000));
   put(stock, *cache, kOnly, take(stock, *cache, kOnly, 500));
   const CacheStatistics s = cache->statistics(kOnly);
-  const AreaStatistics a = stock.areas[1].statistics();
+  const AreaStatistics a = stock.area(kOnly).statistics();
   CHECK(s.allocated == 1500);
   CHECK(s.held + s.given - s.taken == a.filled - a.drained);
   CHECK(s.gives - s.takes == depth(stock.depot, kOnly));
@@ -529,7 +529,7 @@ TEST_CASE("a mark stops allocations after just so many, and no object is lost by
   cache->mark_after(kOnly, 2);
   cache->flush(stock.supply);
   CHECK(cache->statistics(kOnly).held == 0);
-  const AreaStatistics area = stock.areas[1].statistics();
+  const AreaStatistics area = stock.area(kOnly).statistics();
   const CacheStatistics trips = cache->statistics(kOnly);
   CHECK(area.filled - area.drained == 1 + trips.given - trips.taken);
 }
@@ -559,5 +559,5 @@ TEST_CASE("an empty magazine is traded for a well filled one of the thread's oth
   CHECK_FALSE(cache->tripped);
   cache->flush(stock.supply);
   other->flush(stock.supply);
-  CHECK(stock.areas[1].statistics().free_objects + depth(stock.depot, kOnly) > 0);
+  CHECK(stock.area(kOnly).statistics().free_objects + depth(stock.depot, kOnly) > 0);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "sizeclass/slabs/slab_area.h"
@@ -32,7 +33,7 @@ class LoneArea {
     start(object_bytes, id);
   }
 
-  SlabArea* operator->() { return &area_; }
+  SlabArea* operator->() { return &*area_; }
   const SizeClass& shape() const { return shape_; }
   uint32_t per_slab() const { return shape().objects_per_slab; }
   uint32_t slabs() const { return units_ / shape().units; }
@@ -57,18 +58,19 @@ class LoneArea {
   // In the order in which a magazine would pop them.
   std::vector<uintptr_t> fill(uint32_t want) {
     std::vector<uintptr_t> slots(want);
-    slots.resize(area_.fill(slots.data(), want));
+    slots.resize(area_->fill(slots.data(), want));
     std::reverse(slots.begin(), slots.end());
     return slots;
   }
   void drain(const std::vector<uintptr_t>& objects) {
-    area_.drain(objects.data(), static_cast<uint32_t>(objects.size()));
+    area_->drain(objects.data(), static_cast<uint32_t>(objects.size()));
   }
 
  private:
   void start(size_t object_bytes, ClassId id) {
     shape_ = ClassTable::describe(object_bytes, pool->unit_shift());
-    area_.start(shape_, LockRank::kArea + index(id), *pool, id);
+    state_.mutex.set_rank(LockRank::kArea + index(id));
+    area_.emplace(state_, shape_, *pool, id);
   }
 
   std::unique_ptr<LonePool> own_;
@@ -79,7 +81,8 @@ class LoneArea {
  private:
   uint32_t units_;
   SizeClass shape_{};
-  SlabArea area_;
+  SlabArea::State state_;
+  std::optional<SlabArea> area_;
 };
 
 }  // namespace pktmalloc::test

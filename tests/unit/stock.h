@@ -23,7 +23,7 @@ class Stock {
     store.start(*magazines);
     due.tell_at(~uint64_t{0});
     for (const ClassId id : classes_.ids()) {
-      areas[index(id)].start(classes_[id], LockRank::kArea + index(id), *objects, id);
+      states_[index(id)].mutex.set_rank(LockRank::kArea + index(id));
     }
   }
 
@@ -34,10 +34,11 @@ class Stock {
   uint64_t capacity(ClassId id) const {
     return uint64_t{units_ / shape(id).units} * shape(id).objects_per_slab;
   }
+  SlabArea area(ClassId id) const { return supply.area(id); }
   // Whether the address is the start of an object of the class.
   bool is_object(ClassId id, const void* p) const {
     const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-    return address != 0 && areas[index(id)].object_at(address) == address;
+    return address != 0 && area(id).object_at(address) == address;
   }
 
   // As malloc and the heap do it, without ageing. Trips are lean where the cache saw that nothing
@@ -53,18 +54,18 @@ class Stock {
   }
 
   LonePool objects, magazines;
-  SlabArea areas[kMaxClasses];
   MagazineStore store;
   Depot depot;
   Due due;
 
  private:
   ClassTable classes_;
+  SlabArea::State states_[kMaxClasses];
   uint32_t units_;
 
  public:
   Caches caches;
-  const Supply supply{classes_, areas, {&*objects, &*magazines}, depot, store, caches};
+  const Supply supply{classes_, states_, {&*objects, &*magazines}, depot, store, caches};
 };
 
 }  // namespace pktmalloc::test

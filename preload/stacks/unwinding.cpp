@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: MIT
-#include "preload/stacks/stacks.h"
-
+// Unwinding: finds the stack by libgcc_s and by the steps that it learns from that; or, for
+// programs compiled with -fno-omit-frame-pointer and for code without unwind tables, by the chain
+// of saved frame pointers. A word that nobody may read ends that walk, whatever the chain holds.
+//
+// Frames of this library have none: if the site lies in it, its tables unwind them.
+#include <alloca.h>
 #include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <initializer_list>
 
 #include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
 #include "preload/process/process.h"
+#include "preload/stacks/stacks.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
@@ -119,6 +128,39 @@ bool walk(Calls& calls) {
   }
 }
 
+// The first frame from `site` outwards that is not this library's: where it goes on, and its value
+// of the frame pointer's register. Unless it is found, `found` stays as it is.
+struct FoundFrame {
+  uintptr_t pc, frame_pointer;
+};
+void find_frame_outside(Site site, FoundFrame& found) {
+  struct Search {
+    Site site;
+    FoundFrame& found;
+    bool is_inside;
+  } search{site, found, false};
+  const _Unwind_Trace_Fn look = [](_Unwind_Context* context, void* argument) {
+    Search& s = *static_cast<Search*>(argument);
+    const uintptr_t pc = ip_of(context);
+    s.is_inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
+    if (!s.is_inside || in_this_library(pc)) return _URC_NO_REASON;
+    s.found = {pc, register_of(context, machine::kFramePointer)};
+    return _URC_END_OF_STACK;
+  };
+  ask_unwinder(look, &search);
+}
+
+constexpr uintptr_t kPage = 4096;
+constexpr uintptr_t kLargestFrame = size_t{1} << 20;
+
+// The system reads the new mask before it rejects the nonsensical first argument. This changes
+// nothing, and tells unreadable pages apart.
+bool readable(uintptr_t page) {
+  const KeepErrno keep_errno;
+  syscall(SYS_rt_sigprocmask, ~0, page, nullptr, size_t{8});
+  return errno != EFAULT;
+}
+
 // Before a fork: waits, though not for ever, until nobody is unwinding, and lets nobody begin: the
 // child would find the unwinder's locks held.
 void stop_unwinding() {
@@ -159,21 +201,30 @@ void unwind(Calls& calls) {
   for (uint32_t i = 0; i < calls.count; ++i) calls.frames[i].offset = 0;
 }
 
-void find_frame_outside(Site site, FoundFrame& found) {
-  struct Search {
-    Site site;
-    FoundFrame& found;
-    bool is_inside;
-  } search{site, found, false};
-  const _Unwind_Trace_Fn look = [](_Unwind_Context* context, void* argument) {
-    Search& s = *static_cast<Search*>(argument);
-    const uintptr_t pc = ip_of(context);
-    s.is_inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
-    if (!s.is_inside || in_this_library(pc)) return _URC_NO_REASON;
-    s.found = {pc, register_of(context, machine::kFramePointer)};
-    return _URC_END_OF_STACK;
-  };
-  ask_unwinder(look, &search);
+StackId capture_by_frame_pointers(Site site) {
+  FoundFrame frame{site.pc, machine::frame_pointer_before(site.cfa)};
+  if (!machine::kCallsPushFrames || in_this_library(site.pc)) find_frame_outside(site, frame);
+  Frame* const frames = static_cast<Frame*>(alloca(stack_depth * sizeof(Frame)));
+  frames[0] = {frame.pc, 0};
+  unsigned count = 1;
+  uintptr_t below = site.cfa;
+  uintptr_t known_page = site.cfa / kPage;
+  for (uintptr_t at = frame.frame_pointer;; ++count) {
+    const uintptr_t words_end = at + 2 * sizeof(uintptr_t);
+    if (at < below || at - below > kLargestFrame || at % sizeof(uintptr_t) != 0) break;
+    for (const uintptr_t page : {at / kPage, (words_end - 1) / kPage}) {
+      if (page == known_page) continue;
+      if (!readable(page * kPage)) return intern(frames, count, false);
+      known_page = page;
+    }
+    const uintptr_t* const words = reinterpret_cast<const uintptr_t*>(at);
+    if (words[1] < kPage || words[1] >> machine::kAddressBits != 0) break;  // no code
+    if (count == stack_depth) return intern(frames, count, true);
+    frames[count] = {words[1], 0};
+    below = words_end;
+    at = words[0];
+  }
+  return intern(frames, count, false);
 }
 
 constinit const Part unwinding_part{
