@@ -380,6 +380,21 @@ TEST_CASE("under a tight limit a single slab is had where a step is refused, and
   CHECK(ending.status == 0);
 }
 
+TEST_CASE("what is in a pool's way costs it nothing, and it grows when that is gone") {
+  LonePool pool(1000);
+  const auto all = static_cast<uint32_t>((size_t{256} << 10) / pool.unit_bytes());
+  take_many(pool, kA, all);
+  const uint64_t mapped = pool->counts().mapped;
+  void* const in_the_way = pool.at(all + 1);
+  REQUIRE(memory::map(in_the_way, memory::page_bytes()));
+  CHECK(pool.take(kA, 2) == kNone);
+  CHECK(pool->counts().mapped == mapped);
+  CHECK(pool.take(kA) == all);
+  CHECK(pool.take(kA) == kNone);
+  REQUIRE(memory::release(in_the_way, memory::page_bytes()));
+  take_many(pool, kA, 100);
+}
+
 namespace {
 
 const uint32_t kUnitsInHuge = static_cast<uint32_t>(memory::huge_page_bytes() >> unit_shift());
