@@ -73,6 +73,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"known_batches", {}},
     {"known_calls", {}},
     {"large_blocks_let_the_pool_shrink", {}},
+    {"a_sandbox_answers_by_a_signal", {{{"PKTMALLOC_AGE", "20ms"}}}},
     {"libc_spellings_are_ours", {}},
     {"large_blocks_go_back_when_idle",
      {{{"PKTMALLOC_BACKGROUND", "1"}, {"PKTMALLOC_AGE", "20ms"}}}},

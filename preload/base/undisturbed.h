@@ -12,7 +12,7 @@
 namespace pktmalloc {
 
 // No signal handler runs, but for some signals' if need be; or all is as it was, if that is not
-// wanted.
+// wanted. Always SIGSYS's: a sandbox answers system calls by it, and ends a process that blocks it.
 class SignalsWait {
  public:
   explicit SignalsWait(bool wanted = true, std::initializer_list<int> others = {})
@@ -20,6 +20,7 @@ class SignalsWait {
     if (!wanted_) return;
     sigset_t all;
     sigfillset(&all);
+    sigdelset(&all, SIGSYS);
     for (const int signal : others) sigdelset(&all, signal);
     change_signal_mask(SIG_BLOCK, &all, &former_);
   }
