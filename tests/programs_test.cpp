@@ -57,6 +57,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"fork_handlers_may_allocate", {}},
     {"fork_in_a_signal_handler", {}},
     {"exit_while_a_thread_forks", {}},
+    {"child_of_a_raw_clone_changes_its_user", {{{"PKTMALLOC_CONTROL", "1"}}}},
     {"fork_storm_from_many_threads", {}},
     {"frees_on_a_stack_that_cannot_be_walked", {}},
     {"handlers_allocate_while_main_exits", {}},

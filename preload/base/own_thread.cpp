@@ -84,7 +84,9 @@ void OwnThread::end(void (*wake)()) {
 }
 
 void* OwnThread::enter(void* self) {
-  const OwnThread& thread = *static_cast<OwnThread*>(self);
+  OwnThread& thread = *static_cast<OwnThread*>(self);
+  thread.entered_.store(1, std::memory_order_relaxed);
+  futex_wake_one(thread.entered_);
   prctl(PR_SET_NAME, thread.name_);
   if (getpriority(PRIO_PROCESS, 0) != nice_value) setpriority(PRIO_PROCESS, 0, nice_value);
   thread.run_();
@@ -102,6 +104,10 @@ bool OwnThread::create() {
   const auto make = libc_create.load(std::memory_order_relaxed);
   const bool created = make(&thread_, &attributes, enter, this) == 0;
   pthread_attr_destroy(&attributes);
+  // The child of a raw clone would wait in libc's setuid for a thread that does not run yet. Not
+  // for ever, lest one that spins at a real-time priority hold it up.
+  constexpr timespec kMost{0, 10'000'000};
+  if (created) futex_wait(entered_, 0, &kMost);
   return created;
 }
 

@@ -76,6 +76,7 @@ class OwnThread {
     if (!settled() && !ending()) return false;
     running_ = false;
     ending_.store(0, std::memory_order_relaxed);
+    entered_.store(0, std::memory_order_relaxed);
     settled_.store(false, std::memory_order_relaxed);
     return true;
   }
@@ -91,8 +92,9 @@ class OwnThread {
   size_t stack_bytes_;
   void (*run_)();
   std::atomic<bool> settled_ = false;
-  std::atomic<uint32_t> ending_ = 0;  // futex word
-  bool running_ = false;              // guarded by `mutex`, like the next one
+  std::atomic<uint32_t> ending_ = 0;   // futex word
+  std::atomic<uint32_t> entered_ = 0;  // likewise: 1 once it runs
+  bool running_ = false;               // guarded by `mutex`, like the next one
   pthread_t thread_{};
 };
 
