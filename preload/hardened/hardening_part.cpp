@@ -41,7 +41,9 @@ constexpr size_t kWaitingBytes = kMaxClasses * sizeof(WaitingObjects);
 // each free at its time.
 void begin_waiting() {
   if (is_observed()) return;
-  waiting.objects = static_cast<WaitingObjects*>(map_lazily(kWaitingBytes));
+  void*& objects = this_thread.cache->waiting;
+  if (objects == nullptr) objects = map_lazily(kWaitingBytes);
+  waiting.objects = static_cast<WaitingObjects*>(objects);
   waiting.random = random_number() | 1;
 }
 
@@ -65,8 +67,8 @@ void let_all_go() {
 
 void end_waiting() {
   let_all_go();
-  WaitingObjects* const objects = std::exchange(waiting.objects, nullptr);
-  if (objects != nullptr) munmap(objects, kWaitingBytes);
+  if (std::exchange(waiting.objects, nullptr) == nullptr) return;
+  munmap(std::exchange(this_thread.cache->waiting, nullptr), kWaitingBytes);
 }
 
 // An access before the first object of a slab, or behind the last.
