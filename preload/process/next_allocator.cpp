@@ -82,10 +82,10 @@ void note_freed(const void* p) {
   if (head % 8 == 2 && head < kMmapThreshold && head > most_freed) most_freed = head;
 }
 
-// Before each call but one for a size. A thread that only comes here ages the pool, but not where
-// it resizes a block. Usually the call is already noted: threads that come by all the time share
-// the cache line and do not fight for it. The first one wakes who calls tick().
-void note_call(bool ages = true) {
+// Before each call but one for a size. A thread that only comes here ages the pool with each new
+// block. Usually the call is already noted: threads that come by all the time share the cache line
+// and do not fight for it. The first one wakes who calls tick().
+void note_call(bool ages) {
   if (ages && this_thread.cache != nullptr && !this_thread.forking) heap.visit(*this_thread.cache);
   if (ticks_left.load(std::memory_order_relaxed) == kBusy) return;
   if (ticks_left.exchange(kBusy, std::memory_order_relaxed) == 0) heap.ageing().notice();
@@ -278,7 +278,7 @@ int NextAllocator::mallopt(int option, int value) const {
 }
 
 void NextAllocator::release(void* p) const {
-  note_call();
+  note_call(false);
   note_freed(p);
   const Functions& owner = owner_of(p);
   if (!heap.limit().is_limited()) [[likely]]
