@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "check.h"
 #include "interface.h"
@@ -91,12 +92,34 @@ static void* work(void* argument) {
   return NULL;
 }
 
+// As a thread's may: right behind the library's variables. Allocates nothing.
+static void put_a_guard_page_behind_the_library(void) {
+  static char maps[1 << 16];
+  const int fd = open("/proc/self/maps", O_RDONLY);
+  size_t length = 0;
+  ssize_t more;
+  while ((more = read(fd, maps + length, sizeof maps - 1 - length)) > 0) length += (size_t)more;
+  close(fd);
+  unsigned long begin, end, variables_end = 0;
+  for (char* line = strtok(maps, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    CHECK(sscanf(line, "%lx-%lx", &begin, &end) == 2);
+    const int anonymous = strchr(line, '/') == NULL && strchr(line, '[') == NULL;
+    if (strstr(line, "/libpktmalloc") != NULL || (anonymous && begin == variables_end)) {
+      variables_end = end;
+    }
+  }
+  if (variables_end == 0) return;
+  mmap((void*)variables_end, 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+       0);
+}
+
 int main(int argc, char** argv) {
   CHECK(argc >= 3);
   const char* mode = argv[1];
   path = argv[2];
   if (argc > 3) thread_count = (size_t)atoi(argv[3]);
   if (strcmp(mode, "ends") == 0) main_thread = pthread_self();
+  put_a_guard_page_behind_the_library();
   pthread_attr_t small;
   CHECK(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 1 << 17) == 0);
   CHECK(pthread_barrier_init(&done, NULL, (unsigned)thread_count + 1) == 0);

@@ -35,8 +35,8 @@ std::optional<MappedFile> mapped_file(const std::vector<Mapping>& mappings,
       if (!file) file = MappedFile{path, m.start - m.offset};
       file->variables = m.start;
       file->variables_end = m.end;
-    } else if (file && m.path.empty() && m.start == file->variables_end) {
-      file->variables_end = m.end;
+    } else if (file && m.path.empty() && m.start == file->variables_end && m.writable) {
+      file->variables_end = m.end;  // behind .bss may lie a thread's guard page
     }
   }
   return file;
