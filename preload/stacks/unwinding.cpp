@@ -3,7 +3,7 @@
 // programs compiled with -fno-omit-frame-pointer and for code without unwind tables, by the chain
 // of saved frame pointers. A word that nobody may read ends that walk, whatever the chain holds.
 //
-// Frames of this library have none: if the site lies in it, its tables unwind them.
+// This library's frames save none: where the site lies in it, its tables unwind them.
 #include <alloca.h>
 #include <dlfcn.h>
 #include <sys/syscall.h>

@@ -111,8 +111,9 @@ void SlabArea::refuse(uintptr_t address) const {
   report_misuse(misuse, address, class_.object_bytes);
 }
 
-// A hash table finds those that are there twice. The hash scatters: objects of several slabs at the
-// same places would have a run of entries for one, and each would be looked for through all of it.
+// Looks for wrong frees. A hash table finds objects that are there twice. The hash scatters:
+// objects of several slabs at the same places would have a run of entries for one, and each would
+// be looked for through all of it.
 void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uintptr_t* more,
                        uint32_t more_count) const {
   const uint32_t count = first_count + more_count;
