@@ -4,7 +4,7 @@
 // It takes slabs from the pool and gives them back (slab_pool.h), and keeps a record of each: how
 // many objects are free and which (a bit each, set = free). A slab with a free object is in the set
 // partial_, and the lowest one serves first. One without is in no set, and one with none in use
-// goes back to the pool, unless it was populated in advance: those stay (populated_slabs.cpp).
+// goes back to the pool, unless it was populated in advance: those stay.
 //
 // A few objects in use keep a slab. So when nobody needs the free ones for long, their memory goes
 // back, as far as they have whole pages; such a slab is in the set thinned_ until one of its

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Populated slabs (sizeclass/slabs/populated_slabs.cpp).
+// Populated slabs (sizeclass/slabs/slab_area.h).
 #include <catch2/catch.hpp>
 
 #include "tests/unit/lone_area.h"
