@@ -135,7 +135,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "forked_child_exits_undelayed",              // looks at all objects
       "works_in_a_sandbox",                        // its checks hold signals back, by a call
       "frees_on_a_stack_that_cannot_be_walked",    // it walks each stack
-      "realloc_of_what_grows_moves_to_a_mapping",  // a block that grows is another one
+      "realloc_of_large_blocks",                   // counts blocks, and what is freed waits
   };
   check_programs(checked, "PKTMALLOC_QUARANTINE", "1MiB", exceptions);
 }

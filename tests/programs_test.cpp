@@ -129,7 +129,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"realloc_in_another_thread", {}},
     {"realloc_keeps_contents", {}},
     {"realloc_of_null_allocates", {}},
-    {"realloc_of_what_grows_moves_to_a_mapping", {}},
+    {"realloc_of_large_blocks", {}},
     {"realloc_shrinks_in_place", {}},
     {"realloc_to_zero_frees", {}},
     {"reallocarray_overflow_leaves_the_block", {}},

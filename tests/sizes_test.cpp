@@ -150,8 +150,7 @@ TEST_CASE("the record says what the classes had in memory at most, and with whic
     }
     const uint64_t memory = recording.at("memory_bytes");
     CHECK(memory > 2000 * 5001);
-    CHECK(memory ==
-          Approx(statistics.at("process").at("resident_bytes").get<double>()).epsilon(0.01));
+    CHECK(memory < 2000 * 5120 + 500'000);  // not the blocks that came later
   }
 }
 

@@ -54,12 +54,15 @@ for c in classes:
     assert c["cached_slabs"] * c["bytes"] <= c["committed_bytes"], c
 def total(key, factor=lambda c: 1): return sum(c[key] * factor(c) for c in classes)
 size = lambda c: c["bytes"]
-assert p["allocated_bytes"] == total("live", size)
+blocks = s["blocks"]
+assert blocks["live"] == blocks["allocs"] - blocks["frees"] and blocks["bytes"] == 0, blocks
+assert p["block_bytes"] == blocks["active_bytes"], blocks
+assert p["allocated_bytes"] == total("live", size) + p["block_bytes"]
 assert p["cached_threads_bytes"] == total("cached_threads", size)
 assert p["cached_depot_bytes"] == total("cached_depot", size)
 assert p["cached_slabs_bytes"] == total("cached_slabs", size)
 for key in ("active_bytes", "free_bytes", "committed_bytes", "purged_bytes", "allocs", "frees"):
-    assert p[key] == total(key), key
+    assert p[key] == total(key) + blocks[key], key
 assert p["committed_bytes"] == p["active_bytes"] + p["free_bytes"]
 assert p["passed"] == sum(numbers(s["passed"]))
 assert p["threads_alive"] <= p["threads_seen"]
@@ -219,8 +222,7 @@ TEST_CASE("every process of a family writes its own file") {
 const std::string kExact = std::string(kJsonChecks) + R"(
 assert of[640]["live"] == 1234 and of[49152]["live"] == 77, (of[640], of[49152])
 assert of[640]["allocs"] == 190000 + 1234 and of[49152]["allocs"] == 10000 + 77
-assert s["passed"]["too_large"]["to_32MiB"] == 5 and p["passed"] == 205
-assert s["passed"]["too_large"]["to_1MiB"] == 200
+assert p["block_bytes"] == 5 << 22 and p["passed"] == 3 == s["passed"]["too_large"]["above"]
 assert p["threads_seen"] == 5 and p["threads_alive"] == 1 and p["forks"] == 0
 assert s["program"].startswith("statistics_are_exact-")
 )";

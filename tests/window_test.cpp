@@ -19,7 +19,7 @@ namespace {
 
 using pktmalloc::Window;
 
-static_assert(sizeof(pktmalloc::Cache) == 5504 && pktmalloc::kWindowSchema == 12,
+static_assert(sizeof(pktmalloc::Cache) == 5504 && pktmalloc::kWindowSchema == 13,
               "another layout needs another schema");
 
 // Of words 0xfa4e0000xxxxxxxx tests/plugins/window.cpp makes addresses xxxxxxxx bytes behind the

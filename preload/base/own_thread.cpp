@@ -46,8 +46,6 @@ void schedule(pthread_attr_t& attributes) {
 
 }  // namespace
 
-int processor_count() { return CPU_COUNT(&processors); }
-
 void OwnThread::allow() {
   read_processors(processors);
   nice_value = getpriority(PRIO_PROCESS, 0);

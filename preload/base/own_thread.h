@@ -23,9 +23,6 @@
 
 namespace pktmalloc {
 
-// Those that the process had at load; 0: not known.
-int processor_count();
-
 // A word on which such a thread sleeps; by number, because libc has no function for it. Safe in
 // signal handlers. Returns at a wake, at a signal, after `timeout` (nullptr: never), or at once if
 // the word is not `value`.

@@ -68,6 +68,7 @@ struct pktmalloc_statistics {
   uint64_t limit_bytes;     /* PKTMALLOC_LIMIT and PKTMALLOC_SOFT_LIMIT; 0: none */
   uint64_t soft_limit_bytes;
   uint64_t limited_bytes; /* counted against them */
+  uint64_t block_bytes;   /* of live blocks: requests above the classes, in whole units */
 };
 
 /* Fills the first `bytes` bytes of *out, sizeof *out in the caller's eyes. Returns how many the

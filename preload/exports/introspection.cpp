@@ -57,7 +57,7 @@ extern "C" {
 
 PKTMALLOC_EXPORT int malloc_trim(size_t pad) {
   const bool ours = trim() > 0;
-  return next_allocator().trim(pad) || ours ? 1 : 0;
+  return next_allocator().process().malloc_trim(pad) || ours ? 1 : 0;
 }
 
 PKTMALLOC_EXPORT void malloc_stats() { report_now(); }
@@ -95,7 +95,7 @@ PKTMALLOC_EXPORT struct mallinfo mallinfo() {
 }
 
 PKTMALLOC_EXPORT int mallopt(int option, int value) {
-  return next_allocator().mallopt(option, value);
+  return next_allocator().process().mallopt(option, value);
 }
 
 PKTMALLOC_EXPORT const char* pktmalloc_version() { return PKTMALLOC_VERSION; }

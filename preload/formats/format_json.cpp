@@ -57,14 +57,19 @@ void write_json(Writer& out, const Origin& origin, const Snapshot& s) {
     out.print("}");
   }
   out.print("\n  },\n  \"classes\": [");
-  for (unsigned i = 0; i < s.heap.classes; ++i) {
-    const ClassStatistics& c = s.heap.of[i];
-    out.print("%s\n    {\"bytes\": %llu", i > 0 ? "," : "", number(c.object_bytes));
+  for (unsigned i = 0; i <= s.heap.classes; ++i) {
+    const bool last = i == s.heap.classes;
+    const ClassStatistics& c = last ? s.heap.blocks : s.heap.of[i];
+    out.print("%s{\"bytes\": %llu",
+              last    ? "\n  ],\n  \"blocks\": "
+              : i > 0 ? ",\n    "
+                      : "\n    ",
+              number(c.object_bytes));
 #define CLASS_STATISTIC(key, kind, help) out.print(", \"" #key "\": %llu", number(c.key));
 #include "preload/formats/statistics.def"
     out.print("}");
   }
-  out.print("\n  ]\n}\n");
+  out.print("\n}\n");
 }
 
 }  // namespace pktmalloc

@@ -21,9 +21,10 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
         "nothing is pooled for want of addresses (is ulimit -v below 512 MiB?): the next allocator "
         "served everything\n");
   }
-  out.print("allocated  %-12s in live objects: %llu allocs, %llu frees\n",
+  out.print("allocated  %-12s in live objects: %llu allocs, %llu frees",
             Bytes(p.allocated_bytes).text, number(p.allocs), number(p.frees));
-  out.print("cached     %-12s in threads, %s in the depot, %s in slabs\n",
+  if (p.block_bytes > 0) out.print("; %s in blocks", Bytes(p.block_bytes).text);
+  out.print("\ncached     %-12s in threads, %s in the depot, %s in slabs\n",
             Bytes(p.cached_threads_bytes).text, Bytes(p.cached_depot_bytes).text,
             Bytes(p.cached_slabs_bytes).text);
   out.print("committed  %-12s = active %s + free %s; resident %s\n", Bytes(p.committed_bytes).text,

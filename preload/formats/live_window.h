@@ -17,7 +17,7 @@
 
 namespace pktmalloc {
 
-inline constexpr uint32_t kWindowSchema = 12;
+inline constexpr uint32_t kWindowSchema = 13;
 inline constexpr uint64_t kWindowMagic = 0x77646e6977746b70;  // "pktwindw" in memory; written last
 
 // Of the heap profile, where the library has one: the addresses of its table of live samples

@@ -62,6 +62,8 @@ inline void sum_up(Snapshot& s) {
     p.cached_depot_bytes += c.cached_depot * c.object_bytes;
     p.cached_slabs_bytes += c.cached_slabs * c.object_bytes;
   }
+  add_alike(p, s.heap.blocks);
+  p.allocated_bytes += p.block_bytes = s.heap.blocks.active_bytes;
   for (unsigned reason = 0; reason < kPassReasons; ++reason) {
     for (unsigned band = 0; band < kSizeBands; ++band) {
       p.passed += s.passed[reason][band] += s.heap.tallies[pass_tally(reason, band)];

@@ -31,9 +31,11 @@ void tell_wrong(Site site, const char* call, const void* p) {
   const auto* const object = reinterpret_cast<const void*>(start);
   const ObjectStates::State state =
       start == 0 ? ObjectStates::kNone : heap.state_of(id, object).state();
-  Facts facts = facts_of(object, class_bytes(id));
-  facts.is_freed = state == ObjectStates::kFreed;
-  tell_wrong_pointer(capture(site), state == ObjectStates::kNone ? Facts{} : facts, call, p);
+  const uint64_t block = heap.former_block(p);
+  Facts facts = block != 0 ? facts_of(p, block) : facts_of(object, class_bytes(id));
+  facts.is_freed = block != 0 || state == ObjectStates::kFreed;
+  const bool known = block != 0 || state != ObjectStates::kNone;
+  tell_wrong_pointer(capture(site), known ? facts : Facts{}, call, p);
 }
 
 // Does an object in use, with a canary or without, begin at p, which lies in a slab of the class?

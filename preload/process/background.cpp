@@ -10,7 +10,6 @@
 
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
-#include "preload/process/next_allocator.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/machine.h"
@@ -39,11 +38,11 @@ constinit OwnThread thread{part_rank(PartId::background), "pktmalloc", kStackByt
 void run() {
   while (!thread.ending()) {
     // Whose objects are reserved shall make no call of the system to wake us.
-    if (heap.age() < kWorthATick && !next_allocator().waits() && !heap.has_reserved()) {
+    if (heap.age() < kWorthATick && !heap.has_reserved()) {
       parked.store(1, std::memory_order_relaxed);
       std::atomic_thread_fence(std::memory_order_seq_cst);
       // Somebody may have seen 0 just before and not have woken us: look once more.
-      if (heap.waiting_bytes() < kWorthATick && !next_allocator().waits() && !thread.ending()) {
+      if (heap.waiting_bytes() < kWorthATick && !thread.ending()) {
         while (parked.load(std::memory_order_acquire) == 1) futex_wait(parked, 1, nullptr);
       }
       parked.store(0, std::memory_order_relaxed);

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
 // NextAllocator: the allocator that would serve malloc without us: glibc, another one preloaded
 // after us, a privately loaded mimalloc, or mapped blocks where there is none. It gets every
-// request that no class serves and every pointer that is not ours.
-//
-// glibc is told not to trim its heap at every free: when it gets only large requests, its top is
-// free after each of them (docs/decisions.md). NextAllocator trims what glibc keeps once it has
-// been idle for an ageing interval.
+// request that neither a class nor a block serves and every pointer that is not ours.
 //
 // dlsym(RTLD_NEXT) finds it at load time, or earlier if a request needs it. Our slabs serve what
 // dlsym itself allocates.
@@ -34,9 +30,6 @@ class NextAllocator {
   void* reallocate(void* p, size_t bytes) const;
   void release(void* p) const;
   size_t usable_size(void* p) const;
-  bool trim(size_t pad) const;
-  bool waits() const;                        // may something go back at a later tick
-  int mallopt(int option, int value) const;  // from then on no threshold is set by us
 
   // Until they are found, and for those that are missing: as if there were no memory.
   struct Functions {

@@ -174,6 +174,7 @@ void start_process() {
   if (PKTMALLOC_HARDENED) config.shuffle_seed = random_number() | 1;
   config.sizes = options().class_sizes;
   config.sizes_count = options().class_count;
+  if (options().next_path != nullptr) config.most_block = 0;  // it was asked for large ones
   config.zeroes = PKTMALLOC_HARDENED;
   const bool looks_beside = PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary);
   if (looks_beside) config.beside = memory::page_bytes();

@@ -10,8 +10,8 @@
 //
 // The fast path has no countdown. Instead the thread's loaded magazine is marked: kEmptyMark
 // replaces the object whose allocation will cross the next sample point (Cache::mark_after), so
-// just that call reaches the slow path. The next allocator or the guard serves samples: their frees
-// then reach the slow path too, and no others do.
+// just that call reaches the slow path. The next allocator, the guard, or a block serves samples:
+// their frees then reach the slow path too, and no others do.
 //
 // That is exact if allocations walk down the magazine. So for the profile a thread releases into a
 // second cache, which meets the first one in the depot. The guard needs no exactness and does

@@ -189,7 +189,7 @@ bool uses_first(uint32_t row) {
 
 void look_at_memory() {
   if (!heap.can_lock()) return;  // in a signal handler, perhaps
-  const uint64_t now = heap.resident_bytes();
+  const uint64_t now = heap.resident_bytes(false);
   const SizesLock lock;
   totals.memory_bytes = std::max(totals.memory_bytes, now);
   record_totals();

@@ -20,7 +20,7 @@ bool report(const char* file, Writer& out) {
 
 bool trim(const char* /*file*/, Writer& out) {
   const uint64_t bytes = heap.trim(nullptr);
-  next_allocator().trim(0);
+  next_allocator().process().malloc_trim(0);
   out.print("%llu bytes are given back", static_cast<unsigned long long>(bytes));
   return true;
 }

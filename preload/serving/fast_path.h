@@ -21,8 +21,8 @@
 //
 // The slow half (slow_path.cpp), of every allocating and freeing function, decides which requests
 // are pooled, and what becomes of the others. The next allocator gets a request that is larger than
-// the largest class, needs an alignment that no class has, has a size whose class is off
-// (PKTMALLOC_CLASSES), or has an exhausted class.
+// the largest block, needs an alignment that none has, has a size whose class is off
+// (PKTMALLOC_CLASSES), or meets an exhausted pool.
 #pragma once
 
 #include <algorithm>

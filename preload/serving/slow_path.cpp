@@ -26,11 +26,13 @@ ClassId class_for(size_t bytes, size_t alignment) {
 
 namespace {
 
-void* allocate_pooled(ClassId id, bool* zero) {
+// kNoClass: a block, if any serves so many bytes.
+void* allocate_pooled(ClassId id, size_t bytes, bool* zero) {
   Cache* cache = cache_of_this_thread();
-  void* p = heap.allocate(cache, id, zero);
+  const bool is_block = id == kNoClass;
+  void* p = is_block ? heap.allocate_block(cache, bytes, zero) : heap.allocate(cache, id, zero);
   publish(cache);
-  if (sampling) [[unlikely]]
+  if (sampling && !is_block) [[unlikely]]
     sample_mark(id, p != nullptr);
   consider_moment();
   if (cache == nullptr) return p;  // a thread after its end starts none
@@ -48,14 +50,17 @@ void* sampled(Site site, void* p, size_t bytes) {
   return p;
 }
 
+constexpr size_t kUnitBytes = size_t{1} << SlabPool::kUnitShift;
+
 PassReason why_passed(ClassId id, size_t bytes, size_t alignment) {
-  if (id != kNoClass) return PassReason::kExhausted;
   if (!heap.started()) return PassReason::kNotReserved;
-  if (bytes > heap.classes().largest()) return PassReason::kTooLarge;
+  if (bytes > std::max(heap.most_block(), heap.classes().largest())) return PassReason::kTooLarge;
+  if (alignment > kUnitBytes) return PassReason::kTooAligned;
+  if (id != kNoClass || bytes > ClassTable::kDefaultLimit) return PassReason::kExhausted;
   return alignment > ClassTable::kSmallStep ? PassReason::kTooAligned : PassReason::kClassOff;
 }
 
-// An object of the class `id`; or nullptr, after counting why there is none, the first time.
+// An object of the class `id`, or a block; or nullptr, after counting why, the first time.
 void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool* zero) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
@@ -68,8 +73,9 @@ void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool*
       if (p != nullptr || id != kNoClass) return p;
     }
   }
-  void* const p = id != kNoClass ? allocate_pooled(id, zero) : nullptr;
-  if (p == nullptr && !again && !heap.is_at_limit(id)) {
+  void* const p =
+      id != kNoClass || alignment <= kUnitBytes ? allocate_pooled(id, bytes, zero) : nullptr;
+  if (p == nullptr && !again && !heap.is_at_limit(id, bytes)) {
     count_pass(why_passed(id, bytes, alignment), bytes);
   }
   return p;
@@ -86,7 +92,7 @@ bool make_room(size_t bytes) {
   if (memory::in_strict_mode) return waited;
   if (at_limit) {
     heap.trim(cache_of_this_thread(), this_thread.release_cache);
-    next_allocator().trim(0);
+    next_allocator().process().malloc_trim(0);
     return true;
   }
   if (bytes > heap.mapped_bytes()) return waited;
@@ -114,7 +120,7 @@ void* serve(size_t bytes, size_t alignment, const Next& next, bool* zero = nullp
     ClassId id = kNoClass;
     void* p = try_classes(bytes, alignment, again, id, zero);
     // At the limit the next allocator would serve the last objects dearly.
-    return p != nullptr || heap.is_at_limit(id) ? p : next();
+    return p != nullptr || heap.is_at_limit(id, bytes) ? p : next();
   });
 }
 
@@ -179,6 +185,7 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment, bool is_zer
 
 namespace {
 
+// kNoClass: a block.
 void take_back(void* p, ClassId id) {
   if (this_thread.forking) {
     *static_cast<void**>(p) = std::exchange(this_thread.set_aside, p);
@@ -186,7 +193,8 @@ void take_back(void* p, ClassId id) {
   }
   Cache* const cache = cache_of_this_thread(true);
   Cache* const second = this_thread.release_cache;
-  heap.release(second != nullptr ? second : cache, id, p);
+  Cache* const own = second != nullptr ? second : cache;
+  id != kNoClass ? heap.release(own, id, p) : heap.release_block(own, p);
   // Watching concerns allocations.
   if (second != nullptr && std::exchange(second->visits.watched, false))
     cache->visits.watched = true;
@@ -202,7 +210,7 @@ void release_told(void* p, Site site) {
   Sample ended;
   if (sampling) [[unlikely]]
     profile_released(p, ended);
-  next_allocator().release(p);
+  heap.spans(p) ? take_back(p, kNoClass) : next_allocator().release(p);
 }
 
 [[PUSHES_FRAME_POINTER]] void release_long(void* p) {
@@ -227,11 +235,31 @@ void release_told(void* p, Site site) {
   return moved;
 }
 
-void* resize_by_next(Site site, void* p, size_t old_bytes, size_t bytes, bool may_be_sample) {
+void* allocate_large(size_t bytes) {
+  void* const p = this_thread.forking ? nullptr : allocate_pooled(kNoClass, bytes, nullptr);
+  return p != nullptr ? p : next_allocator().allocate(bytes);
+}
+
+// What no class serves, before or after. A block that grows and cannot stay goes to the next
+// allocator if it is large: glibc moves a mapping without a copy.
+void* resize(void* p, size_t bytes) {
+  constexpr size_t kLarge = size_t{1} << 20;
+  if (!heap.spans(p)) return next_allocator().reallocate(p, bytes);
+  const size_t old_bytes = heap.block_bytes(p);
+  const bool forking = this_thread.forking;
+  if (forking ? bytes <= old_bytes : heap.resize_block(this_thread.cache, p, bytes)) return p;
+  void* const moved = bytes > std::max(old_bytes, kLarge)
+                          ? next_allocator().allocate(bytes)
+                          : allocate_to_resize(old_bytes, bytes, kLarge, allocate_large);
+  if (moved == nullptr) return nullptr;
+  memcpy(moved, p, std::min(old_bytes, bytes));
+  return take_back(p, kNoClass), moved;
+}
+
+void* resize_foreign(Site site, void* p, size_t old_bytes, size_t bytes, bool may_be_sample) {
   // Before the call: afterwards another thread may already have p.
   if (is_observed()) tell_released(p, true);
-  void* const moved =
-      retry_if_refused(bytes, [=](bool) { return next_allocator().reallocate(p, bytes); });
+  void* const moved = retry_if_refused(bytes, [=](bool) { return resize(p, bytes); });
   if (may_be_sample && moved != nullptr) this_thread.sampled = sample_due(kNoClass, bytes);
   const bool refused = moved == nullptr;
   if (is_observed()) tell_resized(p, refused ? p : moved, refused ? old_bytes : bytes, true);
@@ -256,6 +284,10 @@ void release_set_aside() {
   return release_long(p);
 }
 
+static size_t foreign_size(void* p) {
+  return heap.spans(p) ? heap.block_bytes(p) : next_allocator().usable_size(p);
+}
+
 size_t usable_size(void* p) {
   if (p == nullptr) return 0;
   if (is_guarded(p)) [[unlikely]] {
@@ -264,7 +296,7 @@ size_t usable_size(void* p) {
   }
   if (heap.owns(p)) return heap.classes()[heap.class_of(p)].object_bytes;
   if (heap.is_nobodys(p)) heap.refuse(p);
-  return next_allocator().usable_size(p);
+  return foreign_size(p);
 }
 
 void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
@@ -284,15 +316,15 @@ void* move_or_stay(void* p, size_t old_bytes, size_t bytes) {
   // A sample stays one where the pool would have resized the object in place: drawn again, it would
   // count less than the objects it stands for. In all other cases object and sample are new.
   const bool stays = was_sample && sample.id != kNoClass && resizes_in_place(sample.id, bytes);
-  const size_t old_bytes = next_allocator().usable_size(p);
+  const size_t old_bytes = foreign_size(p);
   // As in the pool, a block stays that is filled by half: else one that goes to and fro at the
   // largest class would be copied each time.
   const bool fills = !was_sample && bytes <= old_bytes && bytes >= old_bytes / 2;
   const bool pools = !stays && !fills && old_bytes != 0 && heap.classes().find(bytes) != kNoClass;
   void* moved = pools ? reallocate_into_pool(p, old_bytes, bytes) : nullptr;
-  // One that shrinks stays with the next allocator if a class has no memory for it.
+  // One that shrinks stays where it is if a class has no memory for it.
   if (moved == nullptr && (!pools || bytes <= old_bytes)) {
-    moved = resize_by_next(this_site(), p, old_bytes, bytes, draws && !stays);
+    moved = resize_foreign(this_site(), p, old_bytes, bytes, draws && !stays);
   }
   if (was_sample && (stays || moved == nullptr)) {
     profile_kept(moved != nullptr ? moved : p, sample, moved != nullptr ? bytes : sample.bytes);

@@ -27,7 +27,7 @@ struct AreaStatistics {
   Owned<uint64_t> populated_slabs;  // of these, in advance
 };
 
-// What the pool knows of a class: of the units that were its last (slab_pool.h).
+// What the pool knows of a class, or of blocks: of the units that were its last (slab_pool.h).
 struct PoolShare {
   uint64_t empty_bytes;
   uint64_t commits, purges;     // system calls
@@ -62,6 +62,7 @@ inline constexpr unsigned kTallies = 20;
 struct HeapStatistics {
   unsigned classes;
   ClassStatistics of[kMaxClasses];
+  ClassStatistics blocks;  // of no common size
   uint64_t tallies[kTallies];
   uint64_t metadata_bytes;  // magazines, slab records, caches: usable
   uint64_t reserved_bytes;  // mapped addresses
@@ -105,6 +106,13 @@ inline ClassStatistics class_statistics(uint64_t object_bytes, uint64_t slab_byt
   c.purged_bytes = pool.purged_total_bytes;
   c.populated_bytes = area.populated_slabs * slab_bytes;
   return c;
+}
+
+// Of blocks: how many were taken and given since start, bytes of those that are there.
+inline ClassStatistics block_statistics(uint64_t taken, uint64_t given, uint64_t bytes,
+                                        const PoolShare& pool) {
+  const AreaStatistics area{taken, given, 0, 0, 0, bytes, 0, 0};  // "slabs" of a byte each
+  return class_statistics(0, 1, area, pool, {0, 0, 0, 0, taken, 0}, 0, 0);
 }
 
 }  // namespace pktmalloc

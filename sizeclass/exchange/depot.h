@@ -10,8 +10,8 @@
 
 #include "sizeclass/base/class_id.h"
 #include "sizeclass/base/memory_limit.h"
+#include "sizeclass/exchange/magazine_stack.h"
 #include "sizeclass/exchange/mail.h"
-#include "sizeclass/exchange/sharded_stack.h"
 
 namespace pktmalloc {
 

@@ -12,7 +12,7 @@
 #include <iterator>
 
 #include "sizeclass/exchange/magazine.h"
-#include "sizeclass/exchange/sharded_stack.h"
+#include "sizeclass/exchange/magazine_stack.h"
 #include "sizeclass/slabs/slab_area.h"
 
 namespace pktmalloc {

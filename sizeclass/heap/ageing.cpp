@@ -116,7 +116,6 @@ void Ageing::end_tick(const Supply& supply, uint64_t now) {
   collect(supply, Tick::kTime);
   due_->end_tick();
   due_ms_.store(now + tick_ms_, std::memory_order_relaxed);
-  if (tick_hook_ != nullptr) tick_hook_();
 }
 
 // A reserved class pays for nobody's growth.
@@ -194,8 +193,6 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     return;
   }
   const uint64_t now = clock_ms();
-  // A passing thread looks at the clock, which moves every few ms, before it looks at shared data.
-  if (why == Visit::kPassing && now == visits.last_ms) return;
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
   visits.tokens.earn(kTokens, elapsed);
@@ -204,7 +201,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     const uint64_t waiting = waiting_at(supply, id, cache.home);
     if (waiting > waiting_bytes()) waiting_.store(waiting, std::memory_order_relaxed);
   }
-  if (why != Visit::kPassing && limit_->is_tight() && much_waits() && mutex.try_lock()) {
+  if (limit_->is_tight() && much_waits() && mutex.try_lock()) {
     give_all_back(supply);
     mutex.unlock();
   }
@@ -239,7 +236,7 @@ void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
     visits.sweeps = cache.flush_idle(supply, LowWater::kAllTicks, id) ||
                     (wake == nullptr && supply.caches.flush(supply, tick, LowWater::kAllTicks));
   }
-  if (why != Visit::kPassing) visits.watched = should_watch(cache, why);
+  visits.watched = should_watch(cache, why);
   // Who has more to do goes on at its next call.
   cache.saw(visits.sweeps || works() ? Due::kNever : Due::seen_at(word));
   tell_due(now);

@@ -80,10 +80,9 @@ class Ageing {
 
   // What brings a thread here.
   enum class Visit : uint8_t {
-    kTake,     // a trip to depot or slabs for objects
-    kGive,     // a trip to depot or slabs with objects
+    kTake,     // a trip to depot, slabs or pool for objects
+    kGive,     // a trip there with objects
     kWatched,  // an allocation while watched
-    kPassing,  // business elsewhere
   };
 
   // Has a thread any reason to come by after a trip for the class? Else all that it did was to
@@ -100,7 +99,7 @@ class Ageing {
   uint64_t trim(const Supply& supply);
 
   // There is work for the background thread, and nobody may come by: a thread that ends has freed
-  // memory, or memory elsewhere waits for on_tick().
+  // memory.
   void notice() {
     if (const auto wake = wake_.load(std::memory_order_relaxed)) wake();
   }
@@ -117,10 +116,6 @@ class Ageing {
     wake_.store(wake, std::memory_order_relaxed);
     if (due_ != nullptr) due_->tell_at(0);
   }
-
-  // Called at the end of every tick, under mutex, for memory that ages elsewhere. Must not enter
-  // the heap. Set once, before the first visit.
-  void on_tick(void (*hook)()) { tick_hook_ = hook; }
 
   uint64_t tick_ms() const { return tick_ms_; }
   uint64_t waiting_bytes() const { return waiting_.load(std::memory_order_relaxed); }
@@ -172,7 +167,6 @@ class Ageing {
   std::atomic<uint64_t> waiting_ = 0;  // waiting_in_all() at the end of a tick, raised by trips
   std::atomic<uint64_t> stacked_ = 0;  // the depots' part of it, not raised
   std::atomic<void (*)()> wake_ = nullptr;
-  void (*tick_hook_)() = nullptr;
   Growth growth_;
   // Magazines to drain, objects whose slabs are to be thinned, units to purge.
   uint32_t to_do_[kLines] GUARDED_BY(mutex){};

@@ -22,6 +22,7 @@ bool Heap::start(const HeapConfig& config) {
   ageing_.start(config.interval_ms, limit_, due_);
   supply_.emplace(Supply{classes_, areas_, {&pool_, &magazine_pool_}, depot_, store_, caches_});
   shuffle_seed_ = config.shuffle_seed;
+  most_block_ = config.most_block;
   constexpr size_t kLeast = size_t{64} << 20;
   for (size_t bytes = config.most_bytes; bytes >= std::min(kLeast, config.most_bytes); bytes /= 2) {
     if (find_room(config, bytes)) return started_ = true;
@@ -192,6 +193,31 @@ void Heap::release(Cache* cache, ClassId id, void* object) {
   if (cache->tripped) come_by(*cache, id, Ageing::Visit::kGive);
 }
 
+// A thread that asks for nothing else ages the pool as well, and first: what goes makes room.
+void* Heap::allocate_block(Cache* cache, size_t bytes, bool* zero) {
+  if (cache != nullptr) come_by(*cache, kNoClass, Ageing::Visit::kTake);
+  if (!started_ || bytes <= ClassTable::kDefaultLimit || bytes > most_block_) return nullptr;
+  const SlabPool::Taken taken = pool_.take(kNoClass, units_for(bytes));
+  if (taken.unit == SlabPool::kNone) return nullptr;
+  if (zero != nullptr) *zero = taken.clean;
+  return reinterpret_cast<void*>(pool_.start_of(taken.unit));
+}
+
+void Heap::release_block(Cache* cache, void* block) {
+  if (!resize_block(cache, block, 0)) refuse(block);
+}
+
+bool Heap::resize_block(Cache* cache, void* block, size_t bytes) {
+  if (bytes > most_block_) return false;
+  const bool many = pool_.waiting_bytes() + block_bytes(block) > SlabPool::kMostOfBlocks;
+  const bool purges = many && !memory::in_strict_mode && ageing_.mutex.try_lock();
+  const bool done =
+      pool_.resize_block(reinterpret_cast<uintptr_t>(block), units_for(bytes), purges);
+  if (purges) ageing_.mutex.unlock();
+  if (done && cache != nullptr) come_by(*cache, kNoClass, Ageing::Visit::kGive);
+  return done;
+}
+
 void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
   cache.tripped = false;
   if (ageing_.is_due(*supply_, cache, id, why)) ageing_.visit(*supply_, cache, id, why);
@@ -200,17 +226,19 @@ void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
 bool Heap::is_nobodys(const void* p) const {
   // Somebody else may have addresses where the pool could have grown.
   return reinterpret_cast<uintptr_t>(p) - base_ < pool_.most() &&
-         (spans(p) || !memory::is_mapped(p));
+         (spans(p) ? block_bytes(p) == 0 : !memory::is_mapped(p));
 }
 
 uintptr_t Heap::object_beside(uintptr_t address) const {
   const auto at = [](uintptr_t there) { return reinterpret_cast<const void*>(there); };
   const auto object = [&](uintptr_t there) { return object_at(class_of(at(there)), at(there)); };
-  if (!is_nobodys(at(address)) || object(address) != 0) return 0;
+  const auto in_block = [&](uintptr_t p) { return SlabPool::is_of_block(pool_.entry_of(p)); };
+  if (!is_nobodys(at(address)) || in_block(address) || object(address) != 0) return 0;
   const uintptr_t page = memory::page_bytes(), its_page = address & ~(page - 1);
   if (const uintptr_t behind = object(its_page + page)) return behind;
   uintptr_t before = its_page - 1;
-  while (spans(at(before)) && !owns(at(before))) before -= uintptr_t{1} << SlabPool::kUnitShift;
+  while (spans(at(before)) && !owns(at(before)) && !in_block(before))
+    before -= uintptr_t{1} << SlabPool::kUnitShift;
   // Behind a slab's last object may be bytes that are none's.
   while (owns(at(before)) && object(before) == 0) before -= 16;
   return object(before);
@@ -223,7 +251,9 @@ void Heap::refuse(const void* p) const {
   const auto offset = static_cast<uint32_t>(address % pool_.unit_bytes());
   const bool was_object =
       c.units == 1 ? c.exact_index(offset) < c.objects_per_slab : c.units > 1 && offset % 16 == 0;
-  report_misuse(was_object ? Misuse::kDoubleFree : Misuse::kNotAnObject, address, c.object_bytes);
+  const uint64_t block = former_block(p);
+  report_misuse(was_object || block != 0 ? Misuse::kDoubleFree : Misuse::kNotAnObject, address,
+                block != 0 ? block : c.object_bytes);
 }
 
 uint64_t Heap::trim(Cache* cache, Cache* second) {

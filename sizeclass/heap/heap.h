@@ -40,6 +40,8 @@ struct HeapConfig {
   uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit
   uint64_t soft_limit = MemoryLimit::kNone;
   HugePages huge_pages = HugePages::kAuto;
+  // Bytes of the largest block. glibc maps what is larger, and it grows without a copy.
+  size_t most_block = size_t{SlabPool::kMostBlock} << SlabPool::kUnitShift;
   const size_t* sizes = nullptr;  // the user's classes, ascending
   unsigned sizes_count = 0;       // 0: the default table
 };
@@ -120,6 +122,19 @@ class Heap {
   void* allocate(Cache* cache, ClassId id, bool* zero = nullptr);
   void release(Cache* cache, ClassId id, void* object);
 
+  // A block, in whole units of the pool, for a request of more bytes than default classes serve and
+  // at most most_block(); nullptr: it is none, or memory is refused. `zero` as above.
+  size_t most_block() const { return most_block_; }
+  void* allocate_block(Cache* cache, size_t bytes, bool* zero = nullptr);
+  void release_block(Cache* cache, void* block);
+  // In place, or not at all.
+  bool resize_block(Cache* cache, void* block, size_t bytes);
+  // Of the block that begins at p; 0: none does.
+  size_t block_bytes(const void* p) const {
+    const auto units = spans(p) ? pool_.block_at(reinterpret_cast<uintptr_t>(p)) : 0;
+    return size_t{units} << SlabPool::kUnitShift;
+  }
+
   // At the end of the process, for the thread's caches: what was freed last goes to its slabs,
   // where wrong frees are found. Not where a signal handler ends it amid that.
   void end(Cache* cache, Cache* second);
@@ -131,15 +146,16 @@ class Heap {
   ClassId former_class(const void* p) const {
     return pool_.former_class(reinterpret_cast<uintptr_t>(p));
   }
+  // Bytes of the block that began there and was freed, if nobody has it again; else 0.
+  uint64_t former_block(const void* p) const {
+    return pool_.former_block(reinterpret_cast<uintptr_t>(p));
+  }
   // Reports it, and aborts.
   [[noreturn]] void refuse(const void* p) const;
   // Of an address outside of all slabs: the object that begins on the next page, or else the one
   // that ends on the page before, or before units that no class has. 0: there is neither, or the
   // address lies in a slab, or is somebody else's.
   uintptr_t object_beside(uintptr_t address) const;
-
-  // For callers with business elsewhere: lets ageing go on as at a trip.
-  void visit(Cache& cache) { ageing_.visit(*supply_, cache, kNoClass, Ageing::Visit::kPassing); }
 
   // Has memory ready for so many objects of the class more than before, and for the magazines that
   // take them: using it for the first time faults no page, and it never goes back. On huge pages of
@@ -170,9 +186,10 @@ class Heap {
   uint64_t waiting_bytes() const { return started_ ? Ageing::waiting_in_all(*supply_) : 0; }
   Ageing& ageing() { return ageing_; }
   MemoryLimit& limit() { return limit_; }
-  // Is a slab of the class more than the limit leaves?
-  bool is_at_limit(ClassId id) const {
-    return id != kNoClass && limit_.left() < supply_->area(id).slab_bytes();
+  // Is a slab of the class, or a block of so many bytes, more than the limit leaves?
+  bool is_at_limit(ClassId id, size_t bytes) const {
+    if (!limit_.is_limited()) return false;
+    return limit_.left() < (id != kNoClass ? supply_->area(id).slab_bytes() : bytes);
   }
 
   // Around fork: takes all locks in rank order and stops exchange through the depots. Other threads
@@ -205,9 +222,9 @@ class Heap {
   bool can_lock() AROUND_FORK;
   // The same for a reader outside the process. Call after start().
   HeapWindow window();
-  // Bytes of the classes' slabs in memory, as the system reports, and of what is outside; walks
-  // over all pages.
-  uint64_t resident_bytes();
+  // Bytes of units in memory, or of those alone that classes have or had last, as the system
+  // reports, and of what is outside; walks over all pages.
+  uint64_t resident_bytes(bool with_blocks = true);
   // Of what is outside.
   uint64_t outside_bytes() const;
   // Of slabs that are open, touched or not; those of magazines too.
@@ -224,6 +241,10 @@ class Heap {
  private:
   bool populate_magazines(ClassId id, uint64_t before);
   bool find_room(const HeapConfig& config, size_t bytes);
+  static uint32_t units_for(size_t bytes) {
+    return static_cast<uint32_t>((bytes + (1U << SlabPool::kUnitShift) - 1) >>
+                                 SlabPool::kUnitShift);
+  }
   void come_by(Cache& cache, ClassId id, Ageing::Visit why);
   void uncount(Cache& cache) UNDER(caches_.mutex);
   bool inherit(Cache& cache) UNDER(caches_.mutex);
@@ -246,6 +267,7 @@ class Heap {
 
   Caches caches_;
   uint64_t shuffle_seed_ = 0;
+  size_t most_block_ = 0;
   uint64_t threads_seen_ GUARDED_BY(caches_.mutex) = 0;
   std::atomic<uint64_t> threads_alive_ = 0;
   // Of what follows only the beginning is touched at start.

@@ -3,8 +3,8 @@
 
 namespace pktmalloc {
 
-uint64_t Heap::resident_bytes() {
-  return outside_bytes() + (started_ ? pool_.resident_bytes() : 0);
+uint64_t Heap::resident_bytes(bool with_blocks) {
+  return outside_bytes() + (started_ ? pool_.resident_bytes(with_blocks) : 0);
 }
 
 uint64_t Heap::outside_bytes() const {
@@ -41,6 +41,12 @@ void Heap::statistics(HeapStatistics& out) {
         class_statistics(classes_[id].object_bytes, area.slab_bytes(), counts, pool_.share(id), sum,
                          ageing_.aged(id), outside_[i].load(std::memory_order_relaxed));
   }
+  {
+    const SlabPool::Counts& counts = pool_.counts();
+    const Lock pool_lock(pool_.mutex);
+    out.blocks = block_statistics(counts.blocks_taken, counts.blocks_given, counts.block_bytes,
+                                  pool_.share(kNoClass));
+  }
   for (const Cache* cache = caches_.first(); cache != nullptr; cache = cache->next) {
     for (unsigned i = 0; i < kTallies; ++i) out.tallies[i] += cache->tallied(i);
   }
@@ -68,6 +74,7 @@ HeapWindow Heap::window() {
     if (pool_.has_states()) w.states[i - 1] = states_.place(id).words;
   }
   w.units = pool_.start_of(pool_.first_unit());
+  w.block_share = address(&pool_.share(kNoClass));
   w.pool = address(&pool_.counts());
   w.magazine_pool = address(&magazine_pool_.counts());
   w.states_bytes = address(&states_.committed_bytes());

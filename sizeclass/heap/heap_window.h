@@ -28,6 +28,7 @@ struct HeapWindow {
 
   uint64_t areas[kMaxClasses];   // AreaStatistics of each class
   uint64_t shares[kMaxClasses];  // PoolShare of each class
+  uint64_t block_share;          // and of blocks
   uint64_t caches;               // the pointer to the first Cache
   uint64_t direct_allocs;        // one word a class: objects that came from no cache
   uint64_t aged;                 // one word a class: objects moved from the depot to slabs

@@ -61,8 +61,9 @@ class ClassTable {
   // A slab's units are 1 << kUnitShift bytes; tests use less.
   static constexpr unsigned kUnitShift = 16;
 
-  // The table of classes.def: every size up to 256 KiB is pooled, and in the largest class so many
-  // bytes beside it.
+  // The table of classes.def: every size up to kDefaultLimit is pooled, and in the largest class so
+  // many bytes beside it.
+  static constexpr size_t kDefaultLimit = size_t{256} << 10;
   void use_default(size_t beside = 0);
 
   // Only these classes: sizes ascending, each at most kMediumLimit, fewer than kMaxClasses. Sizes

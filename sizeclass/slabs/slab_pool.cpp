@@ -18,10 +18,6 @@ constexpr size_t kPurgeBytes = size_t{256} << 10;  // in one system call: about 
 constexpr uint32_t kRefusedTicks = 64;
 // Each run takes two of the 65,530 mappings that a process may have.
 constexpr uint32_t kWithdrawnRuns = 1000;
-// Units in a huge page where one is asked for: others are larger than a step.
-constexpr uint32_t kMostGroup = 512;
-
-constexpr SlabPool::Taken kRefused{SlabPool::kNone, false};
 
 }  // namespace
 
@@ -60,30 +56,37 @@ void SlabPool::set_entry(uint32_t unit, unsigned owner, unsigned back) {
 // False when the system refuses memory for states.
 bool SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
   const size_t bytes = bytes_in(units);
-  if (has_states() && !config_.states->open(id, start_of(unit), bytes)) return false;
-  for (uint32_t i = 0; i < units; ++i) set_entry(unit + i, index(id), i);
-  counts_.taken.fetch_add(bytes, std::memory_order_relaxed);
+  const bool is_block = id == kNoClass;
+  if (has_states() && !is_block && !config_.states->open(id, start_of(unit), bytes)) return false;
+  for (uint32_t i = 0; i < units; ++i) {
+    set_entry(unit + i, index(id), is_block ? uint32_t{kBlockGoesOn} : i);
+  }
+  if (is_block) set_block(unit, 0, units);
+  // What a block finds empty is no growth: large ones come and go.
+  if (!is_block) counts_.taken.fetch_add(bytes, std::memory_order_relaxed);
   return true;
 }
 
-// Takes the unit out of its set. Was it empty?
-bool SlabPool::leave_set(uint32_t unit) {
-  const bool empty = empty_.contains(unit);
-  (empty ? empty_ : purged_).erase(unit);
-  if (empty) latest_share(unit).empty_bytes -= unit_bytes();
-  return empty;
+// Takes empty and purged units out of their sets.
+void SlabPool::leave_sets(uint32_t unit, uint32_t units) {
+  for (uint32_t i = unit; i < unit + units; ++i) {
+    if (empty_.contains(i)) latest_share(i).empty_bytes -= unit_bytes();
+  }
+  empty_.erase(unit, units);
+  purged_.erase(unit, units);
 }
 
-void SlabPool::put_purged(uint32_t unit) {
-  purged_.insert(unit);
+void SlabPool::put_purged(uint32_t unit, uint32_t units) {
+  purged_.insert(unit, units);
   runs_.note_longer(unit);
 }
 
-void SlabPool::put_empty(uint32_t unit) {
-  empty_.insert(unit);
+// The same class, or none, had them last.
+void SlabPool::put_empty(uint32_t unit, uint32_t units) {
+  empty_.insert(unit, units);
   empty_runs_.note_longer(unit);
   runs_.note_longer(unit);
-  latest_share(unit).empty_bytes += unit_bytes();
+  latest_share(unit).empty_bytes += bytes_in(units);
 }
 
 SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
@@ -91,13 +94,14 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
   {
     const Lock lock(mutex);
     taken.unit = units == 1 ? empty_.lowest() : empty_runs_.lowest(units, empty_, empty_, fresh());
-    if (taken.unit == kNone) taken = open(id, units);
+    if (taken.unit == kNone) taken.unit = open(id, units);
     if (taken.unit == kNone) return taken;
-    for (uint32_t i = 0; i < units; ++i) leave_set(taken.unit + i);
+    taken.clean = empty_.count(taken.unit, units) == 0;
+    leave_sets(taken.unit, units);
     empty_low_.record(empty_.count());
   }
-  if (!own(id, taken.unit, units)) return give(id, taken.unit, units), kRefused;
-  if (config_.zeroes && !taken.clean) {
+  if (!own(id, taken.unit, units)) return give(id, taken.unit, units), Taken{kNone, false};
+  if (config_.zeroes && !taken.clean && id != kNoClass) {
     memset(at(taken.unit), 0, bytes_in(units));
     taken.clean = true;
   }
@@ -106,27 +110,31 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
 
 // Finds units that are purged, empty or fresh, at least one not empty, and gets the memory that
 // they lack. They stay in their sets; fresh ones come to the purged ones.
-SlabPool::Taken SlabPool::open(ClassId id, uint32_t units) {
-  const uint32_t fresh = this->fresh();
-  uint32_t unit = runs_.lowest(units, empty_, purged_, fresh);
+uint32_t SlabPool::open(ClassId id, uint32_t units) {
+  uint32_t unit = runs_.lowest(units, empty_, purged_, fresh());
   if (unit == kNone) {
-    unit = fresh;
+    unit = fresh();
     while (unit > first_ && (empty_.contains(unit - 1) || purged_.contains(unit - 1))) --unit;
   }
-  const uint32_t end = unit + units, used = std::min(end, fresh);
-  uint32_t empty = 0;
-  for (uint32_t i = unit; i < used; ++i) empty += empty_.contains(i);
-  const uint64_t more = bytes_in(units - empty);
-  if (!limit_->take(more)) return kRefused;
+  return open_at(id, unit, units) ? unit : kNone;
+}
+
+bool SlabPool::open_at(ClassId id, uint32_t unit, uint32_t units) {
+  const uint32_t fresh = this->fresh(), end = unit + units, used = std::min(end, fresh);
+  const uint64_t more = bytes_in(units - empty_.count(unit, used - unit));
+  if (!limit_->take(more)) return false;
   if ((end > fresh && (!grows_ || !grow(id, end))) ||
       (withdrawn_at_ != 0 && used > unit && !make_usable(unit, used))) {
     limit_->give(more);
-    return kRefused;
+    return false;
   }
-  for (uint32_t i = fresh; i < end; ++i) put_purged(i);
-  set_fresh(std::max(fresh, end));
+  if (end > fresh) {
+    put_purged(fresh, end - fresh);
+    set_fresh(end);
+  }
   counts_.open.fetch_add(more, std::memory_order_relaxed);
-  return {unit, empty == 0};
+  if (id == kNoClass) counts_.taken.fetch_add(more, std::memory_order_relaxed);
+  return true;
 }
 
 // Of purged units some may be unusable since decommit(); to say so of all costs the same. Where the
@@ -209,19 +217,44 @@ uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slab
   while (grows_ && wanted - got >= page && get(page, true)) continue;
   if (got == 0) return kNone;
   if (got % slab != 0) get(slab - got % slab, false);
-  for (uint32_t i = fresh; i < unit; ++i) put_purged(i);
+  if (unit > fresh) put_purged(fresh, unit - fresh);
   set_fresh(unit + units_in(got));
   counts_.open.fetch_add(got, std::memory_order_relaxed);
   while (slabs < got / slab && own(id, unit + slabs * units, units)) ++slabs;
   return slabs > 0 ? unit : kNone;
 }
 
-void SlabPool::give(ClassId id, uint32_t unit, uint32_t units) {
+void SlabPool::put_back(ClassId id, uint32_t unit, uint32_t units) {
+  for (uint32_t i = 0; i < units; ++i) set_entry(unit + i, index(kNoClass), index(id));
+  put_empty(unit, units);
+}
+
+// It had so many units; 0: it is new. What has none any more keeps the number on record.
+void SlabPool::set_block(uint32_t unit, uint32_t had, uint32_t units) {
+  if (units != 0) block_units(unit) = units;
+  set_entry(unit, index(kNoClass), units != 0 ? kBlockBegins : kBlockBegan);
+  counts_.block_bytes.fetch_add(bytes_in(units) - bytes_in(had), std::memory_order_relaxed);
+  if (had == 0) counts_.blocks_taken.fetch_add(1, std::memory_order_relaxed);
+  if (units == 0) counts_.blocks_given.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool SlabPool::resize_block(uintptr_t address, uint32_t units, bool purges) {
   const Lock lock(mutex);
-  for (uint32_t i = 0; i < units; ++i) {
-    set_entry(unit + i, index(kNoClass), index(id));  // back: who had it last
-    put_empty(unit + i);
+  const uint32_t unit = units_in(address - base()), had = block_at(address);
+  if (had == 0) return false;
+  if (units < had) put_back(kNoClass, unit + units, had - units);
+  if (units > had) {
+    const uint32_t end = unit + had, more = units - had, used = std::min(more, fresh() - end);
+    if (empty_.count(end, used) + purged_.count(end, used) != used) return false;
+    if (!open_at(kNoClass, end, more)) return false;
+    leave_sets(end, more);
+    empty_low_.record(empty_.count());
+    for (uint32_t i = 0; i < more; ++i) set_entry(end + i, index(kNoClass), kBlockGoesOn);
   }
+  set_block(unit, had, units);
+  purges &= units < had && shares_[index(kNoClass)].empty_bytes > kMostOfBlocks;
+  if (purges && unit + had <= huge_from_) purge({unit + units, had - units});
+  return true;
 }
 
 uint32_t SlabPool::tick() {
@@ -254,17 +287,23 @@ SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
   return {low, high - low + 1};
 }
 
-// The lock is open around the system call, while the units are in no set.
 uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   const Lock lock(mutex);
   if (refused_.load(std::memory_order_relaxed) > 0) return 0;
   const Run run = run_to_purge(most, splits);
   if (run.count == 0) return 0;
+  empty_low_.remove(empty_.count(run.low, run.count));
+  return purge(run);
+}
+
+// Of empty and purged units, no more than a block has. The lock is open around the system call,
+// while they are in no set, but no fork comes between, which begins with the lock of ageing.
+uint32_t SlabPool::purge(Run run) {
   const uint32_t before = empty_.count();
-  bool was_empty[kMostGroup]{};
-  for (uint32_t i = 0; i < run.count; ++i) was_empty[i] = leave_set(run.low + i);
+  bool was_empty[kMostBlock]{};
+  for (uint32_t i = 0; i < run.count; ++i) was_empty[i] = empty_.contains(run.low + i);
+  leave_sets(run.low, run.count);
   const uint32_t count = before - empty_.count();
-  empty_low_.remove(count);
   mutex.unlock();
   const size_t run_bytes = bytes_in(run.count);
   const bool gone = memory::purge(at(run.low), run_bytes);
@@ -274,7 +313,7 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   for (uint32_t i = 0; i < run.count; ++i) {
     const uint32_t unit = run.low + i;
     if (gone && was_empty[i]) latest_share(unit).purged_total_bytes += unit_bytes();
-    gone || !was_empty[i] ? put_purged(unit) : put_empty(unit);
+    gone || !was_empty[i] ? put_purged(unit, 1) : put_empty(unit, 1);
   }
   if (!gone) return refused_.store(kRefusedTicks, std::memory_order_relaxed), 0;
   const uint64_t bytes = bytes_in(count);
@@ -327,8 +366,17 @@ void SlabPool::decommit() {
   }
 }
 
-uint64_t SlabPool::resident_bytes() const {
-  return memory::resident_bytes(at(first_), counts_.used.load(std::memory_order_relaxed));
+uint64_t SlabPool::resident_bytes(bool with_blocks) const {
+  const uint32_t fresh = this->fresh();
+  const auto counts = [&](uint32_t unit) {
+    return with_blocks || entry(unit).owner != 0 || former_class(start_of(unit)) != kNoClass;
+  };
+  uint64_t sum = 0;
+  for (uint32_t unit = first_, end; unit < fresh; unit = end + 1) {
+    for (end = unit; end < fresh && counts(end);) ++end;
+    if (end > unit) sum += memory::resident_bytes(at(unit), bytes_in(end - unit));
+  }
+  return sum;
 }
 
 }  // namespace pktmalloc

@@ -5,11 +5,11 @@
 //     entry: | owner: its class, 0: none | back: units to its slab's first one |
 //
 // A unit is 64 KiB. A slab is one unit or several in a row; a class takes one when it has no free
-// object left and gives it back when all its objects are free. So memory goes from class to class
-// without a call of the system, and the used units lie close together: few pages of page tables,
-// and whole huge pages. A unit is
+// object left and gives it back when all its objects are free. A block, also in a row, is one
+// request that no class serves. So memory goes from class to class without a call of the system,
+// and the used units lie close together: few pages of page tables, and whole huge pages. A unit is
 //
-//     owned    a class has it
+//     owned    a class has it, or a block
 //     empty    no class has it; its memory is resident and waits (ageing.h)
 //     purged   its memory went back, and reads as zero
 //     fresh    not mapped yet: everything behind the last unit that was ever used
@@ -50,11 +50,14 @@ class SlabPool {
   static constexpr unsigned kUnitShift = ClassTable::kUnitShift;
   static constexpr uint32_t kNone = SlabSet::kNone;
 
-  // Of a unit that no class has, `back` is the class that had it last, or 0.
+  // Of a unit that no class has, `back` is the class that had it last, 0 if that was none, or one
+  // of the marks: of a block's first unit and the others, and of where one began.
   struct alignas(2) Entry {
     uint8_t owner;
     uint8_t back;
   };
+  enum Mark : uint8_t { kBlockBegan = 0xFD, kBlockBegins, kBlockGoesOn };
+  static bool is_of_block(Entry at) { return at.owner == 0 && at.back >= kBlockBegins; }
 
   struct Config {
     uintptr_t begin;          // of the map, aligned to the largest alignment of an object
@@ -81,6 +84,11 @@ class SlabPool {
   Entry entry(uint32_t unit) const {
     return std::atomic_ref(map()[unit]).load(std::memory_order_relaxed);
   }
+  // Of the address's unit; where none is, nobody has it or had it.
+  Entry entry_of(uintptr_t address) const {
+    const uintptr_t distance = address - base();
+    return distance < bytes() ? entry(units_in(distance)) : Entry{};
+  }
 
   // The first unit of the slab that holds the address, if it is the class's; else kNone.
   uint32_t slab_of(ClassId id, uintptr_t address) const {
@@ -93,10 +101,9 @@ class SlabPool {
 
   // The class that had the address's unit last, if nobody has it now; else kNoClass.
   ClassId former_class(uintptr_t address) const {
-    const uintptr_t distance = address - base();
-    if (distance >= bytes()) return kNoClass;
-    const Entry at = entry(units_in(distance));
-    return at.owner == index(kNoClass) ? static_cast<ClassId>(at.back) : kNoClass;
+    const Entry at = entry_of(address);
+    const bool is_class = at.owner == index(kNoClass) && at.back < kMaxClasses;
+    return is_class ? static_cast<ClassId>(at.back) : kNoClass;
   }
 
   // From base() on, map included: addresses that are ours. It changes only with the mapped units.
@@ -104,7 +111,8 @@ class SlabPool {
   // To so many it may grow.
   size_t most() const { return config_.most; }
 
-  // A slab of so many units for the class; its first one. kNone: a limit, or the system, refuses.
+  // A slab of so many units for the class, a block for kNoClass; its first one. kNone: a limit, or
+  // the system, refuses.
   struct Taken {
     uint32_t unit;
     bool clean;  // all zero
@@ -116,7 +124,26 @@ class SlabPool {
   uint32_t take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slabs);
 
   // Nobody uses the slab any more. It keeps its contents.
-  void give(ClassId id, uint32_t unit, uint32_t units);
+  void give(ClassId id, uint32_t unit, uint32_t units) {
+    const Lock lock(mutex);
+    put_back(id, unit, units);
+  }
+
+  // The units of the block that begins there; 0: none does. Only its owner may believe it.
+  uint32_t block_at(uintptr_t address) const {
+    return is_marked(address, kBlockBegins) ? block_units(units_in(address - base())) : 0;
+  }
+  // Bytes of the one that began there before; 0: none did, or somebody has had its first unit
+  // since.
+  uint64_t former_block(uintptr_t address) const {
+    return is_marked(address, kBlockBegan) ? bytes_in(block_units(units_in(address - base()))) : 0;
+  }
+  // Gives the last units of a block back, perhaps all, or takes those behind it, so that it has so
+  // many. False: no block begins there, or these are in use, or refused. `purges`: what is too much
+  // goes at once, as glibc gives a heap's end back; the caller holds the lock of ageing.
+  static constexpr uint32_t kMostBlock = 512;  // units; no fewer than a huge page has
+  static constexpr uint64_t kMostOfBlocks = uint64_t{64} << 20;
+  bool resize_block(uintptr_t address, uint32_t units, bool purges = false);
 
   // Where a class has its set's words, and the records of its slabs.
   void* words(ClassId id) const { return words(index(id)); }
@@ -164,13 +191,16 @@ class SlabPool {
   struct Counts {
     std::atomic<uint64_t> used;         // units that were ever used: first_unit() and up
     std::atomic<uint64_t> open;         // of these, owned or empty
-    std::atomic<uint64_t> taken;        // by classes since start
+    std::atomic<uint64_t> taken;        // since start: by classes, and what was not empty by blocks
     std::atomic<uint64_t> purged;       // since start
     std::atomic<uint64_t> mapped;       // units and bookkeeping
     std::atomic<uint64_t> bookkeeping;  // of these, the map and the records
+    std::atomic<uint64_t> blocks_taken, blocks_given;  // since start
+    std::atomic<uint64_t> block_bytes;                 // of those that are there
   };
   const Counts& counts() const { return counts_; }
-  uint64_t resident_bytes() const;
+  // Of all units, or of those that a class has or had last; walks over all pages.
+  uint64_t resident_bytes(bool with_blocks = true) const;
 
   const PoolShare& share(ClassId id) const NOT_FOLLOWED { return shares_[index(id)]; }
   uint32_t first_unit() const { return first_; }
@@ -198,21 +228,35 @@ class SlabPool {
   void* words(unsigned set) const { return chapters_ + set * sizeof(uint64_t); }
   bool make_usable(uint32_t unit, uint32_t end) UNDER(mutex);
   bool commit(uint32_t unit, uint32_t end) UNDER(mutex);
-  Taken open(ClassId id, uint32_t units) UNDER(mutex);
+  uint32_t open(ClassId id, uint32_t units) UNDER(mutex);
+  bool open_at(ClassId id, uint32_t unit, uint32_t units) UNDER(mutex);
   bool grow(ClassId id, uint32_t end) UNDER(mutex);
   bool grow_to(uint32_t end) UNDER(mutex);
   void note_mapped() UNDER(mutex);
   void set_fresh(uint32_t fresh) UNDER(mutex);
   bool own(ClassId id, uint32_t unit, uint32_t units);
   void set_entry(uint32_t unit, unsigned owner, unsigned back);
-  PoolShare& latest_share(uint32_t unit) UNDER(mutex) { return shares_[map()[unit].back]; }
-  bool leave_set(uint32_t unit) UNDER(mutex);
-  void put_empty(uint32_t unit) UNDER(mutex);
-  void put_purged(uint32_t unit) UNDER(mutex);
+  bool is_marked(uintptr_t address, Mark mark) const {
+    const Entry at = entry_of(address);
+    return address % unit_bytes() == 0 && at.owner == index(kNoClass) && at.back == mark;
+  }
+  PoolShare& latest_share(uint32_t unit) UNDER(mutex) {
+    return shares_[index(former_class(start_of(unit)))];
+  }
+  void leave_sets(uint32_t unit, uint32_t units) UNDER(mutex);
+  void put_empty(uint32_t unit, uint32_t units) UNDER(mutex);
+  void put_purged(uint32_t unit, uint32_t units) UNDER(mutex);
+  void put_back(ClassId id, uint32_t unit, uint32_t units) UNDER(mutex);
+  // In its first unit's record.
+  uint32_t& block_units(uint32_t unit) const {
+    return *reinterpret_cast<uint32_t*>(record(0, unit));
+  }
+  void set_block(uint32_t unit, uint32_t had, uint32_t units);
   struct Run {
     uint32_t low, count;
   };
   Run run_to_purge(uint32_t most, bool splits) UNDER(mutex);
+  uint32_t purge(Run run) UNDER(mutex);
   size_t records_to(uint32_t end) const {
     return (end / 64 - first_ / 64 + size_t{1}) * chapter_bytes_;
   }

@@ -3,7 +3,7 @@
 //
 // Its words lie where the pool keeps them (slab_pool.h), a fixed distance apart, and exist up to
 // the units that have been opened. Used under a lock. lowest() and highest() scan words from a
-// hint; at 64 units a word even 100 GiB take a few microseconds.
+// hint.
 #pragma once
 
 #include <algorithm>
@@ -25,17 +25,26 @@ class SlabSet {
     stride_ = stride;
   }
 
-  void insert(uint32_t unit) {
-    const uint32_t w = unit / 64;
-    if (count_ == 0) low_ = high_ = w;
-    count_ += 1;
-    if (w < low_) low_ = w;
-    if (w > high_) high_ = w;
-    word(w) |= bit(unit);
+  // So many in a row, of which none is a member, at least one; those that are members.
+  void insert(uint32_t unit, uint32_t units = 1) {
+    const uint32_t low = unit / 64, high = (unit + units - 1) / 64;
+    if (count_ == 0) low_ = low, high_ = high;
+    low_ = std::min(low_, low);
+    high_ = std::max(high_, high);
+    count_ += units;
+    each_word(unit, units, [](uint64_t& word, uint64_t bits) { word |= bits; });
   }
-  void erase(uint32_t unit) {
-    word(unit / 64) &= ~bit(unit);
-    --count_;
+  void erase(uint32_t unit, uint32_t units = 1) {
+    count_ += -count(unit, units);
+    each_word(unit, units, [](uint64_t& word, uint64_t bits) { word &= ~bits; });
+  }
+  // Members among so many in a row.
+  uint32_t count(uint32_t unit, uint32_t units) const {
+    uint32_t sum = 0;
+    each_word(unit, units, [&](uint64_t word, uint64_t bits) {
+      for (bits &= word; bits != 0; bits &= bits - 1) ++sum;  // a popcount would be a call
+    });
+    return sum;
   }
   uint32_t lowest() {
     if (count_ == 0) return kNone;
@@ -64,6 +73,15 @@ class SlabSet {
 
  private:
   static uint64_t bit(uint32_t unit) { return uint64_t{1} << (unit % 64); }
+  // Calls visit(word, its bits of these units).
+  template <typename Visit>
+  void each_word(uint32_t unit, uint32_t units, Visit visit) const {
+    for (const uint32_t end = unit + units; unit < end;) {
+      const uint32_t next = std::min((unit / 64 + 1) * 64, end);
+      visit(word(unit / 64), ~uint64_t{0} >> (64 - (next - unit)) << unit % 64);
+      unit = next;
+    }
+  }
   uint64_t& word(uint32_t w) const {
     return *reinterpret_cast<uint64_t*>(words_ + size_t{w} * stride_);
   }
@@ -77,44 +95,49 @@ class SlabSet {
 
 // RunSearch: finds the lowest units that lie in a row and are all in one set, or in either of two.
 //
-// It remembers how far the latest search came, so that the next one for as many or more begins
-// there. Used under the lock of the sets.
+// It remembers how far the latest search came, for each doubling of how many, so that the next one
+// for as many or more begins there. Used under the lock of the sets.
 class RunSearch {
  public:
   // The first of so many, at least one; SlabSet::kNone: nowhere below `end`. Always of the same
   // sets, or of the same one twice.
   uint32_t lowest(uint32_t units, SlabSet& set, SlabSet& other, uint32_t end) {
     const uint32_t words = (end + 63) / 64;
-    uint32_t w = std::min(set.lowest(), other.lowest()) / 64;
-    if (units >= units_) w = std::max(w, word_);
-    units_ = units;
-    const auto found = [this](uint32_t unit) {
-      word_ = unit / 64;
-      return unit;
-    };
+    const auto both = [&](uint32_t word) { return set.bits(word) | other.bits(word); };
+    const uint32_t least = std::min(set.lowest(), other.lowest()) / 64;
+    Latest& latest = latest_[std::min<size_t>(std::bit_width(units), std::size(latest_)) - 1];
+    uint32_t w = units >= latest.units ? std::max(least, latest.word) : least;
+    while (w > least && w < words && both(w) == ~uint64_t{0}) --w;  // where the run begins
+    uint32_t found = SlabSet::kNone;
     uint32_t run = 0;  // units in a row at the end of the words before
-    for (; w < words; ++w) {
-      uint64_t bits = set.bits(w) | other.bits(w);
-      if (run + static_cast<uint32_t>(std::countr_one(bits)) >= units) return found(w * 64 - run);
+    for (; w < words && found == SlabSet::kNone; ++w) {
+      uint64_t bits = both(w);
+      if (run + static_cast<uint32_t>(std::countr_one(bits)) >= units) found = w * 64 - run;
       run = bits == ~uint64_t{0} ? run + 64 : static_cast<uint32_t>(std::countl_one(bits));
+      if (units > 64 || found != SlabSet::kNone) continue;
       // A bit stays where so many begin in a row.
       for (uint32_t have = 1; have < units && bits != 0;) {
         const uint32_t more = std::min(have, units - have);
         bits &= bits >> more;
         have += more;
       }
-      if (bits != 0) return found(w * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      if (bits != 0) found = w * 64 + static_cast<uint32_t>(std::countr_zero(bits));
     }
-    word_ = words;
-    return SlabSet::kNone;
+    latest = {units, found != SlabSet::kNone ? found / 64 : words};
+    return found;
   }
 
   // The unit came to a set: a run that is longer now may begin in the word before.
-  void note_longer(uint32_t unit) { word_ = std::min(word_, unit / 64 - (unit >= 64 ? 1 : 0)); }
+  void note_longer(uint32_t unit) {
+    const uint32_t word = unit / 64 - (unit >= 64 ? 1 : 0);
+    for (Latest& latest : latest_) latest.word = std::min(latest.word, word);
+  }
 
  private:
-  uint32_t units_ = 0;  // the latest search: for how many, and the word
-  uint32_t word_ = 0;   // before which none began
+  struct Latest {
+    uint32_t units = 0, word = 0;  // for how many, and the word before which none began
+  };
+  Latest latest_[10];
 };
 
 }  // namespace pktmalloc

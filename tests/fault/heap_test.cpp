@@ -385,7 +385,7 @@ TEST_CASE(
     std::vector<void*> objects;
     while (void* const object = heap->allocate(nullptr, other)) objects.push_back(object);
     // The magazines of what lies on huge pages count, too.
-    CHECK((heap->is_at_limit(other) || !has_units_for(heap.heap, other, heap.units)));
+    CHECK((heap->is_at_limit(other, 1) || !has_units_for(heap.heap, other, heap.units)));
     for (uint64_t n = 0; n < got; ++n) {
       void* const object = heap->allocate(nullptr, id);
       REQUIRE(object != nullptr);

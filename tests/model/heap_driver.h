@@ -60,6 +60,9 @@ class HeapDriver {
     kRelease,       // cache, which
     kReleaseMany,   // cache, class, how many
     kHover,         // cache, class, how often
+    kTakeBlock,     // cache, how large
+    kResizeBlock,   // which, how large
+    kGiveBlock,     // cache, which
     kAttach,        // cache
     kDetach,        // cache
     kTrim,          // cache; every other time decommits as well
@@ -137,6 +140,21 @@ class HeapDriver {
         }
         break;
       }
+      case kTakeBlock: {
+        Cache* cache = caches_[cache_operand()];
+        take_block(cache, block_operand());
+        break;
+      }
+      case kResizeBlock: {
+        const unsigned which = byte();
+        resize_block(which, block_operand());
+        break;
+      }
+      case kGiveBlock: {
+        Cache* cache = caches_[cache_operand()];
+        give_block(cache, byte());
+        break;
+      }
       case kAttach: {
         const unsigned n = cache_operand();
         if (n + 1 == kCaches || caches_[n] != nullptr) break;
@@ -203,6 +221,53 @@ class HeapDriver {
     all_.erase(reinterpret_cast<uintptr_t>(gone.object));
     ++frees_[index(id)];
     heap_.release(cache, id, gone.object);
+  }
+
+  size_t block_operand() { return ClassTable::kDefaultLimit + 8 + size_t{byte()} * 5000; }
+  void take_block(Cache* cache, size_t bytes) {
+    void* const block = heap_.allocate_block(cache, bytes);
+    if (block == nullptr) return void(++refusals_);
+    ++blocks_taken_;
+    check(heap_.class_of(block) == kNoClass && !heap_.is_nobodys(block), "whose is a block");
+    hold_block({block, ++serial_}, bytes);
+  }
+  void hold_block(const Live& block, size_t bytes) {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(block.object);
+    const size_t units = heap_.block_bytes(block.object);
+    check(units >= bytes && units - bytes < size_t{1} << SlabPool::kUnitShift, "a block's size");
+    const auto above = all_.lower_bound(at);
+    check(above == all_.end() || at + units <= above->first, "a block overlaps");
+    check(above == all_.begin() || std::prev(above)->second <= at, "a block overlaps");
+    all_.emplace_hint(above, at, at + units);
+    blocks_.push_back(block);
+    mark(block.object, bytes) = block.serial;
+    mark(block.object, units) = block.serial;
+    *static_cast<uint64_t*>(block.object) = block.serial;
+    check(heap_.is_nobodys(static_cast<char*>(block.object) + 16), "whose is a block's inside");
+  }
+  Live let_go_of_block(size_t which) {
+    std::swap(blocks_[which % blocks_.size()], blocks_.back());
+    const Live block = blocks_.back();
+    blocks_.pop_back();
+    all_.erase(reinterpret_cast<uintptr_t>(block.object));
+    check(*static_cast<uint64_t*>(block.object) == block.serial, "a block's first bytes changed");
+    return block;
+  }
+  void resize_block(size_t which, size_t bytes) {
+    if (blocks_.empty()) return;
+    const Live block = let_go_of_block(which);
+    const size_t before = heap_.block_bytes(block.object);
+    const bool done = heap_.resize_block(nullptr, block.object, bytes);
+    check(done || bytes > before, "a block does not shrink");
+    hold_block(block, done ? bytes : before);
+  }
+  void give_block(Cache* cache, size_t which) {
+    if (blocks_.empty()) return;
+    const Live block = let_go_of_block(which);
+    check(mark(block.object, heap_.block_bytes(block.object)) == block.serial,
+          "a block's last bytes changed");
+    heap_.release_block(cache, block.object);
+    check(heap_.block_bytes(block.object) == 0, "a block after its release");
   }
 
   static uint64_t& mark(void* object, size_t bytes) {
@@ -272,10 +337,16 @@ class HeapDriver {
       holds(c.cached_threads == held, "cached in threads");
       committed += c.committed_bytes;
     }
+    uint64_t block_bytes = 0;
+    for (const Live& block : blocks_) block_bytes += heap_.block_bytes(block.object);
+    check(s.blocks.active_bytes == block_bytes, "bytes of blocks");
+    check(s.blocks.live == blocks_.size() && s.blocks.allocs == blocks_taken_, "blocks");
+    committed += s.blocks.committed_bytes;
     check(committed <= uint64_t{units_} << SlabPool::kUnitShift, "more than there is");
   }
 
   void give_all_back() {
+    for (unsigned n = 0; !blocks_.empty(); ++n) give_block(caches_[n % kCaches], n);
     for (const ClassId id : heap_.classes().ids()) {
       for (unsigned n = index(id); !live_[index(id)].empty(); ++n) {
         release(caches_[n % kCaches], id, n);
@@ -303,6 +374,8 @@ class HeapDriver {
   std::vector<std::vector<Live>> live_;  // by class
   std::map<uintptr_t, uintptr_t> all_;   // begin and end of every live object
   std::vector<uint64_t> allocs_, frees_;
+  std::vector<Live> blocks_;
+  uint64_t blocks_taken_ = 0;
   uint64_t instructions_ = 0, serial_ = 0, attached_ = 0, refusals_ = 0;
   const uint8_t* next_ = nullptr;
   const uint8_t* end_ = nullptr;

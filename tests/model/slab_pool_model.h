@@ -17,7 +17,7 @@ class SlabPoolModel {
   enum State { kFresh, kEmpty, kPurged, kOwned };
   struct Unit {
     State state = kFresh;
-    unsigned owner = 0;  // and who had it last
+    unsigned owner = 0;  // and who had it last; a block has no owner
     uint32_t back = 0;
   };
 
@@ -43,13 +43,29 @@ class SlabPoolModel {
       unit = {kOwned, owner, n};
     }
     window_.record(count_of(kEmpty));
-    taken += count;
+    taken += owner != 0 ? count : more;
     return first;
   }
   bool clean = false;  // nothing of what take() gave last was empty
 
   void give(uint32_t first, uint32_t count) {
     for (uint32_t n = 0; n < count; ++n) units_[first + n].state = kEmpty;
+  }
+
+  // A block that has so many units; false: it stays as it is.
+  bool resize(uint32_t first, uint32_t had, uint32_t count) {
+    if (count <= had) return give(first + count, had - count), true;
+    if (first + count > units_.size()) return false;
+    uint32_t more = 0;
+    for (uint32_t n = had; n < count; ++n) {
+      if (units_[first + n].state == kOwned) return false;
+      more += units_[first + n].state != kEmpty;
+    }
+    if (limit_ != kNone && open() + more > limit_) return false;
+    for (uint32_t n = had; n < count; ++n) units_[first + n] = {kOwned, 0, n};
+    window_.record(count_of(kEmpty));
+    taken += more;
+    return true;
   }
 
   uint32_t purge_some(uint32_t most) {

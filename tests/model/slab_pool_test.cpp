@@ -15,7 +15,7 @@ using namespace pktmalloc::test;
 
 namespace {
 
-constexpr unsigned kClasses = 9;  // class n has slabs of n units
+constexpr unsigned kClasses = 9;  // class n has slabs of n units; class 0 is a block
 
 class Run {
  public:
@@ -41,7 +41,10 @@ class Run {
       model_.decommit();
     } else {
       for (uint32_t n = random_.mostly_small(8); n > 0; --n) {
-        if (const char* what = random_.below(7) < gives_ ? give() : take()) return what;
+        const char* const what = random_.one_in(8)           ? resize()
+                                 : random_.below(7) < gives_ ? give()
+                                                             : take();
+        if (what != nullptr) return what;
       }
     }
     return compare();
@@ -49,38 +52,72 @@ class Run {
 
  private:
   struct Slab {
+    unsigned owner;
     uint32_t first, units;
     uint64_t serial;
   };
 
   const char* take() {
-    const uint32_t units = 1 + random_.below(kClasses);
-    const uint32_t expected = model_.take(units, units);
-    const SlabPool::Taken taken = pool_->take(ClassId(units), units);
+    const unsigned owner = random_.below(kClasses + 1);
+    const uint32_t units = owner != 0 ? owner : 1 + random_.mostly_small(model_.size());
+    const uint32_t expected = model_.take(owner, units);
+    const SlabPool::Taken taken = pool_->take(ClassId(owner), units);
     if (expected == SlabPoolModel::kNone) {
       return taken.unit == SlabPool::kNone ? nullptr : "taken although there is none";
     }
     if (taken.unit != expected + 1) return "taken: which";
-    if (taken.clean != (model_.clean || zeroes_)) return "clean";
+    if (taken.clean != (model_.clean || (zeroes_ && owner != 0))) return "clean";
     const char* const begin = pool_.at(expected);
     const size_t bytes = units * pool_.unit_bytes();
     if (taken.clean && (*begin != 0 || memcmp(begin, begin + 1, bytes - 1) != 0)) return "not zero";
-    slabs_.push_back({expected, units, ++serial_});
-    each_mark(slabs_.back(), [&](uint64_t& mark) { mark = serial_; });
+    slabs_.push_back({owner, expected, units, ++serial_});
+    set_marks(slabs_.back());
     return nullptr;
+  }
+
+  // Of one of those in use, which becomes the last one.
+  const char* choose() {
+    std::swap(slabs_[random_.below(slabs_.size())], slabs_.back());
+    const Slab& slab = slabs_.back();
+    bool intact = true;
+    each_mark(slab, [&](uint64_t& mark) { intact &= mark == slab.serial; });
+    const uint32_t block_units = pool_->block_at(address(slab));
+    if (block_units != (slab.owner == 0 ? slab.units : 0)) return "units of a block";
+    return intact ? nullptr : "content of a slab";
   }
 
   const char* give() {
     if (slabs_.empty()) return nullptr;
-    std::swap(slabs_[random_.below(slabs_.size())], slabs_.back());
+    if (const char* what = choose()) return what;
     const Slab slab = slabs_.back();
     slabs_.pop_back();
-    bool intact = true;
-    each_mark(slab, [&](uint64_t& mark) { intact &= mark == slab.serial; });
-    if (!intact) return "content of a slab";
-    pool_.give(ClassId(slab.units), slab.first, slab.units);
     model_.give(slab.first, slab.units);
+    if (slab.owner != 0) return pool_.give(ClassId(slab.owner), slab.first, slab.units), nullptr;
+    if (!pool_->resize_block(address(slab), 0) ||
+        pool_->former_block(address(slab)) != slab.units * pool_.unit_bytes()) {
+      return "a block";
+    }
+    return pool_->resize_block(address(slab), 0) ? "a block twice" : nullptr;
+  }
+
+  const char* resize() {
+    if (slabs_.empty()) return nullptr;
+    if (const char* what = choose()) return what;
+    Slab& slab = slabs_.back();
+    if (slab.owner != 0) return nullptr;
+    const uint32_t units = 1 + random_.mostly_small(2 * slab.units + 8);
+    const bool expected = model_.resize(slab.first, slab.units, units);
+    if (pool_->resize_block(address(slab), units) != expected) return "resized";
+    if (expected) slab.units = units;
+    set_marks(slab);
     return nullptr;
+  }
+
+  uintptr_t address(const Slab& slab) const {
+    return reinterpret_cast<uintptr_t>(pool_.at(slab.first));
+  }
+  void set_marks(const Slab& slab) {
+    each_mark(slab, [&](uint64_t& mark) { mark = slab.serial; });
   }
 
   // At the beginning and the end of each unit.
@@ -99,7 +136,8 @@ class Run {
       const SlabPool::Entry entry = mapped ? pool_->entry(n + 1) : SlabPool::Entry{};
       const bool owned = unit.state == SlabPoolModel::kOwned;
       if (entry.owner != (owned ? unit.owner : 0)) return "owner";
-      if (owned && entry.back != unit.back) return "back";
+      const uint32_t mark = unit.back == 0 ? SlabPool::kBlockBegins : SlabPool::kBlockGoesOn;
+      if (owned && entry.back != (unit.owner != 0 ? unit.back : mark)) return "back";
       const auto address = reinterpret_cast<uintptr_t>(pool_.at(n)) + n % pool_.unit_bytes();
       const uint32_t slab = pool_->slab_of(ClassId(1 + n % kClasses), address);
       const bool its = owned && unit.owner == 1 + n % kClasses;
@@ -114,7 +152,7 @@ class Run {
     if (counts.mapped < counts.used + counts.bookkeeping) return "mapped bytes";
     if (limited_ && pool_.limit.used() != counts.open) return "limited bytes";
     uint64_t purged = 0;
-    for (unsigned n = 1; n <= kClasses; ++n) {
+    for (unsigned n = 0; n <= kClasses; ++n) {
       const PoolShare& share = pool_->share(ClassId(n));
       if (share.empty_bytes != model_.empty_of(n) * pool_.unit_bytes()) return "share of empty";
       purged += share.purged_total_bytes;

@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   pthread_t short_lived;
   CHECK(pthread_create(&short_lived, &small, come_and_go, NULL) == 0);
   CHECK(pthread_join(short_lived, NULL) == 0);
-  for (int i = 0; i < 3; ++i) CHECK(malloc(5 << 20) != NULL);
+  for (int i = 0; i < 3; ++i) CHECK(malloc(40 << 20) != NULL);
   if (works) {
     say_ready();
     stay();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Large blocks are freed below one that stays, when the background thread has nothing to do. (With
-// PKTMALLOC_BACKGROUND=1; a short PKTMALLOC_AGE.)
+// Large blocks are freed below one that stays, or shrink, when the background thread has nothing to
+// do. (With PKTMALLOC_BACKGROUND=1; a short PKTMALLOC_AGE.)
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "resident.h"
 
-enum { kBlocks = 100, kBytes = 300000 };
+enum { kBlocks = 100, kBytes = 300000, kLarger = 10 * kBytes };
 
 int main(void) {
   free(malloc(100));  // starts the thread
@@ -21,5 +21,11 @@ int main(void) {
   for (int i = 0; i + 1 < kBlocks; ++i) free(blocks[i]);
   while (resident_mib() > before + 5) sleep_ms(20);
   free(blocks[kBlocks - 1]);
+  for (int i = 0; i < kBlocks / 10; ++i) {
+    CHECK((blocks[i] = malloc(kLarger)) != NULL);
+    memset(blocks[i], 1, kLarger);
+  }
+  for (int i = 0; i < kBlocks / 10; ++i) CHECK((blocks[i] = realloc(blocks[i], kBytes)) != NULL);
+  while (resident_mib() > before + 10) sleep_ms(20);
   return 0;
 }

@@ -45,7 +45,7 @@ struct OnStack : Base {};
 struct InThread : Base {};
 struct InKey : Base {};  // known to pthread_setspecific only
 struct InMap : Base {};
-struct InLarge : Base {};  // known to a block of the next allocator
+struct InLarge : Base {};  // known to a block that no class serves
 struct InMapping : Base {};
 struct NotForked : Base {};  // known to memory that no child gets
 struct Shared : Base {};     // to memory that a child would share

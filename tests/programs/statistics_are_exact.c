@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Holds 1234 objects of 640 bytes, 77 of 49152 and 5 of 4 MiB at its end, after four threads
-// exchanged many more of the first two sizes and each made and freed 50 of 1 MiB.
+// exchanged many more of the first two sizes and each made and freed 50 of 1 MiB. Three of 64 MiB
+// are nobody's but the next allocator's.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ int main(void) {
   start_threads(threads, 4, exchange);
   join_threads(threads, 4);
   for (size_t i = 0; i < kSlots; ++i) free(slots[i]);
+  for (int i = 0; i < 3; ++i) free(malloc(64 << 20));
   for (int i = 0; i < 1234 + 77 + 5; ++i) {
     CHECK((held[i] = malloc(i < 1234 ? 640 : i < 1234 + 77 ? 49152 : 4 << 20)) != NULL);
   }

@@ -47,9 +47,12 @@ class Workshop {
         ++unpacked;
       }
     }
+    if (Parcel* const last = block_) heap->release_block(nullptr, last);
     CHECK(wrong == 0);
     heap->trim(nullptr);
     const HeapStatistics s = heap.statistics();
+    CHECK(s.blocks.allocs > 0);
+    CHECK((s.blocks.live == 0 && s.blocks.active_bytes == 0));
     uint64_t allocs = 0, frees = 0;
     for (unsigned i = 0; i < s.classes; ++i) {
       CHECK(s.of[i].live == 0);
@@ -78,6 +81,7 @@ class Workshop {
       }
       // Seldom without a cache.
       Cache* const with = dice.below(100) == 0 ? nullptr : cache;
+      if (dice.below(500) == 0) swap_blocks(with, number, n, dice.below(2 * kBlockBytes));
       Parcel* parcel =
           pack(heap.heap, with, ClassId(2 + dice.below(heap->classes().count() - 1)), number, n);
       if (parcel == nullptr) {
@@ -95,7 +99,21 @@ class Workshop {
     unpacked += out;
   }
 
+  // The latest block of any worker waits for the next one.
+  void swap_blocks(Cache* cache, unsigned number, unsigned serial, uint32_t more) {
+    void* const block = heap->allocate_block(cache, kBlockBytes);
+    if (block == nullptr) return void(++wrong);
+    heap->resize_block(cache, block, kBlockBytes + more);
+    Parcel* const parcel = Parcel::pack(block, kBlockBytes, number, serial);
+    Parcel* const other = block_.exchange(parcel, std::memory_order_acq_rel);
+    if (other == nullptr) return;
+    if (!other->intact()) ++wrong;
+    heap->release_block(cache, other);
+  }
+
+  static constexpr uint32_t kBlockBytes = 300'000;
   std::vector<std::atomic<Parcel*>> board_;
+  std::atomic<Parcel*> block_ = nullptr;
 };
 
 void pause_us(unsigned us) { std::this_thread::sleep_for(std::chrono::microseconds(us)); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sizeclass/exchange/sharded_stack.h"
+#include "sizeclass/exchange/magazine_stack.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

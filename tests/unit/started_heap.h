@@ -45,8 +45,10 @@ inline HeapConfig of_few_classes(HeapConfig config) {
 inline bool has_units_for(const Heap& heap, ClassId id, uint32_t units) {
   unsigned run = 0;
   for (uintptr_t unit = 1; unit <= units && run < heap.classes()[id].units; ++unit) {
-    const uintptr_t address = heap.base() + (unit << SlabPool::kUnitShift);
-    run = heap.owns(reinterpret_cast<void*>(address)) ? 0 : run + 1;
+    const auto* const p = reinterpret_cast<void*>(heap.base() + (unit << SlabPool::kUnitShift));
+    const size_t block_units = heap.block_bytes(p) >> SlabPool::kUnitShift;
+    run = heap.owns(p) || block_units != 0 ? 0 : run + 1;
+    if (block_units != 0) unit += block_units - 1;
   }
   return run == heap.classes()[id].units;
 }

@@ -272,7 +272,15 @@ void RemoteHeap::find_slabs() {
 }
 
 std::vector<RemoteHeap::Range> RemoteHeap::own_memory() const {
-  return {units(), {window_.magazine_units, window_.magazine_units + magazines_.size()}, caches_};
+  std::vector<Range> all = {{window_.magazine_units, window_.magazine_units + magazines_.size()},
+                            caches_,
+                            {window_.units, window_.units}};
+  for (const SlabPool::Entry& unit : map_) {  // blocks are the program's, and lead to objects
+    const uint64_t at = all.back().end, next = at + (uint64_t{1} << kUnitShift);
+    all.back().end = SlabPool::is_of_block(unit) ? at : next;
+    if (SlabPool::is_of_block(unit)) all.push_back({next, next});
+  }
+  return all;
 }
 
 uint32_t RemoteHeap::live_objects(const Slab& slab) const {

@@ -16,7 +16,7 @@ constexpr uint32_t kRoundsMost = rounds_of_size(kMagazineSizes - 1);
 // What lies at fixed places.
 struct Counters {
   AreaStatistics areas[kMaxClasses];
-  PoolShare shares[kMaxClasses];
+  PoolShare shares[kMaxClasses], block_share;
   SlabPool::Counts pool, magazine_pool;
   uint64_t states_bytes;
   uint64_t direct_allocs[kMaxClasses], aged[kMaxClasses], outside[kMaxClasses];
@@ -41,6 +41,7 @@ void copy_counters(const HeapWindow& w, const RemoteMemory& memory, Counters& to
   add(w.outside, to.outside, words);
   for (unsigned i = 0; i < w.classes; ++i) add(w.areas[i], to.areas[i]);
   for (unsigned i = 0; i < w.classes; ++i) add(w.shares[i], to.shares[i]);
+  add(w.block_share, to.block_share);
   add(w.pool, to.pool);
   add(w.magazine_pool, to.magazine_pool);
   add(w.states_bytes, to.states_bytes);
@@ -90,6 +91,8 @@ void read_heap(const HeapWindow& w, const RemoteMemory& memory, HeapStatistics& 
         class_statistics(w.object_bytes[i], w.slab_bytes[i], counters.areas[i], counters.shares[i],
                          sums.of[i], counters.aged[i], counters.outside[i]);
   }
+  out.blocks = block_statistics(counters.pool.blocks_taken, counters.pool.blocks_given,
+                                counters.pool.block_bytes, counters.block_share);
   std::copy(std::begin(sums.tallies), std::end(sums.tallies), out.tallies);
   const uint64_t others = counters.states_bytes + counters.cache_committed_bytes;
   out.metadata_bytes = counters.pool.bookkeeping + counters.magazine_pool.bookkeeping +

@@ -146,6 +146,8 @@ statistics! {
     soft_limit_bytes,
     /// Counted against them.
     limited_bytes,
+    /// Live requests above the largest class.
+    block_bytes,
 }
 
 /// Exact where no other thread allocates meanwhile.
