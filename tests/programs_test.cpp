@@ -46,6 +46,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"errno_is_zero_at_start", {}},
     {"every_operator_new_and_delete", {}},
     {"exceptions_across_allocations", {}},
+    {"unwinder_allocates_under_its_lock", {}},
     {"exec_keeps_the_environment", {}},
     {"exhausted_class_is_served_by_the_next_allocator", {}},
     {"exit_in_a_signal_handler", {}},

@@ -139,6 +139,20 @@ TEST_CASE("real programs behave under a sampled guard as without", "[.long]") {
   }
 }
 
+TEST_CASE("a sample that the unwinder allocates under its lock has no stack") {
+  const std::vector<std::string> program = {program_path("unwinder_allocates_under_its_lock")};
+  const Outcome outcome = guarded(program, "1").run();
+  INFO(outcome);
+  CHECK(outcome.clean());
+  const Outcome profiled = Program(program)
+                               .preloaded()
+                               .with("PKTMALLOC_PROFILE", "/dev/null")
+                               .with("PKTMALLOC_PROFILE_RATE", "1")
+                               .run();
+  INFO(profiled);
+  CHECK(profiled.clean());
+}
+
 TEST_CASE("what the guard does not understand or cannot do it says in one line") {
   const std::vector<std::string> hello = {program_path("hello")};
   const Outcome wrong = guarded(hello, "often").run();

@@ -3,19 +3,18 @@
 // and where its record is: in place of a state (sizeclass/slabs/object_states.h); elsewhere one of
 // two tables does.
 //
-// Guarded objects are those of one chosen class (PKTMALLOC_GUARD). They end where an
-// inaccessible page begins, so that the very instruction that reads or writes past the end is
-// reported. The end is rounded up to 16 bytes, because objects must be aligned; the canary watches
-// those up to 15 bytes. Objects of no bytes always lie so: where they begin nobody may read or
-// write.
+// Guarded objects are those of one chosen class (PKTMALLOC_GUARD). They end where an inaccessible
+// page begins, so that the very instruction that reads or writes past the end is reported. The end
+// is rounded up to 16 bytes, because objects must be aligned; the canary watches those up to 15
+// bytes. Objects of no bytes always lie so: where they begin nobody may read or write.
 //
 //     | ... front canary, user bytes, up to 15 canary bytes | guard page |    a slot (guard/slot.h)
 //
 // Their number fits the system's limit on mappings; further objects of the class have no guard.
 //
-// Large objects are the dressed ones from the next allocator, live or waiting
-// after free. Their addresses say nothing, so a pointer is ours only if the table knows it. Its one
-// lock guards only the table.
+// Large objects are the dressed ones that no class serves, live or waiting after free. Their
+// addresses say nothing, so a pointer is ours only if the table knows it. Its one lock guards only
+// the table.
 #pragma once
 
 #include "preload/checked/object.h"

@@ -12,12 +12,12 @@
 // outermost frames of a whole stack (libc's, as a rule) are not compared.
 //
 // Unwinding, frame by frame (unwinding.cpp), is the work of libgcc_s.so.1; every C++ exception
-// relies on it, and it takes no lock on the way (docs/decisions.md), but it costs a quarter of a
-// microsecond a frame. So its findings are learned: a step, from a return address to the place of
-// the next one, is always the same unless the function's frame varies (alloca), and a stack whose
-// steps are all known is walked without it. A step that turns out to vary is never trusted again.
-// Before load_unwinder() a stack is its innermost frame; so it is for what the unwinder itself
-// allocates.
+// relies on it, and it takes no lock on the way but one that it allocates under
+// (docs/decisions.md). It costs a quarter of a microsecond a frame. So its findings are learned: a
+// step, from a return address to the place of the next one, is always the same unless the
+// function's frame varies (alloca), and a stack whose steps are all known is walked without it. A
+// step that turns out to vary is never trusted again. Before load_unwinder() a stack is its
+// innermost frame; so it is for what the unwinder itself allocates.
 #pragma once
 
 #include <atomic>

@@ -6,6 +6,7 @@
 // This library's frames save none: where the site lies in it, its tables unwind them.
 #include <alloca.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -28,6 +29,9 @@ namespace {
 
 using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
 std::atomic<Backtrace> backtrace_of = nullptr;
+// libgcc_s allocates and frees under its lock of the tables that programs register as they run
+// (__register_frame), also where a program throws: there nobody may ask it for a stack.
+constinit uintptr_t unwinder_begin = 0, unwinder_bytes = 0;
 _Unwind_Ptr (*ip_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*cfa_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*register_of)(_Unwind_Context*, int) = nullptr;
@@ -171,6 +175,17 @@ void stop_unwinding() {
   }
 }
 
+void find_code(Backtrace backtrace) {
+  Dl_info file;
+  if (dladdr(reinterpret_cast<void*>(backtrace), &file) == 0) return;
+  unwinder_begin = reinterpret_cast<uintptr_t>(file.dli_fbase);
+  const auto* const head = static_cast<const ElfW(Ehdr)*>(file.dli_fbase);
+  const auto* const part = reinterpret_cast<const ElfW(Phdr)*>(unwinder_begin + head->e_phoff);
+  for (unsigned i = 0; i < head->e_phnum; ++i) {
+    if (part[i].p_type == PT_LOAD) unwinder_bytes = part[i].p_vaddr + part[i].p_memsz;
+  }
+}
+
 }  // namespace
 
 void load_unwinder() {
@@ -181,6 +196,7 @@ void load_unwinder() {
       find_function(ip_of, library, "_Unwind_GetIP") &&
       find_function(cfa_of, library, "_Unwind_GetCFA") &&
       find_function(register_of, library, "_Unwind_GetGR")) {
+    find_code(backtrace);
     backtrace_of.store(backtrace, std::memory_order_release);
     // Binds its calls of libc: later the stack may be a handler's of 8 KiB, and the binding takes
     // as much as the processor has registers.
@@ -191,7 +207,7 @@ void load_unwinder() {
 void unwind(Calls& calls) {
   if (calls.words_known && walk(calls)) return;
   calls.count = 0;
-  ask_unwinder(visit, &calls);
+  if (calls.site.pc - unwinder_begin >= unwinder_bytes) ask_unwinder(visit, &calls);
   if (calls.count == 0) {
     calls.frames[calls.count++] = {calls.site.pc, 0};
     calls.words_known = false;
