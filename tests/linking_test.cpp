@@ -347,7 +347,7 @@ TEST_CASE("a program linked with -static is told of a wrong free of a large bloc
   const std::string frees = linked_alone(folder / "frees.c", folder);
   const std::string never = ", which malloc never returned; an earlier call may be at fault";
   const std::tuple<std::string, std::string, std::string> rows[] = {
-      {"0", "double free of ", ", an object of up to 3"},
+      {"0", "double free of ", ", an object of up to 327680 bytes"},
       {"8", "free of ", never},
       {"4096", "free of ", never}};
   for (const auto& [offset, what, why] : rows) {

@@ -198,13 +198,19 @@ class HeapDriver {
     check_class(heap_.class_of(object) == id, "object in another's unit", bytes);
     const uintptr_t at = reinterpret_cast<uintptr_t>(object);
     check_class(at % heap_.classes()[id].alignment() == 0, "object not aligned", bytes);
-    const auto above = all_.lower_bound(at);
-    check_class(above == all_.end() || at + bytes <= above->first, "object overlaps", bytes);
-    check_class(above == all_.begin() || std::prev(above)->second <= at, "object overlaps", bytes);
-    all_.emplace_hint(above, at, at + bytes);
+    check_class(cover(at, bytes), "object overlaps", bytes);
     live_[index(id)].push_back({object, ++serial_});
     mark(object, bytes) = serial_;
     *static_cast<uint64_t*>(object) = serial_;
+    return true;
+  }
+
+  // From now on live; false: it overlaps with what is.
+  bool cover(uintptr_t at, size_t bytes) {
+    const auto above = all_.lower_bound(at);
+    if (above != all_.end() && at + bytes > above->first) return false;
+    if (above != all_.begin() && std::prev(above)->second > at) return false;
+    all_.emplace_hint(above, at, at + bytes);
     return true;
   }
 
@@ -235,10 +241,7 @@ class HeapDriver {
     const uintptr_t at = reinterpret_cast<uintptr_t>(block.object);
     const size_t units = heap_.block_bytes(block.object);
     check(units >= bytes && units - bytes < size_t{1} << SlabPool::kUnitShift, "a block's size");
-    const auto above = all_.lower_bound(at);
-    check(above == all_.end() || at + units <= above->first, "a block overlaps");
-    check(above == all_.begin() || std::prev(above)->second <= at, "a block overlaps");
-    all_.emplace_hint(above, at, at + units);
+    check(cover(at, units), "a block overlaps");
     blocks_.push_back(block);
     mark(block.object, bytes) = block.serial;
     mark(block.object, units) = block.serial;
