@@ -291,6 +291,14 @@ TEST_CASE("stacks are the same when one place is reached by two ways") {
   CHECK(outcome.err.find("first_way+0x") == std::string::npos);
 }
 
+TEST_CASE("a recursion that was reached in many ways is told up to where it repeats") {
+  const Outcome outcome = fault("many_ways").run();
+  INFO(outcome);
+  CHECK(has_stack(outcome.err, "allocated in", "leaf"));
+  CHECK(outcome.err.find("    #3  by_way+0x") != std::string::npos);
+  CHECK(outcome.err.find("    #4  by_way+0x") == std::string::npos);
+}
+
 TEST_CASE("names of C++ are as in the source, also if the program goes on") {
   const Row row{"double_free_in_method", "double free of *, an object of 100 bytes",
                 "(anonymous namespace)::Owner::gives_back(void*, int)"};

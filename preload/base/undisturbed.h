@@ -6,7 +6,7 @@
 
 #include <initializer_list>
 
-#include "preload/formats/signal_mask.h"
+#include "preload/formats/quiet_write.h"
 #include "sizeclass/base/keep_errno.h"
 
 namespace pktmalloc {

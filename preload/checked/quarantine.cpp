@@ -37,11 +37,10 @@ void give_back(const Object& object) {
 // A thread's latest chosen frees: it takes the lock once for many.
 constexpr unsigned kBatch = 32;
 constexpr size_t kAlone = 8 << 10;  // an object of this size goes to the ring at once
-struct Batch {
+constinit thread_local struct {
   unsigned count;
   Entry entries[kBatch];
-};
-constinit thread_local Batch batch{};
+} batch{};
 
 void push(const Entry& entry) {
   const size_t next = first + count++;

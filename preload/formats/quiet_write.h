@@ -5,18 +5,27 @@
 #pragma once
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
 
-#include "preload/formats/signal_mask.h"
 #include "sizeclass/base/clock.h"
 
 namespace pktmalloc {
+
+// As sigprocmask(2). libc's own function unblocks the signals that it keeps for itself: that would
+// end a program whose timers start threads (SIGEV_THREAD), since libc waits for one of them,
+// blocked.
+inline void change_signal_mask(int how, const sigset_t* change, sigset_t* former = nullptr) {
+  syscall(SYS_rt_sigprocmask, how, change, former, size_t{8});
+}
 
 // Like write(2).
 inline ssize_t quiet_write(int fd, const void* bytes, size_t count) {

@@ -18,7 +18,7 @@
 #include "preload/base/random.h"
 #include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
-#include "preload/formats/signal_mask.h"
+#include "preload/formats/quiet_write.h"
 #include "preload/process/thread.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"

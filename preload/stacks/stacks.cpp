@@ -25,12 +25,20 @@ constinit std::atomic<size_t> used = 2 * kStackUnit;
 // Heads of the lists of stacks by hash; exchanged atomically, so nobody waits.
 constinit std::atomic<StackId> buckets[size_t{1} << kBucketBits]{};
 
-// How many stacks led to a place's return address, by its hash. A recursion makes so many of them
-// that to find them costs more than the program: from a bound on, only the innermost frames count.
+// How many stacks led to a place's return address, by its hash. Some programs make so many of them
+// that to find them costs more than the program: from a bound on, only the innermost frames count,
+// and of a recursion those of its first round; from another on, fewer still.
 constexpr unsigned kWaysBits = 12;
-constexpr uint16_t kManyWays = 250;
-constexpr uint32_t kFewFrames = 8;
+constexpr uint16_t kManyWays = 250, kTooManyWays = 4000;
+constexpr uint32_t kFewFrames = 8, kFewestFrames = 4;
 constinit std::atomic<uint16_t> ways_to[1 << kWaysBits]{};
+
+void cut_recursion(Calls& calls) {
+  for (uint32_t i = kFewestFrames; i < calls.count; ++i) {
+    const auto is_same = [&](const Frame& inner) { return inner.pc == calls.frames[i].pc; };
+    if (std::any_of(calls.frames, calls.frames + i, is_same)) calls.is_cut = true, calls.count = i;
+  }
+}
 
 // Threads may commit the same step at once: then the second commit changes nothing.
 bool commit_up_to(size_t end) {
@@ -79,15 +87,15 @@ StackId intern(const Frame* frames, uint32_t count, bool is_cut) {
 
 [[gnu::cold, gnu::noinline]] StackId capture_slow(Site site, uint64_t hash) {
   std::atomic<uint16_t>& ways = ways_to[hash_of({site.pc, 0}) >> (64 - kWaysBits)];
-  const bool many = PKTMALLOC_CHECKED && ways.load(std::memory_order_relaxed) >= kManyWays;
-  const uint32_t most = many ? kFewFrames : stack_depth;
+  const unsigned known = PKTMALLOC_CHECKED ? ways.load(std::memory_order_relaxed) : 0;
+  const bool many = known >= kManyWays, too_many = known >= kTooManyWays;
+  const uint32_t most = too_many ? kFewestFrames : many ? kFewFrames : stack_depth;
   Calls calls(site, static_cast<Frame*>(alloca(most * sizeof(Frame))), most);
   unwind(calls);
+  if (many) cut_recursion(calls);
   const size_t before = used.load(std::memory_order_relaxed);
   const StackId id = intern(calls.frames, calls.count, calls.is_cut);
-  if (!many && used.load(std::memory_order_relaxed) != before) {
-    ways.fetch_add(1, std::memory_order_relaxed);
-  }
+  if (!too_many && id * kStackUnit >= before) ways.fetch_add(1, std::memory_order_relaxed);
   if (calls.words_known && id != kUnknown) {
     place_of(hash).store(uint64_t{rest_of(hash)} << 32 | id, std::memory_order_release);
   }

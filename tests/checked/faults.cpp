@@ -263,6 +263,22 @@ SITE void* two_ways() {
   free(first_way());
   return shown(second_way());
 }
+SITE void* by_way(uint32_t way, int depth) {
+  if (depth == 0) return leaf();
+  void* p;
+  if (way % 2 != 0) {
+    p = by_way(way / 2, depth - 1);
+    escaped = p;
+  } else {
+    p = by_way(way / 2, depth - 1);
+    asm volatile("" : "+r"(p));
+  }
+  return p;
+}
+SITE void* many_ways() {
+  for (uint32_t way = 0; way < 1000; ++way) free(by_way(way, 10));
+  return shown(by_way(1000, 10));
+}
 SITE void frees_twice(void* p) {
   free(p);
   free(p);
@@ -402,6 +418,7 @@ const std::map<std::string, Fault> kFaults = {
     {"reads_downwards", {last_of_many, reads_downwards}},
     {"writes_to_own_page", {last_of_many, writes_to_own_page}},
     {"two_ways", {two_ways, frees_twice}},
+    {"many_ways", {many_ways, frees_twice}},
     {"many", {allocation, frees_often}},
 };
 
