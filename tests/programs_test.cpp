@@ -106,6 +106,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"new_throws_bad_alloc", {}},
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},
+    {"protected_memory_is_freed", {}},
     {"objects_allocated_on_other_stacks",
      {{{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1"}}}},
     {"objects_are_mapped_over", {}},

@@ -27,10 +27,8 @@ void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   if (address < 65536) return false;  // programs with a runtime of their own let these come often
   void* const p = reinterpret_cast<void*>(address);
-  if (const uintptr_t raw = heap.object_beside(address)) {
-    tell_beyond(raw, address, what, capture_interrupted(pc));
-    return false;
-  }
+  if (const uintptr_t raw = heap.object_beside(address))
+    return tell_beyond(raw, address, what, capture_interrupted(pc)), false;
   // Below, only in report mode: from now on the access is allowed.
   if (is_guarded(p)) {
     const Object guarded = find_guarded(p);
@@ -38,8 +36,10 @@ bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
     tell_access(capture_interrupted(pc), facts_of(guarded), what, address);
     return open_page(address);
   }
-  const Object freed = find_large(p);
+  const Object freed = find_object(p);
   if (!freed || freed.head.is_live()) return false;
+  if (recent.at_work) return open_page(address);  // the program had protected it
+  if (heap.owns(p)) return false;
   tell_access(capture_interrupted(pc), facts_of(freed), what, address);
   return expose(freed);
 }

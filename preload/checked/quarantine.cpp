@@ -89,8 +89,8 @@ void wait_long(const Object& object) {
   if (bytes > limit_bytes || this_thread.forking || recent.at_work || memory::in_strict_mode) {
     return give_back(object);
   }
-  poison_long(object);
   const Raised at_work(recent.at_work);
+  poison_long(object);
   batch.entries[batch.count++] = {object.user, bytes};
   if (batch.count == kBatch || bytes > kAlone || cache_of_this_thread(true) == nullptr) {
     exchange(limit_bytes);
@@ -123,8 +123,8 @@ void leave_recent(uint64_t place) {
 void quarantine_slow(Object object, bool waits_long) {
   const size_t bytes = object.bytes();
   if (waits_long || !can_wait_shortly(bytes)) return wait_long(object);
-  poison(object, recent_ends(object));
   const Raised at_work(recent.at_work);
+  poison(object, recent_ends(object));
   const uint64_t place =
       reinterpret_cast<uintptr_t>(object.user) << 16 | Recent::kOther | bytes / 64;
   recent.other_64ths += Recent::amount_of(place);
