@@ -4,6 +4,8 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
 #include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,6 +13,8 @@
 
 #include <cstring>
 
+#include "sizeclass/base/arithmetic.h"
+#include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
 
 #pragma weak __libc_single_threaded
@@ -54,6 +58,19 @@ inline bool has_file(int descriptor, const struct stat& file) {
   struct stat now;
   return descriptor >= 0 && status_of(descriptor, &now) == 0 && now.st_dev == file.st_dev &&
          now.st_ino == file.st_ino;
+}
+
+// A number that nobody outside the process knows. Early in the system's life there is none; then
+// what the kernel gave the program at its start must do, and the address of a variable of the
+// thread.
+inline uint64_t random_number() {
+  const KeepErrno keep;
+  uint64_t number = 0;
+  // Not by its function, which lets a thread be cancelled.
+  if (syscall(SYS_getrandom, &number, sizeof number, GRND_NONBLOCK) == sizeof number) return number;
+  const auto* const given = reinterpret_cast<const void*>(getauxval(AT_RANDOM));
+  if (given != nullptr) memcpy(&number, given, sizeof number);
+  return next_number(number ^ reinterpret_cast<uintptr_t>(&errno));
 }
 
 }  // namespace pktmalloc

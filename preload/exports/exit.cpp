@@ -20,7 +20,6 @@
 #include "preload/base/options.h"
 #include "preload/process/process.h"
 #include "preload/recording/recording.h"
-#include "preload/reports/control.h"
 #include "preload/reports/report.h"
 
 namespace {

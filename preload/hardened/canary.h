@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "preload/base/random.h"
+#include "preload/base/newer_libc.h"
 #include "sizeclass/base/arithmetic.h"
 #include "sizeclass/slabs/class_table.h"
 

@@ -15,7 +15,6 @@
 #include "preload/base/newer_libc.h"
 #include "preload/base/options.h"
 #include "preload/base/own_thread.h"
-#include "preload/base/random.h"
 #include "preload/base/system_memory.h"
 #include "preload/base/this_library.h"
 #include "preload/formats/quiet_write.h"

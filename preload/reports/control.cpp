@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "preload/reports/control.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -15,6 +13,7 @@
 #include "preload/base/message.h"
 #include "preload/base/newer_libc.h"
 #include "preload/formats/control.h"
+#include "preload/reports/report.h"
 
 namespace pktmalloc {
 namespace {

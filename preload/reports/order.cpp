@@ -7,7 +7,6 @@
 #include "preload/process/thread.h"
 #include "preload/recording/observer.h"
 #include "preload/recording/profile.h"
-#include "preload/reports/control.h"
 #include "preload/reports/report.h"
 
 namespace pktmalloc {

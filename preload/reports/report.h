@@ -8,6 +8,8 @@
 // recording (recording/recording.h) while it lives, because it may end without a word.
 #pragma once
 
+#include <cstdint>
+
 #include "preload/formats/recording_format.h"
 #include "preload/formats/statistics.h"
 #include "preload/formats/writer.h"
@@ -20,7 +22,7 @@ void report_meanwhile();
 
 // The reporter (report_thread.cpp): a thread of the library's own that writes statistics, heap
 // profile and sizes while the program runs, every PKTMALLOC_STATS_INTERVAL, and obeys pktmalloc
-// tell (control.h). It exists only with that option or PKTMALLOC_CONTROL, or once pktmalloc tell
+// tell (below). It exists only with that option or PKTMALLOC_CONTROL, or once pktmalloc tell
 // has called for it. Called by allocating slow paths: the child of a fork gets its own. Cheap when
 // there is nothing to do.
 void consider_report_thread();
@@ -51,5 +53,31 @@ inline void consider_moment() {
   if (recording_alive != nullptr) [[unlikely]]
     note_moment_if_due();
 }
+
+// Control: obeys orders from outside (PKTMALLOC_CONTROL, formats/control.h), of the same user and
+// of root only. The reporter's thread does that: no thread of the program is stopped, interrupted
+// or asked.
+//
+// The sockets lie in that thread's own table of descriptors, so a program that closes whatever it
+// finds, or uses up its descriptors, changes nothing; nor does a child or another program inherit
+// them. A few clients may be connected; one that says nothing keeps nobody waiting, and goes when
+// others come.
+
+// The following two: one thread, with a table of descriptors of its own, which it closes in the
+// end. False, after a line, if it cannot be.
+bool open_control();
+// Waits for so long, or until knock_at_control(), and does what is ordered.
+void serve_control(int ms);
+
+// What serve_control() does (order.cpp): what the text orders, which may be anything; changes it.
+// `out` gets what became of it, for people; false: nothing did. One thread at a time, none of the
+// program's.
+bool obey(char* order, Writer& out);
+
+// Any thread, as what follows.
+void knock_at_control();
+
+// Has that process look for leaks in this one. The status that this one is to end with; 0: its own.
+uint8_t ask_for_leaks(int pid);
 
 }  // namespace pktmalloc

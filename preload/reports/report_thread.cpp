@@ -11,7 +11,6 @@
 #include "preload/base/own_thread.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
-#include "preload/reports/control.h"
 #include "preload/reports/report.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/memory.h"

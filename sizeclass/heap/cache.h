@@ -189,7 +189,7 @@ class alignas(64) Cache {
   Cache* next_free = nullptr;  // in the list of caches without a thread
   bool counts = false;         // as a thread's first one, among the threads that are alive
   Holder holder;
-  // What waits in its thread (hardening_part.cpp), or in one that ended past its destructors.
+  // What waits in its thread (hardened_entry.cpp), or in one that ended past its destructors.
   void* waiting = nullptr;
 
  private:

@@ -28,8 +28,7 @@ $(COMMAND_OBJECTS): $(BUILD)/obj/%.o: %.cpp $(COMMAND_HEADERS).gch
 
 # The formats of the statistics are the library's.
 COMMAND_FORMATS := $(patsubst %,$(BUILD)/obj/preload/%.o, \
-  formats/format_text formats/format_json formats/format_prometheus formats/format_profile \
-  formats/format_sizes formats/writer)
+  formats/format formats/format_profile formats/format_sizes formats/writer)
 
 $(COMMAND): $(COMMAND_OBJECTS) $(COMMAND_FORMATS) $(ENGINE)
 	$(call say,LINK)
