@@ -177,12 +177,15 @@ bool SlabPool::grow(ClassId id, uint32_t end) {
   return true;
 }
 
+// Refused: bookkeeping becomes what it was, no less. A set may look at the words of units that are
+// no more.
 bool SlabPool::grow_to(uint32_t end) {
+  const size_t map_bytes = map_memory_.bytes(), record_bytes = records_.bytes();
   const bool grown = map_memory_.grow_to(end * sizeof(Entry)) &&
                      records_.grow_to(records_to(end)) && units_.grow_to(bytes_in(end - first_));
   if (!grown) {
-    map_memory_.shrink_to(units_end() * sizeof(Entry));
-    records_.shrink_to(records_to(units_end()));
+    map_memory_.shrink_to(map_bytes);
+    records_.shrink_to(record_bytes);
   }
   if (units_.bytes() != 0) note_mapped();
   return grown;

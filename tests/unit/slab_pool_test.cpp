@@ -395,6 +395,22 @@ TEST_CASE("what is in a pool's way costs it nothing, and it grows when that is g
   take_many(pool, kA, 100);
 }
 
+TEST_CASE("the bookkeeping of what was decommitted stays when the pool then cannot grow") {
+  LonePool pool(6000);
+  const uint32_t blocks = SlabPool::kMostOfBlocks / pool.unit_bytes() / SlabPool::kMostBlock + 1;
+  const uint32_t last = (blocks - 1) * SlabPool::kMostBlock;
+  for (uint32_t n = 0; n < blocks; ++n) REQUIRE(pool.take(kNoClass, SlabPool::kMostBlock) != kNone);
+  for (uint32_t n = 0; n < blocks; ++n) {
+    REQUIRE(pool->resize_block(address(pool, n * SlabPool::kMostBlock), 0, true));
+  }
+  REQUIRE(pool->empty_units() == last);  // that one went at once
+  pool->decommit();
+  REQUIRE(memory::map(pool.at(last), memory::page_bytes()));
+  CHECK(pool.take(kNoClass, last + 1) == kNone);
+  CHECK(pool->purge_some(1) == 1);
+  memory::release(pool.at(last), memory::page_bytes());
+}
+
 namespace {
 
 const uint32_t kUnitsInHuge = static_cast<uint32_t>(memory::huge_page_bytes() >> unit_shift());
