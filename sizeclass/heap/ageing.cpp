@@ -103,7 +103,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
   }
   const bool purges = why == Tick::kTime || why == Tick::kTrim;
   for (unsigned line = kFirstPool; line < kFirstArea && purges; ++line) {
-    to_do_[line] = supply.pools[line - kFirstPool]->tick();
+    to_do_[line] = supply.pools[line - kFirstPool]->tick(why == Tick::kTrim);
   }
   const bool pending = std::any_of(to_do_, to_do_ + kLines, [](uint32_t n) { return n != 0; });
   const uint64_t stacked = waiting_in_depots(supply);
@@ -289,12 +289,9 @@ uint64_t Ageing::give_all_back(const Supply& supply) {
   };
   const uint64_t before = purged();
   while (supply.caches.flush(supply)) continue;
-  // The second time, what the first one brought to the pools. Parts of slabs come last, as the
-  // system may refuse one.
+  // The second time, what the first one brought to the pools.
   for (const bool splits : {false, true}) {
-    for (SlabPool* const pool : supply.pools) pool->forget_refusal();
     for (unsigned n = 0; n < LowWater::kAllTicks; ++n) collect(supply, Tick::kTrim);
-    if (!splits) std::fill(to_do_ + kFirstArea, to_do_ + kLines, 0);
     cursor_ = 0;
     work(supply, kNoEnd, splits);
   }

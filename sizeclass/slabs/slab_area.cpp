@@ -189,12 +189,11 @@ uint32_t SlabArea::thin_one() {
     std::fill_n(r.bits, words(), 0);
     set_free(slab, r, 0);
     s_.mutex.unlock();
-    const bool gone = purge_free(slab, bits);
+    purge_free(slab, bits);
     s_.mutex.lock();
     for (uint32_t w = 0; w < words(); ++w) r.bits[w] |= bits[w];
     const bool alone = r.free == 0;  // nobody brought an object back meanwhile
     set_free(slab, r, r.free + free);
-    if (!gone) return 0;
     if (!alone) return free;
   }
   set_thinned(slab, r, true);
@@ -203,7 +202,7 @@ uint32_t SlabArea::thin_one() {
 }
 
 // Pages on which there is nothing but free objects.
-bool SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
+void SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
   const uintptr_t start = pool_.start_of(slab), page = memory::page_bytes();
   const uint32_t all = class_.objects_per_slab;
   const auto is_free = [&](uint32_t i) { return (bits[i / 64] >> i % 64 & 1) != 0; };
@@ -211,9 +210,8 @@ bool SlabArea::purge_free(uint32_t slab, const uint64_t* bits) const {
     for (end = i; end < all && is_free(end);) ++end;
     const uintptr_t low = round_up(start + uintptr_t{i} * class_.object_bytes, page);
     const uintptr_t high = (start + uintptr_t{end} * class_.object_bytes) & -page;
-    if (low < high && !pool_.purge_pages(id_, low, high - low)) return false;
+    if (low < high) pool_.purge_pages(id_, low, high - low);
   }
-  return true;
 }
 
 uint32_t SlabArea::take_slab(Stays stays) {

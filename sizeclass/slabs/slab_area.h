@@ -157,7 +157,7 @@ class SlabArea {
   void let_go_of(uint32_t slab) UNDER(s_.mutex);
   void set_free(uint32_t slab, Record& r, uint32_t free) UNDER(s_.mutex);
   void set_thinned(uint32_t slab, Record& r, bool thinned) UNDER(s_.mutex);
-  bool purge_free(uint32_t slab, const uint64_t* bits) const;
+  void purge_free(uint32_t slab, const uint64_t* bits) const;
   uint32_t slabs_for(uint64_t objects) const;
   bool populate_slab();
   void let_go(uint32_t slabs);

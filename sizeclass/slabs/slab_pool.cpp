@@ -15,6 +15,8 @@ constexpr size_t kStepLeast = size_t{256} << 10;
 constexpr size_t kStepMost = size_t{16} << 20;
 
 constexpr size_t kPurgeBytes = size_t{256} << 10;  // in one system call: about 20 us
+// All may be locked: after four steps in vain, a MiB, the system is not asked for so long. Less
+// does not keep a process awake (ageing.h).
 constexpr uint32_t kRefusedTicks = 64;
 // Each run takes two of the 65,530 mappings that a process may have.
 constexpr uint32_t kWithdrawnRuns = 1000;
@@ -38,7 +40,7 @@ void SlabPool::start(const Config& config, MemoryLimit& limit) {
   records_.start(config.records, record_bytes(config.most, config.unit_shift), huge);
   const Lock lock(mutex);
   grows_ = true;
-  huge_from_ = kNone;
+  huge_from_ = refused_from_ = kNone;
   chapters_ = records_.at(0) - first_ / 64 * chapter_bytes_;
   empty_.use(words(kEmptySet), chapter_bytes_);
   purged_.use(words(kPurgedSet), chapter_bytes_);
@@ -260,13 +262,12 @@ bool SlabPool::resize_block(uintptr_t address, uint32_t units, bool purges) {
   return true;
 }
 
-uint32_t SlabPool::tick() {
+uint32_t SlabPool::tick(bool trims) {
   const Lock lock(mutex);
   const uint32_t unneeded = empty_low_.tick(empty_.count());
-  const uint32_t left = refused_.load(std::memory_order_relaxed);
-  if (left == 0) return unneeded;
-  refused_.store(left - 1, std::memory_order_relaxed);
-  return 0;
+  if (refused_ticks_ > 1 && !trims) return --refused_ticks_, 0;
+  if (refused_units_.load(std::memory_order_relaxed) != 0) set_refused(kNone, 0, 0);
+  return unneeded;
 }
 
 // Where huge pages may be, only groups of which no unit is owned: else the system would split one
@@ -274,7 +275,7 @@ uint32_t SlabPool::tick() {
 SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
   const uint32_t fresh = this->fresh();
   const uint32_t group = units_in(memory::huge_page_bytes());
-  uint32_t high = empty_.highest();
+  uint32_t high = empty_.highest(refused_from_);
   while (!splits && high != kNone && high >= huge_from_) {
     const uint32_t begin = std::max(high / group * group, first_);
     const uint32_t end = std::min(high / group * group + group, fresh);
@@ -292,16 +293,19 @@ SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
 
 uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   const Lock lock(mutex);
-  if (refused_.load(std::memory_order_relaxed) > 0) return 0;
   const Run run = run_to_purge(most, splits);
   if (run.count == 0) return 0;
-  empty_low_.remove(empty_.count(run.low, run.count));
-  return purge(run);
+  const uint32_t count = empty_.count(run.low, run.count);
+  if (purge(run)) return empty_low_.remove(count), count;
+  refused_from_ = run.low;
+  const uint32_t before = refused_units_.fetch_add(count, std::memory_order_relaxed);
+  if (bytes_in(before + count) >= 4 * kPurgeBytes) set_refused(0, kNone, kRefusedTicks);
+  return count;
 }
 
 // Of empty and purged units, no more than a block has. The lock is open around the system call,
 // while they are in no set, but no fork comes between, which begins with the lock of ageing.
-uint32_t SlabPool::purge(Run run) {
+bool SlabPool::purge(Run run) {
   const uint32_t before = empty_.count();
   bool was_empty[kMostBlock]{};
   for (uint32_t i = 0; i < run.count; ++i) was_empty[i] = empty_.contains(run.low + i);
@@ -318,30 +322,27 @@ uint32_t SlabPool::purge(Run run) {
     if (gone && was_empty[i]) latest_share(unit).purged_total_bytes += unit_bytes();
     gone || !was_empty[i] ? put_purged(unit, 1) : put_empty(unit, 1);
   }
-  if (!gone) return refused_.store(kRefusedTicks, std::memory_order_relaxed), 0;
+  if (!gone) return false;
   const uint64_t bytes = bytes_in(count);
   counts_.open.fetch_sub(bytes, std::memory_order_relaxed);
   counts_.purged.fetch_add(bytes, std::memory_order_relaxed);
   limit_->give(bytes);
-  return count;
+  return true;
 }
 
 bool SlabPool::lets_purge_pages(uint32_t unit) {
   const Lock lock(mutex);
-  return unit < huge_from_ && refused_.load(std::memory_order_relaxed) == 0;
+  return unit < huge_from_;
 }
 
-bool SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
+void SlabPool::purge_pages(ClassId id, uintptr_t start, size_t bytes) {
   const bool gone = memory::purge(reinterpret_cast<void*>(start), bytes);
-  if (!gone) refused_.store(kRefusedTicks, std::memory_order_relaxed);
   const Lock lock(mutex);
   PoolShare& share = shares_[index(id)];
   ++share.purges;
-  if (gone) {
-    share.purged_total_bytes += bytes;
-    counts_.purged.fetch_add(bytes, std::memory_order_relaxed);
-  }
-  return gone;
+  if (!gone) return;
+  share.purged_total_bytes += bytes;
+  counts_.purged.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void SlabPool::decommit() {

@@ -29,6 +29,7 @@
 // under mutex, which comes after the classes' locks.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -162,18 +163,17 @@ class SlabPool {
   }
 
   // Ends a tick: how many empty units nobody needed in a whole window, including those of earlier
-  // ticks that were not purged.
-  uint32_t tick();
+  // ticks that were not purged. `trims`: the system may be asked for all again.
+  uint32_t tick(bool trims = false);
   // Purges a few of the empty units, at most `most` but at least one group of a huge page where
-  // there are any; returns how many. 0: none is to be had, or the system refuses, as it does for
-  // locked memory; then it is not asked for a while. `splits`: also parts of huge pages.
+  // there are any; returns how many. 0: none is to be had. Also if the system refuses, as it does
+  // for locked memory: these are passed over until the next tick. `splits`: also parts of huge
+  // pages.
   uint32_t purge_some(uint32_t most, bool splits = false);
-  // Whole pages of a slab of the class; false when the system refuses.
-  bool purge_pages(ClassId id, uintptr_t start, size_t bytes);
-  // False: the system refuses to purge, or that would split a huge page that was asked for.
+  // Whole pages of a slab of the class, unless the system refuses.
+  void purge_pages(ClassId id, uintptr_t start, size_t bytes);
+  // False: that would split a huge page that was asked for.
   bool lets_purge_pages(uint32_t unit);
-  // It may be asked again.
-  void forget_refusal() { refused_.store(0, std::memory_order_relaxed); }
   // For when the system refuses memory: purged units no longer count against limits of data, and
   // those at the top give back their addresses, too.
   void decommit();
@@ -183,9 +183,10 @@ class SlabPool {
 
   // Any thread may ask.
   uint32_t empty_units() const NOT_FOLLOWED { return empty_.count(); }
-  // Of empty units, unless the system refuses to take them.
+  // Of empty units, but for those that the system refuses to take.
   uint64_t waiting_bytes() const {
-    return refused_.load(std::memory_order_relaxed) > 0 ? 0 : bytes_in(empty_units());
+    const uint32_t empty = empty_units();
+    return bytes_in(empty - std::min(empty, refused_units_.load(std::memory_order_relaxed)));
   }
   // Also for a reader outside the process (heap_window.h); any thread. Bytes.
   struct Counts {
@@ -256,7 +257,12 @@ class SlabPool {
     uint32_t low, count;
   };
   Run run_to_purge(uint32_t most, bool splits) UNDER(mutex);
-  uint32_t purge(Run run) UNDER(mutex);
+  bool purge(Run run) UNDER(mutex);
+  void set_refused(uint32_t from, uint32_t units, uint32_t ticks) UNDER(mutex) {
+    refused_from_ = from;
+    refused_ticks_ = ticks;
+    refused_units_.store(units, std::memory_order_relaxed);
+  }
   size_t records_to(uint32_t end) const {
     return (end / 64 - first_ / 64 + size_t{1}) * chapter_bytes_;
   }
@@ -277,7 +283,10 @@ class SlabPool {
   SlabSet empty_ GUARDED_BY(mutex), purged_ GUARDED_BY(mutex);
   RunSearch empty_runs_ GUARDED_BY(mutex), runs_ GUARDED_BY(mutex);  // of empty units; of both
   LowWater empty_low_ GUARDED_BY(mutex);
-  std::atomic<uint32_t> refused_ = 0;  // ticks for which the system is not asked to purge
+  // The system is not asked to purge units from here on, for so many ticks, 0 being this one; how
+  // many it refused.
+  uint32_t refused_from_ GUARDED_BY(mutex) = 0, refused_ticks_ GUARDED_BY(mutex) = 0;
+  std::atomic<uint32_t> refused_units_ = 0;
   Counts counts_{};
   PoolShare shares_[kMaxClasses] GUARDED_BY(mutex){};
 };

@@ -408,7 +408,7 @@ TEST_CASE(
   refusals = {};
   StartedHeap heap(small());
   Cache* cache = heap->attach();
-  std::vector<void*> objects(1000);
+  std::vector<void*> objects(4000);
   for (void*& object : objects) object = heap->allocate(cache, ClassId(2));
   for (void* object : objects) heap->release(cache, ClassId(2), object);
   heap->detach(cache);
@@ -420,11 +420,11 @@ TEST_CASE(
   CHECK(heap.of(ClassId(2)).free_bytes == heap.of(ClassId(2)).committed_bytes);
   const uint64_t calls = refusals.calls;
   for (int tick = 0; tick < 12; ++tick) heap->age();
-  CHECK(refusals.calls == calls);
+  CHECK(refusals.calls <= calls + 12);  // a pool that is refused little is asked each tick
   CHECK(heap->trim(nullptr) == 0);
   CHECK(refusals.calls > calls);
   refusals = {};
-  CHECK(heap->trim(nullptr) > 592 * 1000);
+  CHECK(heap->trim(nullptr) > 592 * 4000);
   CHECK(heap->resident_bytes() == 0);
 }
 

@@ -212,30 +212,55 @@ TEST_CASE("empty units that nobody needed for a window are reported by the tick"
   CHECK(pool->tick() == 0);
 }
 
-TEST_CASE("what the system refuses to take stays empty and is asked for again much later") {
-  LonePool pool(64);
-  take_many(pool, kA, 3);
-  give_run(pool, kA, 0, 3);
-  if (!lock(pool, 3)) skip("no memory may be locked");
-  CHECK(pool->purge_some(3) == 0);
-  unlock(pool, 3);
-  CHECK(pool->empty_units() == 3);
+TEST_CASE("what the system refuses to take stays empty, and is passed over until the next tick") {
+  for (const uint32_t locked : {0U, 15U, 29U}) {
+    LonePool pool(64);
+    take_many(pool, kA, 30);
+    give_run(pool, kA, 0, 30);
+    if (syscall(SYS_mlock, pool.at(locked), 1) != 0) skip("no memory may be locked");
+    purge_all(pool);
+    const uint32_t step = (uint32_t{256} << 10) / static_cast<uint32_t>(pool.unit_bytes());
+    CHECK(pool->empty_units() > 0);
+    CHECK(pool->empty_units() <= step);
+    CHECK(pool->waiting_bytes() == 0);
+    CHECK(pool->share(kA).empty_bytes == pool->empty_units() * pool.unit_bytes());
+    CHECK(pool->purge_some(30) == 0);
+    pool->tick();
+    CHECK(pool->purge_some(30) > 0);
+    CHECK(pool->purge_some(30) == 0);
+    syscall(SYS_munlock, pool.at(locked), 1);
+    pool->tick();
+    purge_all(pool);
+    CHECK(pool->empty_units() == 0);
+    CHECK(pool->share(kA).purged_total_bytes == 30 * pool.unit_bytes());
+  }
+}
+
+TEST_CASE("where the system refuses much it is asked for nothing, and again much later") {
+  LonePool pool(400);
+  const auto units = static_cast<uint32_t>((size_t{4} << 20) / pool.unit_bytes());
+  take_many(pool, kA, units);
+  give_run(pool, kA, 0, units);
+  if (!lock(pool, units)) skip("no memory may be locked");
+  uint32_t asked = 0;
+  while (const uint32_t count = pool->purge_some(units)) asked += count;
+  CHECK(asked == units / 4);
+  unlock(pool, units);
+  CHECK(pool->empty_units() == units);
   CHECK(pool->waiting_bytes() == 0);
-  CHECK(pool.open_units() == 3);
+  CHECK(pool.open_units() == units);
   CHECK(pool->counts().purged == 0);
-  CHECK(pool->share(kA).purged_total_bytes == 0);
-  CHECK(pool->share(kA).empty_bytes == 3 * pool.unit_bytes());
   for (unsigned ticks = 1; ticks < 64; ++ticks) {
     CHECK(pool->tick() == 0);
     CHECK(pool->purge_some(3) == 0);
   }
   pool->tick();
   CHECK(pool->purge_some(1) == 1);
-  REQUIRE(lock(pool, 2));
+  REQUIRE(lock(pool, units - 1));
+  while (pool->purge_some(units) > 0) continue;
+  unlock(pool, units);
   CHECK(pool->purge_some(2) == 0);
-  unlock(pool, 2);
-  CHECK(pool->purge_some(2) == 0);
-  pool->forget_refusal();
+  pool->tick(true);
   CHECK(pool->purge_some(2) == 2);
 }
 
