@@ -104,6 +104,17 @@ TEST_CASE("what the checks may need is not taken from the system ahead") {
   }
 }
 
+TEST_CASE("what waits in the quarantine serves again, at any limit") {
+  for (const std::string name : {"large_objects_come_and_go_at_a_limit_of_data",
+                                 "freed_memory_at_a_limit_serves_a_larger_request"}) {
+    const bool by_option = name.find("_of_data") == std::string::npos;
+    const Outcome outcome =
+        checked({program_path(name)}).with("PKTMALLOC_LIMIT", by_option ? "100MiB" : "0").run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+  }
+}
+
 TEST_CASE("addresses kept for stacks are given back when the program lowers its limit of them") {
   const Outcome outcome = checked({program_path("lower_limit_of_addresses", "checked")}).run();
   INFO(outcome);

@@ -320,12 +320,6 @@ void load() {
   load_unwinder();
 }
 
-bool refused(size_t bytes) {
-  if (bytes > options().quarantine_bytes) return false;
-  leave_quarantine(0);
-  return true;
-}
-
 void at_exit() {
   leave_quarantine(0, false);
   inspect_all();
@@ -337,7 +331,7 @@ constinit const Part checks_part{
     .start = [] { start_stacks(); },
     .load = load,
     .thread_exit = [] { leave_quarantine(options().quarantine_bytes); },
-    .refused = refused,
+    .refused = [](size_t) { return leave_quarantine(0), true; },
     .exit = at_exit,
     .mutexes = {&large_objects_mutex, &quarantine_mutex},
 };

@@ -76,7 +76,9 @@ void poison_long(const Object& object) {
   // Not memory::purge() and withdraw(), which may put mappings into the next allocator's heap.
   const KeepErrno keep;
   madvise(object.user + head, tail - head, MADV_DONTNEED);
-  mprotect(object.user + head, tail - head, PROT_NONE);
+  // Whom the system refuses data might not have it back.
+  if (at_most(RLIM_INFINITY, RLIMIT_DATA) == RLIM_INFINITY)
+    mprotect(object.user + head, tail - head, PROT_NONE);
 }
 
 bool expose(const Object& object) {
