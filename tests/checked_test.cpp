@@ -145,7 +145,6 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "calls_without_frame_pointers",              // its calls have no unwind tables either
       "forked_child_exits_undelayed",              // looks at all objects
       "works_in_a_sandbox",                        // its checks hold signals back, by a call
-      "frees_on_a_stack_that_cannot_be_walked",    // it walks each stack
       "realloc_of_large_blocks",                   // counts blocks, and what is freed waits
   };
   check_programs(checked, "PKTMALLOC_QUARANTINE", "1MiB", exceptions);

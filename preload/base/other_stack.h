@@ -5,7 +5,7 @@
 
 namespace pktmalloc {
 
-// At load.
+// Once.
 void make_other_stack();
 
 // Calls run(argument, has_room) there, or right here, without room, if another thread has the stack

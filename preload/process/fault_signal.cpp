@@ -8,6 +8,7 @@
 #include <atomic>
 
 #include "preload/base/other_stack.h"
+#include "preload/formats/quiet_write.h"
 #include "preload/process/process.h"
 #include "sizeclass/base/machine.h"
 
@@ -17,12 +18,7 @@ namespace {
 // The guard's, and the twin's.
 LooksAt* lookers[2];
 unsigned looker_count = 0;
-
-// Each is asked until one says that the access may be tried again.
-bool look_at(uintptr_t address, uintptr_t pc, const char* what) {
-  return std::any_of(lookers, lookers + looker_count,
-                     [&](LooksAt* look) { return look(address, pc, what); });
-}
+constinit std::atomic<bool> is_shared = false;
 
 // What the program wants. A handler may interrupt the change, and two threads may change it at
 // once, so each change takes another place.
@@ -39,12 +35,17 @@ bool has_handler(const struct sigaction& action) {
 
 void on_fault(int signal, siginfo_t* info, void* context) {
   const bool by_access = info->si_code > 0;  // else another process or thread sent it
-  const ucontext_t& interrupted = *static_cast<const ucontext_t*>(context);
-  if (by_access &&
-      look_at(reinterpret_cast<uintptr_t>(info->si_addr), machine::interrupted_at(interrupted),
-              machine::was_writing(interrupted) ? "write" : "read")) {
-    return;
+  ucontext_t& interrupted = *static_cast<ucontext_t*>(context);
+  const uintptr_t pc = machine::interrupted_at(interrupted);
+  if (by_access && goes_on != nullptr && is_daring(pc)) {
+    change_signal_mask(SIG_SETMASK, &interrupted.uc_sigmask);
+    longjmp(*goes_on, 1);
   }
+  const auto may_try_again = [&](LooksAt* look) {
+    return look(reinterpret_cast<uintptr_t>(info->si_addr), pc,
+                machine::was_writing(interrupted) ? "write" : "read");
+  };
+  if (by_access && std::any_of(lookers, lookers + looker_count, may_try_again)) return;
   const struct sigaction action = wanted[current.load(std::memory_order_acquire)];
   if (has_handler(action)) {
     if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
@@ -53,9 +54,11 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     if ((action.sa_flags & SA_SIGINFO) != 0) return action.sa_sigaction(signal, info, context);
     return action.sa_handler(signal);
   }
-  // The instruction faults again, and now the default action ends the program there.
-  __sigaction(signal, &kDefault, nullptr);
-  if (!by_access) syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
+  // The instruction faults again, and where that is blocked it ends the program: a sandbox may
+  // refuse to change the action.
+  if (by_access) return (void)sigaddset(&interrupted.uc_sigmask, signal);
+  if (__sigaction(signal, &kDefault, nullptr) == 0)
+    syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
 }
 
 // SIG_IGN stays what it is: programs started by this one inherit it, and calls are not interrupted.
@@ -71,15 +74,22 @@ int set_ours(const struct sigaction& action) {
 
 }  // namespace
 
-void watch_faults(LooksAt* look) {
-  lookers[looker_count++] = look;
-  if (looker_count > 1) return;
+void share_faults() {
+  if (is_shared.load(std::memory_order_relaxed)) return;
   make_other_stack();
   __sigaction(SIGSEGV, nullptr, &wanted[0]);
-  if (set_ours(wanted[0]) != 0) looker_count = 0;
+  is_shared.store(true, std::memory_order_relaxed);
+  if (set_ours(wanted[0]) != 0) is_shared.store(false, std::memory_order_relaxed);
 }
 
-bool shares_signal(int signal) { return signal == SIGSEGV && looker_count > 0; }
+void watch_faults(LooksAt* look) {
+  lookers[looker_count++] = look;
+  share_faults();
+}
+
+bool shares_signal(int signal) {
+  return signal == SIGSEGV && is_shared.load(std::memory_order_relaxed);
+}
 
 int set_shared_action(const struct sigaction* action, struct sigaction* former) {
   const struct sigaction was = wanted[current.load(std::memory_order_acquire)];

@@ -5,6 +5,7 @@
 // wishes here, so the program always finds what it set itself.
 #pragma once
 
+#include <setjmp.h>
 #include <signal.h>
 
 #include <cstdint>
@@ -21,6 +22,13 @@ using LooksAt = bool(uintptr_t address, uintptr_t pc, const char* what);
 // At load, twice at most. What the first to look declines the second is asked for. Makes the other
 // stack, for what they tell.
 void watch_faults(LooksAt* look);
+
+// A thread that reads what may lead to where nobody may read sets it meanwhile: a fault in such
+// code ends by a jump there.
+inline constinit thread_local jmp_buf* goes_on __attribute__((visibility("hidden"))) = nullptr;
+inline bool (*is_daring)(uintptr_t pc) = nullptr;  // is the fault there in such code?
+// At any time.
+void share_faults();
 
 // Is the signal shared?
 bool shares_signal(int signal);

@@ -17,12 +17,14 @@
 
 #include "preload/base/library_function.h"
 #include "preload/base/undisturbed.h"
+#include "preload/process/fault_signal.h"
 #include "preload/process/process.h"
 #include "preload/stacks/stacks.h"
 #include "preload/stacks/symbols.h"
 #include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/machine.h"
+#include "sizeclass/base/memory.h"
 
 namespace pktmalloc {
 namespace {
@@ -39,6 +41,21 @@ _Unwind_Word (*register_of)(_Unwind_Context*, int) = nullptr;
 constinit std::atomic<int> unwinding_threads = 0;
 constinit std::atomic<bool> forking = false;
 constinit thread_local bool unwinding = false;
+
+bool in_unwinder(uintptr_t pc) { return pc - unwinder_begin < unwinder_bytes; }
+
+// Looks at a stack, which may have no proper end: a coroutine's may lead to any word. False:
+// looks() does not find what it wants, or came to what nobody may read, and ended there.
+template <typename Looks>
+[[gnu::noinline]] bool dare(const Looks& looks) {
+  jmp_buf here;
+  jmp_buf* const former = goes_on;
+  goes_on = &here;
+  bool is_found = false;
+  if (_setjmp(here) == 0) is_found = looks();
+  goes_on = former;
+  return is_found;
+}
 
 _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   Calls& calls = *static_cast<Calls*>(argument);
@@ -68,8 +85,17 @@ void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   // An unwinder may make calls that libc treats as cancellation points.
   const CancellationWaits no_cancellation;
   unwinding_threads.fetch_add(1, std::memory_order_seq_cst);
+  // Who blocks SIGSEGV, as our handler does, would die of a fault on the way. In strict mode a call
+  // of the system is death.
+  const bool may_fault = !memory::in_strict_mode;
+  sigset_t fault, blocked;
+  sigemptyset(&fault);
+  sigaddset(&fault, SIGSEGV);
+  if (may_fault) change_signal_mask(SIG_UNBLOCK, &fault, &blocked);
   // Pairs with stop_unwinding(): one of the two sees the other.
-  if (!forking.load(std::memory_order_seq_cst)) backtrace(visit_frame, argument);
+  if (!forking.load(std::memory_order_seq_cst))
+    dare([=] { return backtrace(visit_frame, argument); });
+  if (may_fault) change_signal_mask(SIG_SETMASK, &blocked);
   unwinding_threads.fetch_sub(1, std::memory_order_release);
   unwinding = false;
 }
@@ -197,6 +223,8 @@ void load_unwinder() {
       find_function(cfa_of, library, "_Unwind_GetCFA") &&
       find_function(register_of, library, "_Unwind_GetGR")) {
     find_code(backtrace);
+    is_daring = [](uintptr_t pc) { return in_unwinder(pc) || in_this_library(pc); };
+    share_faults();
     backtrace_of.store(backtrace, std::memory_order_release);
     // Binds its calls of libc: later the stack may be a handler's of 8 KiB, and the binding takes
     // as much as the processor has registers.
@@ -205,9 +233,9 @@ void load_unwinder() {
 }
 
 void unwind(Calls& calls) {
-  if (calls.words_known && walk(calls)) return;
+  if (calls.words_known && dare([&] { return walk(calls); })) return;
   calls.count = 0;
-  if (calls.site.pc - unwinder_begin >= unwinder_bytes) ask_unwinder(visit, &calls);
+  if (!in_unwinder(calls.site.pc)) ask_unwinder(visit, &calls);
   if (calls.count == 0) {
     calls.frames[calls.count++] = {calls.site.pc, 0};
     calls.words_known = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A function that goes on on a stack of the program's, and does not tell unwinders: who walks the
 // stack of what it calls reads what are no frames.
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -42,6 +43,10 @@ int main(void) {
   uintptr_t* stack = malloc(kWords * sizeof *stack);
   CHECK(stack != NULL);
   for (size_t i = 0; i < kWords; ++i) stack[i] = 0x1234567800000000 + i * 4096;
+  call_on(work, stack + kWords - 8);
+  sigset_t all;  // as in the threads of many servers
+  sigfillset(&all);
+  CHECK(sigprocmask(SIG_BLOCK, &all, NULL) == 0);
   call_on(work, stack + kWords - 8);
   free(stack);
   return 0;
