@@ -298,7 +298,7 @@ bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   void* const p = reinterpret_cast<void*>(address);
   if (const uintptr_t raw = heap.object_beside(address))
     return tell_beyond(raw, address, what, capture_interrupted(pc)), false;
-  // Below, only in report mode: from now on the access is allowed.
+  // Behind what is told below, only in report mode: from now on the access is allowed.
   if (is_guarded(p)) {
     const Object guarded = find_guarded(p);
     if (!guarded || p < guarded.end) return false;

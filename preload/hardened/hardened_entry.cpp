@@ -280,9 +280,8 @@ void end_waiting() {
 
 // An access before the first object of a slab, or behind the last.
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
-  const uintptr_t object = heap.object_beside(address);
-  if (object == 0) return false;
-  const auto* const p = reinterpret_cast<const void*>(object);
+  const auto* const p = reinterpret_cast<const void*>(heap.object_beside(address));
+  if (p == nullptr) return false;
   tell_access(capture_interrupted(pc), facts_of(p, class_bytes(heap.class_of(p))), what, address);
   return false;
 }

@@ -56,8 +56,9 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   // The instruction faults again, and where that is blocked it ends the program: a sandbox may
   // refuse to change the action.
-  if (by_access) return (void)sigaddset(&interrupted.uc_sigmask, signal);
-  if (__sigaction(signal, &kDefault, nullptr) == 0)
+  if (by_access)
+    sigaddset(&interrupted.uc_sigmask, signal);
+  else if (__sigaction(signal, &kDefault, nullptr) == 0)
     syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), signal);
 }
 

@@ -250,6 +250,8 @@ TEST_CASE("where the system refuses much it is asked for nothing, and again much
   CHECK(pool->waiting_bytes() == 0);
   CHECK(pool.open_units() == units);
   CHECK(pool->counts().purged == 0);
+  CHECK(pool->share(kA).purged_total_bytes == 0);
+  CHECK(pool->share(kA).empty_bytes == units * pool.unit_bytes());
   for (unsigned ticks = 1; ticks < 64; ++ticks) {
     CHECK(pool->tick() == 0);
     CHECK(pool->purge_some(3) == 0);
