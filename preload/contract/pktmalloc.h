@@ -25,11 +25,11 @@ size_t pktmalloc_trim(void);
 /* Puts memory behind so many objects of `bytes` bytes, more than earlier calls did, and behind what
  * their free lists need: taking them for the first time faults no page. It is shared by all threads
  * and never goes back to the system. Takes about half a second a GiB. Returns 0, or, with nothing
- * changed: EINVAL if objects of that size are not pooled, ENOMEM if the memory is not there, EAGAIN
- * in a handler of pthread_atfork. */
+ * changed: EINVAL if no class serves objects of that size, ENOMEM if the memory is not there,
+ * EAGAIN in a handler of pthread_atfork. */
 int pktmalloc_reserve(size_t bytes, size_t objects);
 
-/* The size in bytes of the class that the object at p belongs to; 0 if p is not pooled by us. */
+/* The size in bytes of the class that the object at p belongs to; 0 if none has it. */
 size_t pktmalloc_class_bytes(const void* p);
 
 /* Takes `count` objects of `bytes` bytes, each as by malloc(bytes), into objects[0], objects[1] and

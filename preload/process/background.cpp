@@ -3,7 +3,7 @@
 //
 // It sleeps without a timeout while nothing waits to be given back, and wakes once a tick while
 // something does. With PKTMALLOC_BACKGROUND=auto it starts only in a process with several threads
-// and more than 32 MiB of classes, so a single-threaded program never gets a second thread unasked.
+// and more than 32 MiB pooled, so a single-threaded program never gets a second thread unasked.
 // Since no free may start it (own_thread.h), it must exist before the frees it serves; a free wakes
 // it with one futex call.
 #include <atomic>
@@ -18,7 +18,7 @@
 namespace pktmalloc {
 namespace {
 
-constexpr uint64_t kWorthAThread = uint64_t{32} << 20;  // bytes of classes
+constexpr uint64_t kWorthAThread = uint64_t{32} << 20;  // bytes mapped
 constexpr uint64_t kWorthATick = uint64_t{64} << 10;    // bytes that wait
 constexpr size_t kStackBytes = size_t{64} << 10;        // we need 4 KiB
 

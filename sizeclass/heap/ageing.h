@@ -9,7 +9,7 @@
 // fault their pages in again.
 // A thread drives it when it comes by after a trip to depot or slabs (visit); so do the background
 // thread, if there is one (run), and malloc_trim (trim). Work takes at most a fortieth of a
-// thread's time, and 0.1 ms and a step of a single call, so it hardly disturbs anybody; after a
+// thread's time, and 50 us and a step of a single call, so it hardly disturbs anybody; after a
 // tick by growth, 0.2 or 0.5 ms and a step. Once a tick visits also drain magazines of classes that
 // the thread no longer uses, or that ended threads have left, one class each.
 //

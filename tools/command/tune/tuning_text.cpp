@@ -71,7 +71,7 @@ std::string tuning_text(const Tuning& tuning) {
                         plural(r.missing, "allocation"));
   }
   text += "\n" + fmt::format(kTableLine, "table", "classes", "rounding", "share", "in memory",
-                             "passed on", "in calls");
+                             "no class", "in calls");
   text += table_line("default", tuning.before, tuning.memory) +
           table_line("tuned", tuning.after, tuning.memory);
   text += fmt::format("  {:<17}{:>12}{:>9}\n", "a class each", bytes(tuning.least),
