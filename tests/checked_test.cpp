@@ -146,6 +146,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "forked_child_exits_undelayed",              // looks at all objects
       "works_in_a_sandbox",                        // its checks hold signals back, by a call
       "realloc_of_large_blocks",                   // counts blocks, and what is freed waits
+      "freed_blocks_wait_for_as_many_others",      // they wait without memory
   };
   check_programs(checked, "PKTMALLOC_QUARANTINE", "1MiB", exceptions);
 }

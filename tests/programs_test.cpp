@@ -73,6 +73,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"freed_memory_at_a_limit_serves_a_larger_request", {{{"PKTMALLOC_LIMIT", "100MiB"}}}},
     {"freed_memory_at_a_limit_serves_other_sizes", {{{"PKTMALLOC_LIMIT", "16MiB"}}}},
     {"large_objects_come_and_go_at_a_limit_of_data", {}},
+    {"freed_blocks_wait_for_as_many_others", {}},
     {"free_keeps_errno", {}},
     {"free_of_null_does_nothing", {}},
     {"inlined_objects_are_those_of_malloc", {}},

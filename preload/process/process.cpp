@@ -280,9 +280,9 @@ bool let_waiting_go(size_t bytes) {
   return gone;
 }
 
-pid_t process_id() { return process; }
+EVERY_PROCESS pid_t process_id() { return process; }
 bool in_own_memory() { return getpid() == process; }
 
-const std::atomic<uint64_t>& fork_count() { return forks; }
+EVERY_PROCESS const std::atomic<uint64_t>& fork_count() { return forks; }
 
 }  // namespace pktmalloc

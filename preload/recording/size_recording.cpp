@@ -40,119 +40,82 @@ struct SizesLock : Lock {
   SizesLock() : Lock(mutex, !has_one_thread()) {}
 };
 
-// SizeHistogram: how often each size was requested, and how many objects of it were live when the
-// program held most.
-//
-// One row per distinct request (bytes and alignment), made at its first occurrence and never
+// How often each size was requested, and how many objects of it were live when the program held
+// most: one row per distinct request (bytes and alignment), made at its first occurrence and never
 // removed. The peak (recording/peak.h) is the moment when the requested bytes of all live objects
 // that count for it (formats/sizes.h: those that classes may serve) had the highest sum.
 //
-// Not synchronised. Memory comes from the system at first touch: 80 bytes a row and a part of 4 MiB
-// for the index, 44 MiB at most.
-class SizeHistogram {
- public:
-  static constexpr unsigned kRowBits = 19;
-  static constexpr uint32_t kMostRows = (1U << kRowBits) - 1;
-  static constexpr uint32_t kNoRow = 0;
-
-  // False when the system refuses memory.
-  bool start() {
-    rows_ = static_cast<Row*>(map_lazily(sizeof(Row) << kRowBits));
-    slots_ = static_cast<uint32_t*>(map_lazily(sizeof(uint32_t) << kSlotBits));
-    return rows_ != nullptr && slots_ != nullptr;
-  }
-
-  // The row of such requests; kNoRow when there are too many kinds.
-  uint32_t find(size_t bytes, size_t alignment) {
-    size_t slot = next_number(bytes ^ alignment << 32) >> (64 - kSlotBits);
-    for (; slots_[slot] != kNoRow; slot = (slot + 1) & kSlotMask) {
-      const SizeCounts& there = rows_[slots_[slot]].counts;
-      if (there.bytes == bytes && there.alignment == alignment) return slots_[slot];
-    }
-    if (count_ == kMostRows) return kNoRow;
-    const uint32_t row = slots_[slot] = ++count_;
-    SizeCounts& counts = rows_[row].counts;
-    counts.bytes = bytes;
-    counts.alignment = alignment;
-    if (recording::SizeRow* const recorded = recorded_.add(row)) recorded->counts = counts;
-    if (recording::Header* const header = recording_here()) {
-      header->sizes.store(row + 1, std::memory_order_release);
-    }
-    return row;
-  }
-
-  // By a thread that has not used the row before, or has.
-  void add_object(uint32_t number, bool by_another_thread) {
-    Row& row = rows_[number];
-    ++row.counts.calls;
-    row.counts.threads += by_another_thread ? 1 : 0;
-    peak_.add(row.peaks, row.live, uint64_t{1}, bytes_for_peak(row.counts));
-    record(number);
-  }
-  void remove_object(uint32_t number) {
-    Row& row = rows_[number];
-    peak_.remove(row.peaks, row.live, uint64_t{1}, bytes_for_peak(row.counts));
-    record(number);
-  }
-
-  // Rows are 1 to rows().
-  uint32_t rows() const { return count_; }
-
-  // For a report, one at a time: returns the bytes of the highest peak so far; what rows held then
-  // stays until the next pin.
-  uint64_t pin_peak() { return static_cast<uint64_t>(peak_.pin()); }
-  SizeCounts at_pinned_peak(uint32_t number) const {
-    const Row& row = rows_[number];
-    SizeCounts counts = row.counts;
-    counts.live_at_peak = peak_.at_pinned(row.peaks, row.live);
-    return counts;
-  }
-
-  // Keeps the objects; calls, threads and the peak begin anew.
-  void begin_anew() {
-    for (uint32_t i = 1; i <= count_; ++i) rows_[i].counts.calls = rows_[i].counts.threads = 0;
-    peak_.begin_anew();
-  }
-
- private:
-  static constexpr size_t kSlotBits = kRowBits + 1;  // at most half full
-  static constexpr size_t kSlotMask = (size_t{1} << kSlotBits) - 1;
-
-  static double bytes_for_peak(const SizeCounts& counts) {
-    return counts.bytes <= kLargestAtPeak ? static_cast<double>(counts.bytes) : 0;
-  }
-
-  struct Row {
-    SizeCounts counts;  // but for those at the peak
-    uint64_t live;      // objects
-    PlacePeaks<uint64_t> peaks;
-  };
-
-  void record(uint32_t number) {
-    recording::SizeRow* const recorded = recorded_.find(number);
-    if (recorded == nullptr) return;
-    const Row& row = rows_[number];
-    record_held(*recorded, recorded->counts.live_at_peak, row.peaks);
-    recorded->counts.calls = row.counts.calls;
-    recorded->counts.threads = row.counts.threads;
-    recorded->live = row.live;
-    recording_here()->size_peak.store(peak_.number(), std::memory_order_release);
-  }
-
-  Row* rows_ = nullptr;
-  uint32_t* slots_ = nullptr;  // row numbers, by hash of bytes and alignment
-  uint32_t count_ = 0;
-  Peak peak_;
-  RecordedArray<recording::SizeRow, recording::ChunkKind::kSizes> recorded_;
+// Memory comes from the system at first touch: 80 bytes a row and a part of 4 MiB for the index,
+// 44 MiB at most.
+struct Row {
+  SizeCounts counts;  // but for those at the peak
+  uint64_t live;      // objects
+  PlacePeaks<uint64_t> peaks;
 };
+constexpr unsigned kRowBits = 19;
+constexpr uint32_t kMostRows = (1U << kRowBits) - 1;
+constexpr uint32_t kNoRow = 0;
+constexpr size_t kSlotBits = kRowBits + 1;  // at most half full
+Row* rows = nullptr;                        // 1 to row_count
+uint32_t* slots = nullptr;                  // row numbers, by hash of bytes and alignment
+uint32_t row_count = 0;
+constinit Peak peak;
+constinit RecordedArray<recording::SizeRow, recording::ChunkKind::kSizes> recorded_rows;
 
-constinit SizeHistogram histogram;
+// The row of such requests; kNoRow when there are too many kinds.
+uint32_t find_row(size_t bytes, size_t alignment) {
+  size_t slot = next_number(bytes ^ alignment << 32) >> (64 - kSlotBits);
+  for (; slots[slot] != kNoRow; slot = (slot + 1) % (size_t{1} << kSlotBits)) {
+    const SizeCounts& there = rows[slots[slot]].counts;
+    if (there.bytes == bytes && there.alignment == alignment) return slots[slot];
+  }
+  if (row_count == kMostRows) return kNoRow;
+  const uint32_t row = slots[slot] = ++row_count;
+  SizeCounts& counts = rows[row].counts;
+  counts.bytes = bytes;
+  counts.alignment = alignment;
+  if (recording::SizeRow* const recorded = recorded_rows.add(row)) recorded->counts = counts;
+  if (recording::Header* const header = recording_here()) {
+    header->sizes.store(row + 1, std::memory_order_release);
+  }
+  return row;
+}
+
+double bytes_for_peak(const SizeCounts& counts) {
+  return counts.bytes <= kLargestAtPeak ? static_cast<double>(counts.bytes) : 0;
+}
+
+void record_row(uint32_t number) {
+  recording::SizeRow* const recorded = recorded_rows.find(number);
+  if (recorded == nullptr) return;
+  const Row& row = rows[number];
+  record_held(*recorded, recorded->counts.live_at_peak, row.peaks);
+  recorded->counts.calls = row.counts.calls;
+  recorded->counts.threads = row.counts.threads;
+  recorded->live = row.live;
+  recording_here()->size_peak.store(peak.number(), std::memory_order_release);
+}
+
+// By a thread that has not used the row before, or has.
+void add_object(uint32_t number, bool by_another_thread) {
+  Row& row = rows[number];
+  ++row.counts.calls;
+  row.counts.threads += by_another_thread ? 1 : 0;
+  peak.add(row.peaks, row.live, uint64_t{1}, bytes_for_peak(row.counts));
+  record_row(number);
+}
+
+void remove_object(uint32_t number) {
+  Row& row = rows[number];
+  peak.remove(row.peaks, row.live, uint64_t{1}, bytes_for_peak(row.counts));
+  record_row(number);
+}
 
 // The row of each live object: (address >> 3) << kRowBits | row.
-uintptr_t address_in(uint64_t word) { return word >> SizeHistogram::kRowBits << 3; }
-static_assert(machine::kAddressBits - 3 + SizeHistogram::kRowBits <= 64);
+uintptr_t address_in(uint64_t word) { return word >> kRowBits << 3; }
+static_assert(machine::kAddressBits - 3 + kRowBits <= 64);
 constinit WordTable<uint64_t, address_in> rows_of;
-uint32_t row_in(uint64_t word) { return static_cast<uint32_t>(word & SizeHistogram::kMostRows); }
+uint32_t row_in(uint64_t word) { return static_cast<uint32_t>(word & kMostRows); }
 
 constinit std::atomic<bool> active = false;
 uint64_t started_us = 0;  // since the epoch: the load, or the fork
@@ -165,7 +128,7 @@ void record_totals() {
 }
 
 // The rows that this thread has used. nullptr: none yet, or memory was refused.
-using Rows = std::bitset<size_t{1} << SizeHistogram::kRowBits>;
+using Rows = std::bitset<size_t{1} << kRowBits>;
 constinit thread_local Rows* rows_used = nullptr;
 constinit thread_local bool thread_ended = false;
 
@@ -177,13 +140,6 @@ bool count_thread() {
   if (rows_used == nullptr) return false;
   ++totals.threads;
   record_totals();
-  return true;
-}
-
-// Has this thread not used the row before?
-bool uses_first(uint32_t row) {
-  if (rows_used == nullptr || (*rows_used)[row]) return false;
-  (*rows_used)[row] = true;
   return true;
 }
 
@@ -207,14 +163,16 @@ bool should_look(uint64_t open) {
 // False: no memory.
 bool record(const void* p, size_t bytes, size_t alignment) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
-  const uint32_t row = histogram.find(bytes, alignment);
+  const uint32_t row = find_row(bytes, alignment);
   uint64_t former = 0;  // nobody told its release
-  if (row == SizeHistogram::kNoRow || address >> machine::kAddressBits != 0 ||
-      !rows_of.put(address >> 3 << SizeHistogram::kRowBits | row, former)) {
+  if (row == kNoRow || address >> machine::kAddressBits != 0 ||
+      !rows_of.put(address >> 3 << kRowBits | row, former)) {
     return false;
   }
-  if (former != 0) histogram.remove_object(row_in(former));
-  histogram.add_object(row, uses_first(row));
+  if (former != 0) remove_object(row_in(former));
+  const bool is_first_use = rows_used != nullptr && !(*rows_used)[row];
+  if (is_first_use) (*rows_used)[row] = true;
+  add_object(row, is_first_use);
   return true;
 }
 
@@ -234,7 +192,8 @@ uint64_t since_epoch_us() { return clock_ns(CLOCK_REALTIME) / 1000; }
 
 EVERY_PROCESS void forked() {
   if (!recording_sizes()) return;
-  histogram.begin_anew();
+  for (uint32_t i = 1; i <= row_count; ++i) rows[i].counts.calls = rows[i].counts.threads = 0;
+  peak.begin_anew();
   started_us = since_epoch_us();
   totals = {};
   open_then = 0;
@@ -251,7 +210,9 @@ EVERY_PROCESS void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const KeepErrno keep_errno;
   started_us = since_epoch_us();
-  if (!histogram.start()) return tell_end();
+  rows = static_cast<Row*>(map_lazily(sizeof(Row) << kRowBits));
+  slots = static_cast<uint32_t*>(map_lazily(sizeof(uint32_t) << kSlotBits));
+  if (rows == nullptr || slots == nullptr) return tell_end();
   if (recording::Header* const header = recording_here()) {
     header->sizes_started_us = started_us;
     list_classes(header->size_classes);
@@ -263,7 +224,9 @@ EVERY_PROCESS void load() {
 
 SizeCounts counts_of(uint32_t row) {
   const SizesLock lock;
-  return histogram.at_pinned_peak(row);
+  SizeCounts counts = rows[row].counts;
+  counts.live_at_peak = peak.at_pinned(rows[row].peaks, rows[row].live);
+  return counts;
 }
 
 }  // namespace
@@ -298,7 +261,7 @@ void size_released(void* p) {
   const SizesLock lock;
   if (ended) return;
   const uint64_t word = rows_of.take(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{7});
-  if (word != 0) histogram.remove_object(row_in(word));
+  if (word != 0) remove_object(row_in(word));
 }
 
 void size_asked() {
@@ -313,16 +276,16 @@ void write_sizes(Writer& out) {
   uint64_t classes[kMaxClasses];
   const unsigned count = list_classes(classes);
   SizesOrigin origin{this_process(), started_us, 0, {}, {classes, count}};
-  uint32_t rows;
+  uint32_t count_then;
   {
     const SizesLock lock;
-    origin.peak_bytes = histogram.pin_peak();
+    origin.peak_bytes = static_cast<uint64_t>(peak.pin());
     origin.totals = totals;
-    rows = histogram.rows();
+    count_then = row_count;
   }
   write_sizes_head(out, origin);
   bool is_first = true;
-  for (uint32_t i = 1; i <= rows; ++i) {
+  for (uint32_t i = 1; i <= count_then; ++i) {
     const SizeCounts counts = counts_of(i);
     // Else the parent's, before a fork.
     if (counts.calls == 0 && counts.live_at_peak == 0) continue;

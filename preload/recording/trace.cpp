@@ -134,13 +134,6 @@ TraceBuffer* take_buffer() {
   return b;
 }
 
-// In the child of a fork: if some lie in its parent's recording, forgets all; then true.
-bool forget_recorded_buffers() {
-  if (!recorded.exchange(false, std::memory_order_relaxed)) return false;
-  buffers.store(nullptr, std::memory_order_relaxed);
-  return true;
-}
-
 // No thread begins a record while false. Store: release; load: acquire.
 constinit std::atomic<bool> active = false;
 
@@ -203,7 +196,8 @@ void begin_session() {
 
 // The child's buffers: those that the parent had, but for those in its recording.
 void begin_buffers_anew() {
-  if (forget_recorded_buffers()) {
+  if (recorded.exchange(false, std::memory_order_relaxed)) {
+    buffers.store(nullptr, std::memory_order_relaxed);
     mine.buffer = nullptr;
     shared = take_buffer();
   }

@@ -232,6 +232,7 @@ uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slab
 void SlabPool::put_back(ClassId id, uint32_t unit, uint32_t units) {
   for (uint32_t i = 0; i < units; ++i) set_entry(unit + i, index(kNoClass), index(id));
   put_empty(unit, units);
+  if (id == kNoClass) freed_blocks_end_ = std::max(freed_blocks_end_, unit + units);
 }
 
 // It had so many units; 0: it is new. What has none any more keeps the number on record.
@@ -243,7 +244,7 @@ void SlabPool::set_block(uint32_t unit, uint32_t had, uint32_t units) {
   if (units == 0) counts_.blocks_given.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool SlabPool::resize_block(uintptr_t address, uint32_t units, bool purges) {
+bool SlabPool::resize_block(uintptr_t address, uint32_t units) {
   const Lock lock(mutex);
   const uint32_t unit = units_in(address - base()), had = block_at(address);
   if (had == 0) return false;
@@ -257,9 +258,28 @@ bool SlabPool::resize_block(uintptr_t address, uint32_t units, bool purges) {
     for (uint32_t i = 0; i < more; ++i) set_entry(end + i, index(kNoClass), kBlockGoesOn);
   }
   set_block(unit, had, units);
-  purges &= units < had && shares_[index(kNoClass)].empty_bytes > kMostOfBlocks;
-  if (purges && unit + had <= huge_from_) purge({unit + units, had - units});
   return true;
+}
+
+// It looks at so many units at most, lest a call last long where classes had what lies above; the
+// next one goes on.
+void SlabPool::purge_excess(uint32_t most) {
+  const Lock lock(mutex);
+  const auto is_freed = [&](uint32_t unit) NOT_FOLLOWED {
+    return unit >= first_ && empty_.contains(unit) && former_class(start_of(unit)) == kNoClass;
+  };
+  for (uint32_t looks = kMostBlock; looks > 0 && most > 0 && huge_from_ == kNone; --looks) {
+    const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed);
+    const uint64_t needed = std::max(lives, kMostOfBlocks), waits = share(kNoClass).empty_bytes;
+    const uint32_t end = empty_.highest(freed_blocks_end_) + 1;  // 0: there is none
+    if (end == 0 || waits <= needed) return;
+    const uint32_t excess = std::min({most, kMostBlock, units_in(waits - needed)});
+    uint32_t low = end;
+    while (end - low < excess && is_freed(low - 1)) --low;
+    freed_blocks_end_ = std::min(low, end - 1);
+    if (low < end) purge({low, end - low});
+    most -= end - low;
+  }
 }
 
 uint32_t SlabPool::tick(bool trims) {
@@ -296,7 +316,7 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   const Run run = run_to_purge(most, splits);
   if (run.count == 0) return 0;
   const uint32_t count = empty_.count(run.low, run.count);
-  if (purge(run)) return empty_low_.remove(count), count;
+  if (purge(run)) return count;
   refused_from_ = run.low;
   const uint32_t before = refused_units_.fetch_add(count, std::memory_order_relaxed);
   if (bytes_in(before + count) >= 4 * kPurgeBytes) set_refused(0, kNone, kRefusedTicks);
@@ -323,6 +343,7 @@ bool SlabPool::purge(Run run) {
     gone || !was_empty[i] ? put_purged(unit, 1) : put_empty(unit, 1);
   }
   if (!gone) return false;
+  empty_low_.remove(count);
   const uint64_t bytes = bytes_in(count);
   counts_.open.fetch_sub(bytes, std::memory_order_relaxed);
   counts_.purged.fetch_add(bytes, std::memory_order_relaxed);

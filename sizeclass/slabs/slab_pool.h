@@ -140,11 +140,14 @@ class SlabPool {
     return is_marked(address, kBlockBegan) ? bytes_in(block_units(units_in(address - base()))) : 0;
   }
   // Gives the last units of a block back, perhaps all, or takes those behind it, so that it has so
-  // many. False: no block begins there, or these are in use, or refused. `purges`: what is too much
-  // goes at once, as glibc gives a heap's end back; the caller holds the lock of ageing.
+  // many. False: no block begins there, or these are in use, or refused.
   static constexpr uint32_t kMostBlock = 512;  // units; no fewer than a huge page has
+  bool resize_block(uintptr_t address, uint32_t units);
+  // Purges at most so many units of freed blocks, the highest first, while more of them wait than
+  // live blocks have, or than 64 MiB if that is more. None where huge pages were asked for. The
+  // caller holds the lock of ageing.
   static constexpr uint64_t kMostOfBlocks = uint64_t{64} << 20;
-  bool resize_block(uintptr_t address, uint32_t units, bool purges = false);
+  void purge_excess(uint32_t most);
 
   // Where a class has its set's words, and the records of its slabs.
   void* words(ClassId id) const { return words(index(id)); }
@@ -283,6 +286,7 @@ class SlabPool {
   SlabSet empty_ GUARDED_BY(mutex), purged_ GUARDED_BY(mutex);
   RunSearch empty_runs_ GUARDED_BY(mutex), runs_ GUARDED_BY(mutex);  // of empty units; of both
   LowWater empty_low_ GUARDED_BY(mutex);
+  uint32_t freed_blocks_end_ GUARDED_BY(mutex) = 0;  // above, none waits that need not
   // The system is not asked to purge units from here on, for so many ticks, 0 being this one; how
   // many it refused.
   uint32_t refused_from_ GUARDED_BY(mutex) = 0, refused_ticks_ GUARDED_BY(mutex) = 0;

@@ -428,14 +428,34 @@ TEST_CASE("the bookkeeping of what was decommitted stays when the pool then cann
   const uint32_t last = (blocks - 1) * SlabPool::kMostBlock;
   for (uint32_t n = 0; n < blocks; ++n) REQUIRE(pool.take(kNoClass, SlabPool::kMostBlock) != kNone);
   for (uint32_t n = 0; n < blocks; ++n) {
-    REQUIRE(pool->resize_block(address(pool, n * SlabPool::kMostBlock), 0, true));
+    REQUIRE(pool->resize_block(address(pool, n * SlabPool::kMostBlock), 0));
   }
-  REQUIRE(pool->empty_units() == last);  // that one went at once
+  pool->purge_excess(2 * SlabPool::kMostBlock);
+  REQUIRE(pool->empty_units() == last);
   pool->decommit();
   REQUIRE(memory::map(pool.at(last), memory::page_bytes()));
   CHECK(pool.take(kNoClass, last + 1) == kNone);
   CHECK(pool->purge_some(1) == 1);
   memory::release(pool.at(last), memory::page_bytes());
+}
+
+TEST_CASE("of freed blocks as much waits as lives, and what classes gave back waits beside") {
+  LonePool pool(3500, HugePages::kAuto, false, SlabPool::kUnitShift);
+  constexpr uint32_t kUnits = SlabPool::kMostBlock, kBlocks = 6, kBetween = 100;
+  const auto least = static_cast<uint32_t>(SlabPool::kMostOfBlocks / pool.unit_bytes());
+  uint32_t blocks[kBlocks];
+  for (uint32_t n = 0; n < kBlocks; ++n) {
+    if (n == kBlocks / 2) take_many(pool, kA, kBetween);
+    REQUIRE((blocks[n] = pool.take(kNoClass, kUnits)) != kNone);
+  }
+  give_run(pool, kA, blocks[kBlocks / 2] - kBetween, kBetween);
+  for (uint32_t n = 0; n < kBlocks; ++n) {
+    REQUIRE(pool->resize_block(address(pool, blocks[n]), 0));
+    pool->purge_excess(2 * kUnits);
+    const uint32_t freed = (n + 1) * kUnits, live = (kBlocks - 1 - n) * kUnits;
+    CHECK(pool->empty_units() == kBetween + std::min(freed, std::max(live, least)));
+  }
+  CHECK(pool->share(kA).purged_total_bytes == 0);
 }
 
 namespace {
