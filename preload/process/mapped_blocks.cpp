@@ -142,10 +142,6 @@ size_t malloc_usable_size(void* p) {
   return mapping.start + mapping.bytes - reinterpret_cast<uintptr_t>(p);
 }
 
-// There is nothing to trim or to set.
-int malloc_trim(size_t) { return 0; }
-int mallopt(int, int) { return 1; }
-
 struct mallinfo2 mallinfo2() {
   struct mallinfo2 info {};
   info.hblks = live_blocks.load(std::memory_order_relaxed);
@@ -156,8 +152,9 @@ struct mallinfo2 mallinfo2() {
 }  // namespace
 
 NextAllocator::Functions mapped_blocks() {
-  return {malloc,      calloc,  posix_memalign, realloc, free, malloc_usable_size,
-          malloc_trim, mallopt, mallinfo2};
+  NextAllocator::Functions all{malloc, calloc, posix_memalign, realloc, free, malloc_usable_size};
+  all.mallinfo2 = mallinfo2;
+  return all;
 }
 
 }  // namespace pktmalloc

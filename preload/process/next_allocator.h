@@ -31,7 +31,8 @@ class NextAllocator {
   void release(void* p) const;
   size_t usable_size(void* p) const;
 
-  // Until they are found, and for those that are missing: as if there were no memory.
+  // Until they are found, and for those that are missing: as if there were no memory, nothing to
+  // trim, and nothing to set.
   struct Functions {
     void* (*malloc)(size_t) = [](size_t) { return no_memory(); };
     void* (*calloc)(size_t, size_t) = [](size_t, size_t) { return no_memory(); };
@@ -40,7 +41,7 @@ class NextAllocator {
     void (*free)(void*) = [](void*) {};
     size_t (*malloc_usable_size)(void*) = [](void*) { return size_t{0}; };
     int (*malloc_trim)(size_t) = [](size_t) { return 0; };
-    int (*mallopt)(int, int) = [](int, int) { return 0; };
+    int (*mallopt)(int, int) = [](int, int) { return 1; };
     struct mallinfo2 (*mallinfo2)() = [] { return (struct mallinfo2){}; };
 
     // By their names behind the prefix. False: some that every allocator has are missing.

@@ -241,17 +241,19 @@ void* allocate_large(size_t bytes) {
   return p != nullptr ? p : next_allocator().allocate(bytes);
 }
 
-// What no class serves, before or after. A block that grows and cannot stay goes to the next
-// allocator if it is large: glibc moves a mapping without a copy.
+// What no class serves, before or after. A block that cannot grow where it lies goes to the next
+// allocator beyond 4 MiB, or beyond 1 if it grows by less than a quarter: glibc moves a mapping
+// without a copy.
 void* resize(void* p, size_t bytes) {
   constexpr size_t kLarge = size_t{1} << 20;
   if (!heap.spans(p)) return next_allocator().reallocate(p, bytes);
   const size_t old_bytes = heap.block_bytes(p);
   const bool forking = this_thread.forking;
   if (forking ? bytes <= old_bytes : heap.resize_block(this_thread.cache, p, bytes)) return p;
-  void* const moved = bytes > std::max(old_bytes, kLarge)
-                          ? next_allocator().allocate(bytes)
-                          : allocate_to_resize(old_bytes, bytes, kLarge, allocate_large);
+  const bool creeps = bytes - old_bytes < old_bytes / 4;
+  const bool leaves = bytes > std::max(old_bytes, creeps ? kLarge : 4 * kLarge);
+  void* const moved = leaves ? next_allocator().allocate(bytes)
+                             : allocate_to_resize(old_bytes, bytes, kLarge, allocate_large);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   return take_back(p, kNoClass), moved;

@@ -31,7 +31,29 @@ static void resize(int i, size_t bytes) {
   blocks[i].bytes = bytes;
 }
 
+// `behind` lies in the way. Bytes of it and of what the block has become, if that is one.
+static uint64_t bytes_after(size_t before, size_t after) {
+  const uint64_t others = block_bytes();
+  void* const p = malloc(before);
+  void* const behind = malloc(300 * kKiB);
+  void* const moved = realloc(p, after);
+  CHECK(behind != NULL && moved != NULL && moved != p);
+  const uint64_t bytes = block_bytes() - others;
+  free(behind);
+  free(moved);
+  return bytes;
+}
+
+// By a quarter and more: a copy each time costs little.
+static void stays_a_block_when_it_jumps(void) {
+  const size_t mib = 1024 * kKiB;
+  CHECK(bytes_after(2 * mib, 3 * mib) >= 3 * mib + 300 * kKiB);
+  CHECK(bytes_after(2 * mib, 2 * mib + mib / 4) < mib);
+  CHECK(bytes_after(3 * mib, 5 * mib) < mib);
+}
+
 int main(void) {
+  if (pktmalloc_get_statistics != NULL) stays_a_block_when_it_jumps();
   uint64_t random = 7;
   const uint64_t before = block_bytes();
   for (int step = 0; step < kSteps; ++step) {
