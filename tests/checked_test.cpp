@@ -75,8 +75,9 @@ TEST_CASE("memory is watched anew whatever its former object left there") {
   CHECK(late.clean());
 }
 
-TEST_CASE("large freed objects wait without memory") {
-  const Outcome outcome = checked({program_path("large_objects_leave_no_memory", "checked")}).run();
+TEST_CASE("of large freed objects little memory stays") {
+  const Outcome outcome =
+      checked({program_path("large_objects_leave_little_memory", "checked")}).run();
   INFO(outcome);
   CHECK(outcome.clean());
 }
@@ -146,7 +147,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "forked_child_exits_undelayed",              // looks at all objects
       "works_in_a_sandbox",                        // its checks hold signals back, by a call
       "realloc_of_large_blocks",                   // counts blocks, and what is freed waits
-      "freed_blocks_wait_for_as_many_others",      // they wait without memory
+      "freed_blocks_wait_for_as_many_others",      // they wait in the quarantine as well
   };
   check_programs(checked, "PKTMALLOC_QUARANTINE", "1MiB", exceptions);
 }

@@ -14,9 +14,9 @@
 namespace pktmalloc::checked {
 namespace {
 
-constexpr size_t kLeastLarge = 16 << 10;  // below, giving pages back costs more
+constexpr size_t kLeastLarge = 16 << 10;  // below, protecting pages costs more
 
-// Of an object that waits long. Between the two are the pages that went back, or nothing.
+// Of an object that waits long. Between the two are the pages that are protected, or nothing.
 Ends long_ends(const Object& object) {
   if (object.bytes() < kLeastLarge || heap.owns(object.user)) return {};
   const size_t page = memory::page_bytes();
@@ -26,8 +26,7 @@ Ends long_ends(const Object& object) {
   return {head, head + (object.bytes() - head) / page * page};
 }
 
-// Position of the first byte written since; bytes(): none was. It does not look between the ends:
-// a look would fetch pages again.
+// Position of the first byte written since, but for those between the ends; bytes(): none was.
 size_t first_written(const Object& object, Ends ends) {
   const size_t at = first_other(object.user, ends.head);
   if (at < ends.head) return at;
@@ -72,13 +71,10 @@ void inspect_live(const Object& object) {
 void poison_long(const Object& object) {
   const auto [head, tail] = long_ends(object);
   poison(object, {head, tail});
-  if (head == tail) return;
-  // Not memory::purge() and withdraw(), which may put mappings into the next allocator's heap.
-  const KeepErrno keep;
-  madvise(object.user + head, tail - head, MADV_DONTNEED);
   // Whom the system refuses data might not have it back.
-  if (at_most(RLIM_INFINITY, RLIMIT_DATA) == RLIM_INFINITY)
-    mprotect(object.user + head, tail - head, PROT_NONE);
+  if (head == tail || at_most(RLIM_INFINITY, RLIMIT_DATA) != RLIM_INFINITY) return;
+  const KeepErrno keep;
+  mprotect(object.user + head, tail - head, PROT_NONE);
 }
 
 bool expose(const Object& object) {

@@ -2,8 +2,8 @@
 // Inspection: checks whether an object is as it must be, and reports it if not.
 //
 // That a write to an object that waits after free is found, its user bytes are poisoned: filled
-// with one byte. But whole pages of a large object outside the pool go back to the system if it
-// waits long, so it waits without memory, and nobody may read or write there.
+// with one byte. But whole pages of an object that no class serves are protected if it waits long:
+// nobody may read or write there.
 #pragma once
 
 #include "preload/checked/object.h"
