@@ -86,6 +86,7 @@ const std::map<std::string, Needs> kPrograms = {
      {{{"PKTMALLOC_BACKGROUND", "1"}, {"PKTMALLOC_AGE", "20ms"}}}},
     {"large_blocks_of_threads_go_back", {}},
     {"limit_is_kept", {{{"PKTMALLOC_LIMIT", "64MiB"}}}},
+    {"limit_leaves_glibc_as_it_is", {{{"PKTMALLOC_LIMIT", "1GiB"}}}},
     {"limit_of_addresses_lowered_by_the_program", {}},
     {"live_objects_of_all_functions_do_not_overlap", {}},
     {"loader_walk_starts_no_thread", {}},

@@ -27,8 +27,8 @@ constexpr size_t kLeastBytes = 16;  // some allocators align what is smaller onl
 void load() {
   next_allocator();  // finds the functions
   // At its first call, whatever it is, glibc's malloc starts, without a lock: later two threads
-  // might come at once. What it keeps is not counted against the limit: little at an arena's end.
-  next.process().mallopt(heap.limit().is_limited() ? M_TRIM_THRESHOLD : 0, 1 << 20);
+  // might come at once. To set anything would end how it adapts its threshold for mappings.
+  next.process().mallopt(0, 0);
 }
 
 }  // namespace
@@ -145,9 +145,17 @@ void* NextAllocator::reallocate(void* p, size_t bytes) const {
   });
 }
 
+// Under a limit the allocator keeps an eighth of it at most, for that counts nothing.
 void NextAllocator::release(void* p) const {
-  if (heap.limit().is_limited()) heap.limit().give(usable_size(p));
+  MemoryLimit& limit = heap.limit();
+  const size_t bytes = limit.is_limited() ? usable_size(p) : 0;
   owner_of(p).free(p);
+  if (bytes == 0) return;
+  limit.give(bytes);
+  static constinit std::atomic<uint64_t> kept = 0;
+  if (kept.fetch_add(bytes, std::memory_order_relaxed) + bytes <= limit.counts().soft / 8) return;
+  kept.store(0, std::memory_order_relaxed);
+  process_.malloc_trim(0);
 }
 
 size_t NextAllocator::usable_size(void* p) const { return owner_of(p).malloc_usable_size(p); }
