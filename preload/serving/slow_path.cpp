@@ -194,8 +194,7 @@ void take_back(void* p, ClassId id) {
   Cache* const cache = cache_of_this_thread(true);
   Cache* const second = this_thread.release_cache;
   Cache* const own = second != nullptr ? second : cache;
-  if (id != kNoClass) heap.release(own, id, p);
-  if (id == kNoClass && !heap.resize_block(own, p, 0)) heap.refuse(p);
+  id != kNoClass ? heap.release(own, id, p) : heap.release_block(own, p);
   // Watching concerns allocations.
   if (second != nullptr && std::exchange(second->visits.watched, false))
     cache->visits.watched = true;

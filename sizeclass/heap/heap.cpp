@@ -203,6 +203,10 @@ void* Heap::allocate_block(Cache* cache, size_t bytes, bool* zero) {
   return reinterpret_cast<void*>(pool_.start_of(taken.unit));
 }
 
+void Heap::release_block(Cache* cache, void* block) {
+  if (!resize_block(cache, block, 0)) refuse(block);
+}
+
 // What a block gives back goes to the system at once where too much waits, as glibc gives a heap's
 // end back. Twice as much: so no more waits than lives while blocks become fewer.
 bool Heap::resize_block(Cache* cache, void* block, size_t bytes) {

@@ -126,6 +126,7 @@ class Heap {
   // at most most_block(); nullptr: it is none, or memory is refused. `zero` as above.
   size_t most_block() const { return most_block_; }
   void* allocate_block(Cache* cache, size_t bytes, bool* zero = nullptr);
+  void release_block(Cache* cache, void* block);
   // In place, or not at all. To no bytes: gives it back; false: no block begins there.
   bool resize_block(Cache* cache, void* block, size_t bytes);
   // Of the block that begins at p; 0: none does.

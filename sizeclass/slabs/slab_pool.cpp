@@ -2,7 +2,6 @@
 #include "sizeclass/slabs/slab_pool.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -265,9 +264,7 @@ bool SlabPool::resize_block(uintptr_t address, uint32_t units) {
 // next one goes on.
 void SlabPool::purge_excess(uint32_t most) {
   const Lock lock(mutex);
-  const auto is_freed = [&](uint32_t unit) NOT_FOLLOWED {
-    return unit >= first_ && empty_.contains(unit) && former_class(start_of(unit)) == kNoClass;
-  };
+  const auto was_block = [&](uint32_t unit) { return former_class(start_of(unit)) == kNoClass; };
   for (uint32_t looks = kMostBlock; looks > 0 && most > 0 && huge_from_ == kNone; --looks) {
     const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed);
     const uint64_t needed = std::max(lives, kMostOfBlocks), waits = share(kNoClass).empty_bytes;
@@ -275,7 +272,8 @@ void SlabPool::purge_excess(uint32_t most) {
     if (end == 0 || waits <= needed) return;
     const uint32_t excess = std::min({most, kMostBlock, units_in(waits - needed)});
     uint32_t low = end;
-    while (end - low < excess && is_freed(low - 1)) --low;
+    while (end - low < excess && low > first_ && empty_.contains(low - 1) && was_block(low - 1))
+      --low;
     freed_blocks_end_ = std::min(low, end - 1);
     if (low < end) purge({low, end - low});
     most -= end - low;

@@ -269,7 +269,7 @@ class HeapDriver {
     const Live block = let_go_of_block(which);
     check(mark(block.object, heap_.block_bytes(block.object)) == block.serial,
           "a block's last bytes changed");
-    heap_.resize_block(cache, block.object, 0);
+    heap_.release_block(cache, block.object);
     check(heap_.block_bytes(block.object) == 0, "a block after its release");
   }
 

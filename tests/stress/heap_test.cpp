@@ -47,7 +47,7 @@ class Workshop {
         ++unpacked;
       }
     }
-    if (Parcel* const last = block_) heap->resize_block(nullptr, last, 0);
+    if (Parcel* const last = block_) heap->release_block(nullptr, last);
     CHECK(wrong == 0);
     heap->trim(nullptr);
     const HeapStatistics s = heap.statistics();
@@ -108,7 +108,7 @@ class Workshop {
     Parcel* const other = block_.exchange(parcel, std::memory_order_acq_rel);
     if (other == nullptr) return;
     if (!other->intact()) ++wrong;
-    if (!heap->resize_block(cache, other, 0)) ++wrong;
+    heap->release_block(cache, other);
   }
 
   static constexpr uint32_t kBlockBytes = 300'000;
