@@ -44,16 +44,8 @@ struct CacheStatistics {
 
 struct ClassStatistics {
   uint64_t object_bytes;
-  uint64_t allocs, frees, live;                         // objects; live = allocs - frees
-  uint64_t cached_threads, cached_depot, cached_slabs;  // free objects by place
-  uint64_t depot_takes, depot_gives;                    // magazines
-  uint64_t fills, drains;                               // trips to slabs
-  uint64_t commits, purges;                             // system calls
-  uint64_t active_bytes;                                // slabs with a live or cached object
-  uint64_t free_bytes;                                  // usable slabs without one
-  uint64_t committed_bytes;                             // = active + free
-  uint64_t purged_bytes;                                // given back since start
-  uint64_t populated_bytes;                             // in advance; never given back
+#define CLASS_STATISTIC(key, kind, help) uint64_t key;
+#include "sizeclass/base/class_statistics.def"
 };
 
 // Counts whose meaning the engine's user defines (Cache::tally).

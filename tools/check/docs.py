@@ -3,7 +3,7 @@
 """Keeps documents and .def files together.
 
 Without an option writes the generated parts of the documents anew, each between a pair of marks such
-as "options begin" and "options end": options and statistics from the .def files of preload/formats, the
+as "options begin" and "options end": options and statistics from .def files, the
 figures from tools/bench/published.json (written by `make bench-publish`), verdicts from
 tests/golden/heap_errors.txt (by `make heap-errors`). With --check changes nothing
 and fails where a part is out of date, docs/conformance.md names a program that is not in tests/programs,
@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 STRING = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
 # Name, what `pktmalloc run` has in its place, default, accepted values, help.
 OPTION = re.compile(r"^OPTION\((\w+), \w+, (\w+), .*?,\s*" + STRING + r",\s*" + STRING + r",\s*" + STRING + r"\)$", re.M)
+STATISTICS = "preload/formats/statistics.def", "sizeclass/base/class_statistics.def"
 STATISTIC = re.compile(r'^(PROCESS|CLASS)_STATISTIC\((\w+), (\w+), "(.*)"\)', re.M)
 
 ATOMIC = re.compile(r"^(?:\[\[.*\]\] | |constinit |inline |thread_local )*std::atomic<.+?>\*? ([a-z]\w*)(?!\w*\()",
@@ -68,9 +69,9 @@ def option_list():
 
 
 def statistic_table(scope):
+    all_rows = "".join((ROOT / name).read_text() for name in STATISTICS)
     rows = "".join(f"| `{key}` | {kind} | {text} |\n"
-                   for of, key, kind, text in STATISTIC.findall((ROOT / "preload/formats/statistics.def").read_text())
-                   if of == scope)
+                   for of, key, kind, text in STATISTIC.findall(all_rows) if of == scope)
     return "| key | kind | what |\n|---|---|---|\n" + rows
 
 
