@@ -90,7 +90,7 @@ StackId intern(const Frame* frames, uint32_t count, bool is_cut) {
   const unsigned known = PKTMALLOC_CHECKED ? ways.load(std::memory_order_relaxed) : 0;
   const bool many = known >= kManyWays, too_many = known >= kTooManyWays;
   const uint32_t most = too_many ? kFewestFrames : many ? kFewFrames : stack_depth;
-  Calls calls(site, static_cast<Frame*>(alloca(most * sizeof(Frame))), most);
+  Calls calls{site, static_cast<Frame*>(alloca(most * sizeof(Frame))), most};
   unwind(calls);
   if (many) cut_recursion(calls);
   const size_t before = used.load(std::memory_order_relaxed);
@@ -125,7 +125,7 @@ void limit_stacks(size_t address_bytes) {
 
 StackId capture_interrupted(uintptr_t pc) {
   Frame room[kStackFrames];
-  Calls calls(Site{pc, 0}, room, kStackFrames);
+  Calls calls{{pc, 0}, room, kStackFrames};
   unwind(calls);
   ++calls.frames[0].pc;  // all others are return addresses, just after the instruction that counts
   return intern(calls.frames, calls.count, calls.is_cut);

@@ -47,16 +47,12 @@ inline uint64_t hash_of(Site site) {
 
 // From the frame of `site` outwards.
 struct Calls {
-  // `room` for `frames_wanted`: the caller's, for few threads' stacks have room for many.
-  Calls(Site from, Frame* room, uint32_t frames_wanted)
-      : site(from), most(frames_wanted), words_known(from.cfa != 0), frames(room) {}
-
   Site site;
-  uint32_t most;        // frames
-  bool words_known;     // every frame's return address has a known place
-  bool is_cut = false;  // there are more than `most`
+  Frame* frames;  // the caller's, for few threads' stacks have room for many
+  uint32_t most;  // of them
   uint32_t count = 0;
-  Frame* frames;
+  bool words_known = site.cfa != 0;  // every frame's return address has a known place
+  bool is_cut = false;               // there are more than `most`
 };
 
 void load_unwinder();
