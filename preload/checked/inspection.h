@@ -43,10 +43,11 @@ void poison_long(const Object& object);  // of one that waits long
 bool expose(const Object& object);
 
 // Checks an object's canaries and mends broken ones, so that one fault is reported once. `now`: the
-// call that asks; 0 at exit.
+// call that asks; 0 at exit. Of a long back canary only what lies near is looked at here: all of it
+// would cost more than the rest.
 void mend_edges(Object object, StackId now);  // a copy: the others stay in registers
 [[gnu::always_inline]] inline void inspect_edges(const Object& object, StackId now) {
-  if (!near_edges_intact(object)) [[unlikely]]
+  if (!edges_intact(object, kFewBytes)) [[unlikely]]
     mend_edges(object, now);
 }
 

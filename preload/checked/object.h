@@ -94,8 +94,6 @@ struct Object {
   char* raw() const { return user - head.front(); }
   char* back() const { return user + bytes(); }
   size_t back_bytes() const { return std::min(static_cast<size_t>(end - back()), kMostBack); }
-  // What of the back canary is looked at often: a long one would cost more than the rest.
-  size_t near_back_bytes() const { return std::min(back_bytes(), kFewBytes); }
 
   Record* record = nullptr;
   char* user = nullptr;
@@ -187,11 +185,10 @@ inline Object object_in(const Place& place) {
   return {place.record, place.raw + head.front(), place.end, head};
 }
 
-inline bool edges_intact(const Object& object) {
-  return filled(object.user - kFront, kFront) && filled(object.back(), object.back_bytes());
-}
-[[gnu::always_inline]] inline bool near_edges_intact(const Object& object) {
-  return filled(object.user - kFront, kFront) && filled(object.back(), object.near_back_bytes());
+// Its canaries, the back one as far as that.
+[[gnu::always_inline]] inline bool edges_intact(const Object& object, size_t most = kMostBack) {
+  return filled(object.user - kFront, kFront) &&
+         filled(object.back(), std::min(object.back_bytes(), most));
 }
 
 }  // namespace pktmalloc::checked
