@@ -153,11 +153,8 @@ constinit bool* same_process = nullptr;  // map_until_fork(): other libraries' h
 constinit int process = 0;               // the process that this trace belongs to
 constinit int forked_from = 0;
 
-struct Mine {
-  TraceBuffer* buffer;
-  bool busy;  // between begin and end of a record; a signal handler may come
-};
-constinit thread_local Mine mine{nullptr, false};
+constinit thread_local TraceBuffer* mine = nullptr;
+constinit thread_local bool busy = false;  // amid a record; a signal handler may come
 
 // Under file_mutex.
 void stop() {
@@ -198,12 +195,12 @@ void begin_session() {
 void begin_buffers_anew() {
   if (recorded.exchange(false, std::memory_order_relaxed)) {
     buffers.store(nullptr, std::memory_order_relaxed);
-    mine.buffer = nullptr;
+    mine = nullptr;
     shared = take_buffer();
   }
   if (shared == nullptr) return active.store(false, std::memory_order_relaxed);
   for (TraceBuffer* b = first_buffer(); b != nullptr; b = b->next) {
-    b->taken.store(b == shared || b == mine.buffer, std::memory_order_relaxed);
+    b->taken.store(b == shared || b == mine, std::memory_order_relaxed);
   }
   begin_session();
 }
@@ -224,7 +221,7 @@ void begin_anew() {
   static char name_of_parent[PATH_MAX];  // static, because small threads fork too
   strcpy(name_of_parent, file.path());
   // A handler that forked in the middle of a record returns into it.
-  if (mine.busy || pattern == nullptr || !file.name(pattern) ||
+  if (busy || pattern == nullptr || !file.name(pattern) ||
       strcmp(name_of_parent, file.path()) == 0) {
     active.store(false, std::memory_order_relaxed);
   }
@@ -243,8 +240,8 @@ void flush(TraceBuffer& buffer) {
 bool attach() {
   if (this_thread.direct || this_thread.cache == nullptr) return false;
   const Undisturbed undisturbed;
-  mine.buffer = take_buffer();
-  if (mine.buffer != nullptr) return true;
+  mine = take_buffer();
+  if (mine != nullptr) return true;
   const Lock lock(file_mutex);
   if (end == trace::State::kEnded)
     message("the trace %s ends early: no memory for a thread's buffer", file.path());
@@ -256,8 +253,8 @@ bool attach() {
 void join_as_thread() {
   const Undisturbed undisturbed;
   const Lock lock(file_mutex);
-  join_session(*mine.buffer);
-  mine.buffer->block.thread = ++threads;
+  join_session(*mine);
+  mine->block.thread = ++threads;
 }
 
 EVERY_PROCESS void look_for_fork() {
@@ -266,7 +263,7 @@ EVERY_PROCESS void look_for_fork() {
 
 void on_thread_exit() {
   look_for_fork();
-  TraceBuffer* const buffer = std::exchange(mine.buffer, nullptr);
+  TraceBuffer* const buffer = std::exchange(mine, nullptr);
   if (buffer == nullptr) return;
   flush(*buffer);
   buffer->session.store(0, std::memory_order_relaxed);  // of none: the next thread has a number
@@ -327,7 +324,7 @@ void trace_call(const TraceRecord& call) {
   if (!active.load(std::memory_order_acquire)) return;
   if (!*same_process) [[unlikely]]
     begin_anew();
-  if (mine.busy || (mine.buffer == nullptr && !attach())) {
+  if (busy || (mine == nullptr && !attach())) {
     if (!active.load(std::memory_order_relaxed)) return;
     const Undisturbed undisturbed;
     const Lock lock(shared_mutex);
@@ -335,11 +332,11 @@ void trace_call(const TraceRecord& call) {
     shared->add(call);
     return;
   }
-  const Raised busy(mine.busy);
-  if (!is_of_session(*mine.buffer)) [[unlikely]]
+  const Raised is_busy(busy);
+  if (!is_of_session(*mine)) [[unlikely]]
     join_as_thread();
-  if (mine.buffer->full()) flush(*mine.buffer);
-  mine.buffer->add(call);
+  if (mine->full()) flush(*mine);
+  mine->add(call);
 }
 
 bool started = false;  // by order, and not stopped; perhaps it has ended early
