@@ -58,7 +58,7 @@ VARIANT_FLAGS := $(FLAGS_$(VARIANT))
 # that starts writes to few pages.
 COLD_ROOMS := $(patsubst %,preload/%/%,base formats guard process recording reports stacks)
 LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC $(KIND_FLAGS) $(MUSL_FLAGS) \
-  -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics \
+  -fvisibility=hidden -fno-exceptions -fno-rtti -fno-threadsafe-statics -fno-math-errno \
   -ftls-model=initial-exec -falign-functions=64 -fdata-sections \
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 EXPORTS := preload/contract/exports.map

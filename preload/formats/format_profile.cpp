@@ -34,18 +34,9 @@ void write_amount(Writer& out, const char* name, const Amount& amount) {
 
 }  // namespace
 
-uint64_t rounded(double x) {
-  if (x < 0.5) return 0;
-  const auto whole = static_cast<uint64_t>(x);
-  return x - static_cast<double>(whole) < 0.5 ? whole : whole + 1;
-}
+uint64_t rounded(double x) { return x < 0.5 ? 0 : (static_cast<uint64_t>(2 * x) + 1) / 2; }
 
-double square_root(double x) {
-  if (x < 1) return 0;
-  double root = x;
-  for (double next = (root + 1) / 2; next < root; next = (root + x / root) / 2) root = next;
-  return root;
-}
+double square_root(double x) { return x < 1 ? 0 : __builtin_sqrt(x); }
 
 void write_profile_head(Writer& out, const ProfileOrigin& origin, const PlaceSums& all) {
   out.print("heap profile: ");

@@ -56,9 +56,10 @@ struct PlaceSums {
 // tell it, and have neither peaks nor temporary objects.
 inline constexpr int kProfileSchema = 2;
 
-// The standard error for a variance. Without libm, whose function sets errno.
+// The standard error for a variance; 0 for less than 1. An instruction (-fno-math-errno): the
+// library does without libm, whose function sets errno.
 double square_root(double x);
-// To the nearest whole number; 0 for negative numbers. Without libm for the same reason.
+// To the nearest whole number; 0 for negative numbers.
 uint64_t rounded(double x);
 
 // Of so many rates' bytes in one place all but one in twenty have a sample: 1 - exp(-3).

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 // As the Makefile's LIBRARY_FLAGS, which says why.
-const FLAGS: [&str; 10] = [
+const FLAGS: [&str; 11] = [
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-threadsafe-statics",
+    "-fno-math-errno",
     "-fvisibility=hidden",
     "-ftls-model=initial-exec",
     "-falign-functions=64",
