@@ -111,16 +111,7 @@ inline void* allocate_to_resize(size_t old_bytes, size_t bytes, size_t most,
 inline void* reallocate(void* p, size_t bytes) {
   const ClassId id = heap.class_of(p);
   if (id == kNoClass) return reallocate_foreign(p, bytes);
-  if (resizes_in_place(id, bytes)) return p;
-  const size_t old_bytes = heap.classes()[id].object_bytes;
-  if (is_observed()) [[unlikely]]
-    return move_or_stay(p, old_bytes, bytes);
-  void* const moved =
-      allocate_to_resize(old_bytes, bytes, heap.classes().largest(), allocate<allocate_slow>);
-  if (moved == nullptr) return bytes <= old_bytes ? p : nullptr;
-  memcpy(moved, p, std::min(old_bytes, bytes));
-  release(p);
-  return moved;
+  return resizes_in_place(id, bytes) ? p : move_or_stay(p, heap.classes()[id].object_bytes, bytes);
 }
 
 // What the classes are asked for on behalf of a request of so many bytes.

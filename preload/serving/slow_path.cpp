@@ -223,11 +223,14 @@ void release_told(void* p, Site site) {
 // Between allocation and release both addresses belong to the object.
 [[PUSHES_FRAME_POINTER]] void* reallocate_into_pool(void* p, size_t old_bytes, size_t bytes) {
   const bool observed = is_observed();
-  void* const moved = observed ? find_object(bytes) : allocate_slow(bytes);
+  const size_t most = heap.classes().largest();
+  void* const moved = observed
+                          ? find_object(bytes)
+                          : allocate_to_resize(old_bytes, bytes, most, allocate<allocate_slow>);
   if (moved == nullptr) return nullptr;
   memcpy(moved, p, std::min(old_bytes, bytes));
   if (!observed) [[likely]]
-    return release_slow(p), moved;
+    return release(p), moved;
   const KeepErrno keep;
   tell_resized(p, moved, bytes, false);
   sampled(this_site(), moved, bytes);
