@@ -211,8 +211,9 @@ void Heap::release_block(Cache* cache, void* block) {
 // end back. Twice as much: so no more waits than lives while blocks become fewer.
 bool Heap::resize_block(Cache* cache, void* block, size_t bytes) {
   if (bytes > most_block_) return false;
-  const uint32_t had = units_for(block_bytes(block)), units = units_for(bytes);
-  if (!pool_.resize_block(reinterpret_cast<uintptr_t>(block), units)) return false;
+  const uint32_t units = units_for(bytes);
+  const uint32_t had = pool_.resize_block(reinterpret_cast<uintptr_t>(block), units);
+  if (had == 0) return false;
   const bool much = units < had && pool_.waiting_bytes() > SlabPool::kMostOfBlocks;
   if (much && !memory::in_strict_mode && ageing_.mutex.try_lock()) {
     pool_.purge_excess(2 * (had - units));

@@ -49,32 +49,35 @@ void SlabPool::set_fresh(uint32_t fresh) {
   counts_.used.store(bytes_in(fresh - first_), std::memory_order_relaxed);
 }
 
-void SlabPool::set_entry(uint32_t unit, unsigned owner, unsigned back) {
+void SlabPool::set_entries(uint32_t unit, uint32_t units, unsigned owner, unsigned back) {
   const Entry entry{static_cast<uint8_t>(owner), static_cast<uint8_t>(back)};
-  std::atomic_ref(map()[unit]).store(entry, std::memory_order_release);
+  for (Entry* at = map() + unit; at < map() + unit + units; ++at) {
+    std::atomic_ref(*at).store(entry, std::memory_order_release);
+  }
 }
 
-// False when the system refuses memory for states.
+// False when the system refuses memory for states. What a block finds empty is no growth: large
+// ones come and go.
 bool SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
   const size_t bytes = bytes_in(units);
-  const bool is_block = id == kNoClass;
-  if (has_states() && !is_block && !config_.states->open(id, start_of(unit), bytes)) return false;
-  for (uint32_t i = 0; i < units; ++i) {
-    set_entry(unit + i, index(id), is_block ? uint32_t{kBlockGoesOn} : i);
-  }
-  if (is_block) set_block(unit, 0, units);
-  // What a block finds empty is no growth: large ones come and go.
-  if (!is_block) counts_.taken.fetch_add(bytes, std::memory_order_relaxed);
+  if (has_states() && !config_.states->open(id, start_of(unit), bytes)) return false;
+  for (uint32_t i = 0; i < units; ++i) set_entries(unit + i, 1, index(id), i);
+  counts_.taken.fetch_add(bytes, std::memory_order_relaxed);
   return true;
 }
 
-// Takes empty and purged units out of their sets.
-void SlabPool::leave_sets(uint32_t unit, uint32_t units) {
+// Takes empty and purged units out of their sets; how many were empty.
+uint32_t SlabPool::leave_sets(uint32_t unit, uint32_t units) {
+  const uint32_t empty = empty_.count(unit, units);
+  shares_[index(kNoClass)].empty_bytes -= bytes_in(empty);
   for (uint32_t i = unit; i < unit + units; ++i) {
-    if (empty_.contains(i)) latest_share(i).empty_bytes -= unit_bytes();
+    if (former_of(entry(i)) == kNoClass || !empty_.contains(i)) continue;
+    latest_share(i).empty_bytes -= unit_bytes();
+    shares_[index(kNoClass)].empty_bytes += unit_bytes();
   }
   empty_.erase(unit, units);
   purged_.erase(unit, units);
+  return empty;
 }
 
 void SlabPool::put_purged(uint32_t unit, uint32_t units) {
@@ -97,12 +100,15 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
     taken.unit = units == 1 ? empty_.lowest() : empty_runs_.lowest(units, empty_, empty_, fresh());
     if (taken.unit == kNone) taken.unit = open(id, units);
     if (taken.unit == kNone) return taken;
-    taken.clean = empty_.count(taken.unit, units) == 0;
-    leave_sets(taken.unit, units);
+    taken.clean = leave_sets(taken.unit, units) == 0;
     empty_low_.record(empty_.count());
   }
+  if (id == kNoClass) {
+    set_block(taken.unit, 0, units);
+    return taken;
+  }
   if (!own(id, taken.unit, units)) return give(id, taken.unit, units), Taken{kNone, false};
-  if (config_.zeroes && !taken.clean && id != kNoClass) {
+  if (config_.zeroes && !taken.clean) {
     memset(at(taken.unit), 0, bytes_in(units));
     taken.clean = true;
   }
@@ -229,42 +235,42 @@ uint32_t SlabPool::take_on_huge_pages(ClassId id, uint32_t units, uint32_t& slab
 }
 
 void SlabPool::put_back(ClassId id, uint32_t unit, uint32_t units) {
-  for (uint32_t i = 0; i < units; ++i) set_entry(unit + i, index(kNoClass), index(id));
+  set_entries(unit, units, index(kNoClass), index(id));
   put_empty(unit, units);
   if (id == kNoClass) freed_blocks_end_ = std::max(freed_blocks_end_, unit + units);
 }
 
 // It had so many units; 0: it is new. What has none any more keeps the number on record.
 void SlabPool::set_block(uint32_t unit, uint32_t had, uint32_t units) {
+  if (units > had) set_entries(unit + had, units - had, index(kNoClass), kBlockGoesOn);
   if (units != 0) block_units(unit) = units;
-  set_entry(unit, index(kNoClass), units != 0 ? kBlockBegins : kBlockBegan);
+  set_entries(unit, 1, index(kNoClass), units != 0 ? kBlockBegins : kBlockBegan);
   counts_.block_bytes.fetch_add(bytes_in(units) - bytes_in(had), std::memory_order_relaxed);
   if (had == 0) counts_.blocks_taken.fetch_add(1, std::memory_order_relaxed);
   if (units == 0) counts_.blocks_given.fetch_add(1, std::memory_order_relaxed);
 }
 
-bool SlabPool::resize_block(uintptr_t address, uint32_t units) {
+uint32_t SlabPool::resize_block(uintptr_t address, uint32_t units) {
   const Lock lock(mutex);
   const uint32_t unit = units_in(address - base()), had = block_at(address);
-  if (had == 0) return false;
+  if (had == 0) return 0;
   if (units < had) put_back(kNoClass, unit + units, had - units);
   if (units > had) {
     const uint32_t end = unit + had, more = units - had, used = std::min(more, fresh() - end);
-    if (empty_.count(end, used) + purged_.count(end, used) != used) return false;
-    if (!open_at(kNoClass, end, more)) return false;
+    if (empty_.count(end, used) + purged_.count(end, used) != used) return 0;
+    if (!open_at(kNoClass, end, more)) return 0;
     leave_sets(end, more);
     empty_low_.record(empty_.count());
-    for (uint32_t i = 0; i < more; ++i) set_entry(end + i, index(kNoClass), kBlockGoesOn);
   }
   set_block(unit, had, units);
-  return true;
+  return had;
 }
 
 // It looks at so many units at most, lest a call last long where classes had what lies above; the
 // next one goes on.
 void SlabPool::purge_excess(uint32_t most) {
   const Lock lock(mutex);
-  const auto was_block = [&](uint32_t unit) { return former_class(start_of(unit)) == kNoClass; };
+  const auto was_block = [&](uint32_t unit) { return former_of(entry(unit)) == kNoClass; };
   for (uint32_t looks = kMostBlock; looks > 0 && most > 0 && huge_from_ == kNone; --looks) {
     const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed);
     const uint64_t needed = std::max(lives, kMostOfBlocks), waits = share(kNoClass).empty_bytes;
@@ -324,11 +330,9 @@ uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
 // Of empty and purged units, no more than a block has. The lock is open around the system call,
 // while they are in no set, but no fork comes between, which begins with the lock of ageing.
 bool SlabPool::purge(Run run) {
-  const uint32_t before = empty_.count();
   bool was_empty[kMostBlock]{};
   for (uint32_t i = 0; i < run.count; ++i) was_empty[i] = empty_.contains(run.low + i);
-  leave_sets(run.low, run.count);
-  const uint32_t count = before - empty_.count();
+  const uint32_t count = leave_sets(run.low, run.count);
   mutex.unlock();
   const size_t run_bytes = bytes_in(run.count);
   const bool gone = memory::purge(at(run.low), run_bytes);
@@ -392,7 +396,7 @@ void SlabPool::decommit() {
 uint64_t SlabPool::resident_bytes(bool with_blocks) const {
   const uint32_t fresh = this->fresh();
   const auto counts = [&](uint32_t unit) {
-    return with_blocks || entry(unit).owner != 0 || former_class(start_of(unit)) != kNoClass;
+    return with_blocks || entry(unit).owner != 0 || former_of(entry(unit)) != kNoClass;
   };
   uint64_t sum = 0;
   for (uint32_t unit = first_, end; unit < fresh; unit = end + 1) {

@@ -103,8 +103,7 @@ class SlabPool {
   // The class that had the address's unit last, if nobody has it now; else kNoClass.
   ClassId former_class(uintptr_t address) const {
     const Entry at = entry_of(address);
-    const bool is_class = at.owner == index(kNoClass) && at.back < kMaxClasses;
-    return is_class ? static_cast<ClassId>(at.back) : kNoClass;
+    return at.owner == index(kNoClass) ? former_of(at) : kNoClass;
   }
 
   // From base() on, map included: addresses that are ours. It changes only with the mapped units.
@@ -140,9 +139,9 @@ class SlabPool {
     return is_marked(address, kBlockBegan) ? bytes_in(block_units(units_in(address - base()))) : 0;
   }
   // Gives the last units of a block back, perhaps all, or takes those behind it, so that it has so
-  // many. False: no block begins there, or these are in use, or refused.
+  // many. How many it had; 0: no block begins there, or those behind are in use, or refused.
   static constexpr uint32_t kMostBlock = 512;  // units; no fewer than a huge page has
-  bool resize_block(uintptr_t address, uint32_t units);
+  uint32_t resize_block(uintptr_t address, uint32_t units);
   // Purges at most so many units of freed blocks, the highest first, while more of them wait than
   // live blocks have, or than 64 MiB if that is more. None where huge pages were asked for. The
   // caller holds the lock of ageing.
@@ -239,15 +238,18 @@ class SlabPool {
   void note_mapped() UNDER(mutex);
   void set_fresh(uint32_t fresh) UNDER(mutex);
   bool own(ClassId id, uint32_t unit, uint32_t units);
-  void set_entry(uint32_t unit, unsigned owner, unsigned back);
+  void set_entries(uint32_t unit, uint32_t units, unsigned owner, unsigned back);
   bool is_marked(uintptr_t address, Mark mark) const {
     const Entry at = entry_of(address);
     return address % unit_bytes() == 0 && at.owner == index(kNoClass) && at.back == mark;
   }
-  PoolShare& latest_share(uint32_t unit) UNDER(mutex) {
-    return shares_[index(former_class(start_of(unit)))];
+  static ClassId former_of(Entry nobodys) {
+    return nobodys.back < kMaxClasses ? static_cast<ClassId>(nobodys.back) : kNoClass;
   }
-  void leave_sets(uint32_t unit, uint32_t units) UNDER(mutex);
+  PoolShare& latest_share(uint32_t unit) UNDER(mutex) {
+    return shares_[index(former_of(entry(unit)))];
+  }
+  uint32_t leave_sets(uint32_t unit, uint32_t units) UNDER(mutex);
   void put_empty(uint32_t unit, uint32_t units) UNDER(mutex);
   void put_purged(uint32_t unit, uint32_t units) UNDER(mutex);
   void put_back(ClassId id, uint32_t unit, uint32_t units) UNDER(mutex);

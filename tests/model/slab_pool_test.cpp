@@ -93,11 +93,11 @@ class Run {
     slabs_.pop_back();
     model_.give(slab.first, slab.units);
     if (slab.owner != 0) return pool_.give(ClassId(slab.owner), slab.first, slab.units), nullptr;
-    if (!pool_->resize_block(address(slab), 0) ||
+    if (pool_->resize_block(address(slab), 0) != slab.units ||
         pool_->former_block(address(slab)) != slab.units * pool_.unit_bytes()) {
       return "a block";
     }
-    return pool_->resize_block(address(slab), 0) ? "a block twice" : nullptr;
+    return pool_->resize_block(address(slab), 0) != 0 ? "a block twice" : nullptr;
   }
 
   const char* resize() {
@@ -107,7 +107,7 @@ class Run {
     if (slab.owner != 0) return nullptr;
     const uint32_t units = 1 + random_.mostly_small(2 * slab.units + 8);
     const bool expected = model_.resize(slab.first, slab.units, units);
-    if (pool_->resize_block(address(slab), units) != expected) return "resized";
+    if (pool_->resize_block(address(slab), units) != (expected ? slab.units : 0)) return "resized";
     if (expected) slab.units = units;
     set_marks(slab);
     return nullptr;

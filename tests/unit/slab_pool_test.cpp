@@ -428,7 +428,7 @@ TEST_CASE("the bookkeeping of what was decommitted stays when the pool then cann
   const uint32_t last = (blocks - 1) * SlabPool::kMostBlock;
   for (uint32_t n = 0; n < blocks; ++n) REQUIRE(pool.take(kNoClass, SlabPool::kMostBlock) != kNone);
   for (uint32_t n = 0; n < blocks; ++n) {
-    REQUIRE(pool->resize_block(address(pool, n * SlabPool::kMostBlock), 0));
+    REQUIRE(pool->resize_block(address(pool, n * SlabPool::kMostBlock), 0) != 0);
   }
   pool->purge_excess(2 * SlabPool::kMostBlock);
   REQUIRE(pool->empty_units() == last);
@@ -450,7 +450,7 @@ TEST_CASE("of freed blocks as much waits as lives, and what classes gave back wa
   }
   give_run(pool, kA, blocks[kBlocks / 2] - kBetween, kBetween);
   for (uint32_t n = 0; n < kBlocks; ++n) {
-    REQUIRE(pool->resize_block(address(pool, blocks[n]), 0));
+    REQUIRE(pool->resize_block(address(pool, blocks[n]), 0) != 0);
     pool->purge_excess(2 * kUnits);
     const uint32_t freed = (n + 1) * kUnits, live = (kBlocks - 1 - n) * kUnits;
     CHECK(pool->empty_units() == kBetween + std::min(freed, std::max(live, least)));
