@@ -82,6 +82,20 @@ TEST_CASE("of large freed objects little memory stays") {
   CHECK(outcome.clean());
 }
 
+TEST_CASE("large objects that come and go often are protected as far as a tenth of the time goes") {
+  const std::string slow = build_path("tests/plugins/slow_protection.so");
+  const Outcome outcome =
+      Program({program_path("large_objects_come_and_go", "checked")})
+          .with("LD_PRELOAD", slow + " " + build_path("libpktmalloc-checked.so"))
+          .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  int times = 0;
+  REQUIRE(sscanf(outcome.out.c_str(), "protected %d", &times) == 1);
+  CHECK(times > 0);
+  CHECK(times < 500);
+}
+
 TEST_CASE("an object that another thread frees while realloc looks at it stays free") {
   const Outcome outcome = checked({program_path("freed_during_realloc", "checked")})
                               .with("PKTMALLOC_CHECK", "report")

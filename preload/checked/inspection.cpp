@@ -8,13 +8,21 @@
 
 #include "preload/checked/lookup.h"
 #include "sizeclass/base/arithmetic.h"
+#include "sizeclass/base/clock.h"
 #include "sizeclass/base/keep_errno.h"
 #include "sizeclass/base/memory.h"
+#include "sizeclass/heap/budget.h"
 
 namespace pktmalloc::checked {
 namespace {
 
 constexpr size_t kLeastLarge = 16 << 10;  // below, protecting pages costs more
+
+// Microseconds that a thread may spend on protecting: a tenth of its time; undoing takes as long.
+// What it frees beyond, it frees unprotected. Saved up: some hundred objects.
+constexpr Budget::Income kProtecting{.per_ms = 100, .most = 20'000};
+constinit thread_local Budget protecting;
+constinit thread_local uint64_t protected_at = 0;  // microseconds, the latest time
 
 // Of an object that waits long. Between the two are the pages that are protected, or nothing.
 Ends long_ends(const Object& object) {
@@ -73,8 +81,13 @@ void poison_long(const Object& object) {
   poison(object, {head, tail});
   // Whom the system refuses data might not have it back.
   if (head == tail || at_most(RLIM_INFINITY, RLIMIT_DATA) != RLIM_INFINITY) return;
+  const uint64_t now = clock_us();
+  protecting.earn(kProtecting, now / 1000 - protected_at / 1000);
+  protected_at = now;
+  if (!protecting.any()) return;
   const KeepErrno keep;
   mprotect(object.user + head, tail - head, PROT_NONE);
+  protecting.spend(static_cast<int64_t>(clock_us() - now));
 }
 
 bool expose(const Object& object) {
