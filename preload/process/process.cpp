@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
@@ -257,13 +256,6 @@ void begin_observation() {
 }
 
 void end_observation() { observers.fetch_sub(1, std::memory_order_relaxed); }
-
-void count_pass(PassReason reason, size_t bytes) {
-  const auto row = static_cast<unsigned>(reason);
-  const auto band = static_cast<unsigned>(
-      std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes) - kSizeBandEnd);
-  heap.tally(this_thread.cache, pass_tally(row, band));
-}
 
 // Twice, because a slow call that was under way the first time sets its thread's pointers again.
 void divert_next_calls() {

@@ -13,7 +13,6 @@
 
 #include <atomic>
 
-#include "preload/formats/statistics.h"
 #include "sizeclass/heap/heap.h"
 
 namespace pktmalloc {
@@ -85,10 +84,6 @@ inline void publish(Cache* cache) {
 // thread's pointers anew. Waits 1 ms; a thread that spends all of it inside of one slow call may do
 // without. Any thread.
 void divert_next_calls();
-
-// Counts one more request of the calling thread that went to the next allocator. No locked
-// instruction if it has a cache.
-void count_pass(PassReason reason, size_t bytes);
 
 // Who holds it knows that no fork is under way, with PKTMALLOC_CONTROL.
 extern Mutex threads_mutex;

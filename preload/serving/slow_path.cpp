@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "preload/formats/statistics.h"
 #include "preload/guard/sample_guard.h"
 #include "preload/process/next_allocator.h"
 #include "preload/process/process.h"
@@ -58,6 +59,13 @@ PassReason why_passed(ClassId id, size_t bytes, size_t alignment) {
   if (alignment > kUnitBytes) return PassReason::kTooAligned;
   if (id != kNoClass || bytes > ClassTable::kDefaultLimit) return PassReason::kExhausted;
   return alignment > ClassTable::kSmallStep ? PassReason::kTooAligned : PassReason::kClassOff;
+}
+
+// One more request went to the next allocator. No locked instruction if the thread has a cache.
+void count_pass(PassReason reason, size_t bytes) {
+  const auto band = static_cast<unsigned>(
+      std::lower_bound(kSizeBandEnd, kSizeBandEnd + kSizeBands - 1, bytes) - kSizeBandEnd);
+  heap.tally(this_thread.cache, pass_tally(static_cast<unsigned>(reason), band));
 }
 
 // An object of the class `id`, or a block; or nullptr, after counting why, the first time.
