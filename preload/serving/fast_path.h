@@ -64,13 +64,12 @@ inline void* allocate(size_t bytes) {
   return kSlow(bytes);
 }
 
+// A slow half for whoever has another one.
+inline void* allocate_none(size_t) { return nullptr; }
+
 inline void* allocate_zeroed(size_t bytes) {
-  if (bytes <= ClassTable::kSmallLimit) [[likely]] {
-    if (void* p = this_thread.allocates_from->allocate(heap.classes().small(bytes))) [[likely]] {
-      return memset(p, 0, bytes);
-    }
-  }
-  return allocate_zeroed_slow(bytes);
+  void* const p = allocate<allocate_none>(bytes);
+  return p != nullptr ? memset(p, 0, bytes) : allocate_zeroed_slow(bytes);
 }
 
 inline void* allocate_slow(size_t bytes, Family) { return allocate_slow(bytes); }
