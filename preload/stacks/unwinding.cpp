@@ -159,25 +159,20 @@ bool walk(Calls& calls) {
 }
 
 // The first frame from `site` outwards that is not this library's: where it goes on, and its value
-// of the frame pointer's register. Unless it is found, `found` stays as it is.
-struct FoundFrame {
+// of the frame pointer's register. Unless it is found, these stay as they are.
+struct FrameOutside {
+  Site site;
   uintptr_t pc, frame_pointer;
+  bool is_reached = false;  // the site
 };
-void find_frame_outside(Site site, FoundFrame& found) {
-  struct Search {
-    Site site;
-    FoundFrame& found;
-    bool is_inside;
-  } search{site, found, false};
-  const _Unwind_Trace_Fn look = [](_Unwind_Context* context, void* argument) {
-    Search& s = *static_cast<Search*>(argument);
-    const uintptr_t pc = ip_of(context);
-    s.is_inside |= pc == s.site.pc && cfa_of(context) == s.site.cfa;
-    if (!s.is_inside || in_this_library(pc)) return _URC_NO_REASON;
-    s.found = {pc, register_of(context, machine::kFramePointer)};
-    return _URC_END_OF_STACK;
-  };
-  ask_unwinder(look, &search);
+_Unwind_Reason_Code look_outside(_Unwind_Context* context, void* argument) {
+  FrameOutside& f = *static_cast<FrameOutside*>(argument);
+  const uintptr_t pc = ip_of(context);
+  f.is_reached |= pc == f.site.pc && cfa_of(context) == f.site.cfa;
+  if (!f.is_reached || in_this_library(pc)) return _URC_NO_REASON;
+  f.pc = pc;
+  f.frame_pointer = register_of(context, machine::kFramePointer);
+  return _URC_END_OF_STACK;
 }
 
 constexpr uintptr_t kPage = 4096;
@@ -246,8 +241,8 @@ void unwind(Calls& calls) {
 }
 
 StackId capture_by_frame_pointers(Site site) {
-  FoundFrame frame{site.pc, machine::frame_pointer_before(site.cfa)};
-  if (!machine::kCallsPushFrames || in_this_library(site.pc)) find_frame_outside(site, frame);
+  FrameOutside frame{site, site.pc, machine::frame_pointer_before(site.cfa)};
+  if (!machine::kCallsPushFrames || in_this_library(site.pc)) ask_unwinder(look_outside, &frame);
   Frame* const frames = static_cast<Frame*>(alloca(stack_depth * sizeof(Frame)));
   frames[0] = {frame.pc, 0};
   unsigned count = 1;
