@@ -13,20 +13,16 @@ struct Bytes {
   char text[24];
   explicit Bytes(uint64_t bytes) {
     bytes = std::min(bytes, UINT64_MAX / 2);
-    unsigned shift = 0, unit = 0;
-    unsigned long long half = 0, whole = bytes;
-    for (; whole >= 1024; ++unit) {
-      shift += 10;
-      half = 1ULL << (shift - 1);
-      whole = (bytes + half) >> shift;
-    }
-    const uint64_t rest = bytes - (bytes >> shift << shift);
-    const unsigned long long tenths = (bytes >> shift) * 10 + ((rest * 10 + half) >> shift);
-    const char letter = " KMGTPE"[unit];
-    if (unit == 0) {
-      snprintf(text, sizeof text, "%llu B", whole);
+    unsigned shift = 0;
+    const auto in_unit = [&shift](uint64_t n) { return (n + (1ULL << shift >> 1)) >> shift; };
+    while (in_unit(bytes) >= 1024) shift += 10;
+    const uint64_t whole = bytes >> shift;
+    const unsigned long long tenths = whole * 10 + in_unit((bytes - (whole << shift)) * 10);
+    const char letter = " KMGTPE"[shift / 10];
+    if (shift == 0) {
+      snprintf(text, sizeof text, "%llu B", in_unit(bytes));
     } else if (tenths >= 10000) {
-      snprintf(text, sizeof text, "%llu %ciB", whole, letter);
+      snprintf(text, sizeof text, "%llu %ciB", in_unit(bytes), letter);
     } else {
       snprintf(text, sizeof text, "%llu.%llu %ciB", tenths / 10, tenths % 10, letter);
     }
