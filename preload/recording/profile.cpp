@@ -232,18 +232,13 @@ void write_amount(Writer& out, const Amount& amount) {
   if (!exact) out.print(" (%llu sample%s)", number(amount.samples), amount.samples == 1 ? "" : "s");
 }
 
-struct Leak {
-  Amount live;
-  StackId stack;
-};
-
 // False: a name is the linker's.
-bool write_place(Writer& out, const Leak& leak, Demangler demangler) {
+bool write_place(Writer& out, const ProfileSums& place, Demangler demangler) {
   out.print("  ");
-  write_amount(out, leak.live);
+  write_amount(out, place.live);
   out.print(", allocated by\n");
   uintptr_t frames[kStackFrames];
-  const unsigned count = std::min(profile_frames(leak.stack, frames, kStackFrames), kFrames);
+  const unsigned count = std::min(profile_frames(place.stack, frames, kStackFrames), kFrames);
   bool readable = true;
   for (unsigned i = 0; i < count && !is_thread(frames[i]); ++i) {
     char name[300];
@@ -326,7 +321,7 @@ void write_profile(Writer& out) {
 
 void write_leaks(Writer& out, bool has_room) {
   Amount all{};
-  Leak largest[kPlaces + 1];
+  ProfileSums largest[kPlaces + 1];
   unsigned place_count = 0;
   const uint32_t end = profile_stacks();
   for (uint32_t i = 1; i < end; ++i) {
@@ -335,7 +330,7 @@ void write_leaks(Writer& out, bool has_room) {
     all += s.live;
     unsigned at = std::min(place_count++, kPlaces);
     for (; at > 0 && largest[at - 1].live.bytes < s.live.bytes; --at) largest[at] = largest[at - 1];
-    largest[at] = {s.live, s.stack};
+    largest[at] = s;
   }
   out.print("pktmalloc: still allocated at exit: ");
   write_amount(out, all);
