@@ -17,6 +17,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "preload/base/library_function.h"
 #include "preload/base/mapping.h"
@@ -60,27 +61,24 @@ class Compressor {
   // Precedes a piece, of less than 128 KiB, that is stored as it is.
   static constexpr size_t kStoredHeadBytes = 12;
   struct Frame {
-    const void* head;
-    size_t head_bytes;
-    const void* body;
-    size_t body_bytes;
+    std::string_view head, body;
   };
   // Valid until the next frame is made.
-  Frame compress(const void* bytes, size_t count) {
-    if (context_ == nullptr) return store(bytes, count);
+  Frame compress(std::string_view bytes) {
+    if (context_ == nullptr) return store(bytes);
     char* const to = workspace_ + workspace_bytes_;
-    const size_t result = compress_(context_, to, room_, bytes, count, kLevel);
-    return is_error_(result) ? store(bytes, count) : Frame{nullptr, 0, to, result};
+    const size_t result = compress_(context_, to, room_, bytes.data(), bytes.size(), kLevel);
+    return is_error_(result) ? store(bytes) : Frame{{}, {to, result}};
   }
   // Magic number; descriptor: one segment with its size in four bytes; that size; one block, the
   // last, raw.
-  Frame store(const void* bytes, size_t count) {
-    const uint32_t size = static_cast<uint32_t>(count);
+  Frame store(std::string_view bytes) {
+    const uint32_t size = static_cast<uint32_t>(bytes.size());
     const uint32_t block = size << 3 | 1;
     memcpy(head_, "\x28\xb5\x2f\xfd\xa0", 5);
     memcpy(head_ + 5, &size, 4);
     memcpy(head_ + 9, &block, 3);
-    return {head_, sizeof head_, bytes, count};
+    return {{head_, sizeof head_}, bytes};
   }
 
  private:
@@ -106,7 +104,7 @@ class Compressor {
   char* workspace_ = nullptr;  // followed by room for a frame
   size_t workspace_bytes_ = 0, room_ = 0;
   void* context_ = nullptr;  // nullptr: everything is stored
-  unsigned char head_[kStoredHeadBytes]{};
+  char head_[kStoredHeadBytes]{};
 };
 
 class TraceFile {
@@ -232,13 +230,14 @@ class TraceFile {
   }
 
   // In a frame, if the file has any.
-  bool write(const void* bytes, size_t count, bool compresses) {
-    const auto frame = !framed_     ? Compressor::Frame{nullptr, 0, bytes, count}
-                       : compresses ? compressor_.compress(bytes, count)
-                                    : compressor_.store(bytes, count);
-    if (write_all(descriptor_, frame.head, frame.head_bytes) &&
-        write_all(descriptor_, frame.body, frame.body_bytes)) {
-      length_ += static_cast<off_t>(frame.head_bytes + frame.body_bytes);
+  bool write(const void* start, size_t count, bool compresses) {
+    const std::string_view bytes(static_cast<const char*>(start), count);
+    const auto [head, body] = !framed_     ? Compressor::Frame{{}, bytes}
+                              : compresses ? compressor_.compress(bytes)
+                                           : compressor_.store(bytes);
+    if (write_all(descriptor_, head.data(), head.size()) &&
+        write_all(descriptor_, body.data(), body.size())) {
+      length_ += static_cast<off_t>(head.size() + body.size());
       return true;
     }
     message("the trace %s ends early: %s", path(), name_.why(errno));
