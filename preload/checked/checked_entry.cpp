@@ -84,16 +84,6 @@ bool tell_unknown(const char* call, void* p, StackId now) {
   return why != nullptr;
 }
 
-// The freed pointer is not the beginning of a live object.
-void release_other(Object around, void* p, Told told, StackId now) {
-  const char* const call = name_of(told);
-  if (around) {
-    tell_wrong_pointer(now, facts_of(around), call, p);
-  } else if (!tell_unknown(call, p, now)) {
-    release_slow(p);
-  }
-}
-
 // Is p, which goes into a call that will use or free it, the beginning of that live object? If not,
 // tells.
 bool is_live(const char* call, const Object& object, void* p, StackId now) {
@@ -119,10 +109,11 @@ inline bool claim(const char* call, Object& object, StackId now) {
 
 // Of any place, rightly or wrongly.
 [[gnu::noinline]] void release_any(void* p, Told told, StackId now) {
+  const char* const call = name_of(told);
   Object object = find_object(p);
-  if (object.user != p || !object.head.is_live()) return release_other(object, p, told, now);
-  if (!claim("free", object, now)) return;
-  if (!fits(object.head, told)) tell_mismatch(name_of(told), object, told, now);
+  if (!object && !tell_unknown(call, p, now)) return release_slow(p);
+  if (!object || !is_live(call, object, p, now) || !claim("free", object, now)) return;
+  if (!fits(object.head, told)) tell_mismatch(call, object, told, now);
   inspect_edges(object, now);
   quarantine(object, heap.class_of(p));
 }
