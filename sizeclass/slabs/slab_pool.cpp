@@ -140,7 +140,11 @@ bool SlabPool::open_at(ClassId id, uint32_t unit, uint32_t units) {
     set_fresh(end);
   }
   counts_.open.fetch_add(more, std::memory_order_relaxed);
-  if (id == kNoClass) counts_.taken.fetch_add(more, std::memory_order_relaxed);
+  if (id == kNoClass) {
+    const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed) + bytes_in(units);
+    kept_ = std::max(kept_, std::min(kept_ + more - bytes_in(end - used), lives));
+    counts_.taken.fetch_add(more, std::memory_order_relaxed);
+  }
   return true;
 }
 
@@ -273,7 +277,8 @@ void SlabPool::purge_excess(uint32_t most) {
   const auto was_block = [&](uint32_t unit) { return former_of(entry(unit)) == kNoClass; };
   for (uint32_t looks = kMostBlock; looks > 0 && most > 0 && huge_from_ == kNone; --looks) {
     const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed);
-    const uint64_t needed = std::max(lives, kMostOfBlocks), waits = share(kNoClass).empty_bytes;
+    const uint64_t needed = std::max({lives, kept_, kMostOfBlocks});
+    const uint64_t waits = share(kNoClass).empty_bytes;
     const uint32_t end = empty_.highest(freed_blocks_end_) + 1;  // 0: there is none
     if (end == 0 || waits <= needed) return;
     const uint32_t excess = std::min({most, kMostBlock, units_in(waits - needed)});
@@ -289,6 +294,7 @@ void SlabPool::purge_excess(uint32_t most) {
 uint32_t SlabPool::tick(bool trims) {
   const Lock lock(mutex);
   const uint32_t unneeded = empty_low_.tick(empty_.count());
+  kept_ -= kept_ / 8;
   if (refused_ticks_ > 1 && !trims) return --refused_ticks_, 0;
   if (refused_units_.load(std::memory_order_relaxed) != 0) set_refused(kNone, 0, 0);
   return unneeded;

@@ -143,8 +143,8 @@ class SlabPool {
   static constexpr uint32_t kMostBlock = 512;  // units; no fewer than a huge page has
   uint32_t resize_block(uintptr_t address, uint32_t units);
   // Purges at most so many units of freed blocks, the highest first, while more of them wait than
-  // live blocks have, or than 64 MiB if that is more. None where huge pages were asked for. The
-  // caller holds the lock of ageing.
+  // live blocks have, or than 64 MiB or what blocks lately took again, if that is more. None where
+  // huge pages were asked for. The caller holds the lock of ageing.
   static constexpr uint64_t kMostOfBlocks = uint64_t{64} << 20;
   void purge_excess(uint32_t most);
 
@@ -289,6 +289,9 @@ class SlabPool {
   RunSearch empty_runs_ GUARDED_BY(mutex), runs_ GUARDED_BY(mutex);  // of empty units; of both
   LowWater empty_low_ GUARDED_BY(mutex);
   uint32_t freed_blocks_end_ GUARDED_BY(mutex) = 0;  // above, none waits that need not
+  // Bytes that blocks took again after they were purged, as many as then lived at most; an eighth
+  // less each tick.
+  uint64_t kept_ GUARDED_BY(mutex) = 0;
   // The system is not asked to purge units from here on, for so many ticks, 0 being this one; how
   // many it refused.
   uint32_t refused_from_ GUARDED_BY(mutex) = 0, refused_ticks_ GUARDED_BY(mutex) = 0;

@@ -458,6 +458,26 @@ TEST_CASE("of freed blocks as much waits as lives, and what classes gave back wa
   CHECK(pool->share(kA).purged_total_bytes == 0);
 }
 
+TEST_CASE("what blocks take again after it was purged waits the next time, for some ticks") {
+  LonePool pool(7000, HugePages::kAuto, false, SlabPool::kUnitShift);
+  constexpr uint32_t kUnits = SlabPool::kMostBlock, kBlocks = 12, kAll = kBlocks * kUnits;
+  const auto least = static_cast<uint32_t>(SlabPool::kMostOfBlocks / pool.unit_bytes());
+  const auto use_all = [&] {
+    uint32_t blocks[kBlocks];
+    for (uint32_t& block : blocks) REQUIRE((block = pool.take(kNoClass, kUnits)) != kNone);
+    for (const uint32_t block : blocks) {
+      REQUIRE(pool->resize_block(address(pool, block), 0) != 0);
+      pool->purge_excess(2 * kUnits);
+    }
+    return pool->empty_units();
+  };
+  CHECK(use_all() == least);
+  CHECK(use_all() == kAll - least);
+  CHECK(use_all() == kAll);
+  for (unsigned n = 0; n < 20; ++n) pool->tick();
+  CHECK(use_all() == least);
+}
+
 namespace {
 
 const uint32_t kUnitsInHuge = static_cast<uint32_t>(memory::huge_page_bytes() >> unit_shift());
