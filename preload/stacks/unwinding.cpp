@@ -109,7 +109,7 @@ constexpr uint32_t kOutermost = kVaries - 1;  // there is no next one
 constinit std::atomic<uint64_t> steps[size_t{1} << kStepBits]{};
 // What is known of the stack that this thread was on last: no step leads beyond it, onto another
 // one or behind the end. Whatever lies less than a guard page below is on the same stack.
-constexpr uintptr_t kGuardPage = 4096;
+constexpr uintptr_t kPage = 4096;
 constinit thread_local uintptr_t stack_low = 0, stack_top = 0;
 
 uint32_t step_from(uintptr_t pc) {
@@ -142,7 +142,7 @@ void learn(const Calls& calls) {
 // False: a step is unknown, or perhaps the stack.
 bool walk(Calls& calls) {
   const uintptr_t top = stack_top;  // a signal's handler may be on another one
-  if (calls.site.cfa + kGuardPage <= stack_low) return false;
+  if (calls.site.cfa + kPage <= stack_low) return false;
   stack_low = std::min(stack_low, calls.site.cfa);
   Frame frame = {calls.site.pc, -sizeof(uintptr_t)};
   for (;;) {
@@ -175,7 +175,6 @@ _Unwind_Reason_Code look_outside(_Unwind_Context* context, void* argument) {
   return _URC_END_OF_STACK;
 }
 
-constexpr uintptr_t kPage = 4096;
 constexpr uintptr_t kLargestFrame = size_t{1} << 20;
 
 // The system reads the new mask before it rejects the nonsensical first argument. This changes
