@@ -81,11 +81,11 @@ void poison_long(const Object& object) {
   poison(object, {head, tail});
   // Whom the system refuses data might not have it back.
   if (head == tail || at_most(RLIM_INFINITY, RLIMIT_DATA) != RLIM_INFINITY) return;
+  const KeepErrno keep;
   const uint64_t now = clock_us();
   protecting.earn(kProtecting, now / 1000 - protected_at / 1000);
   protected_at = now;
   if (!protecting.any()) return;
-  const KeepErrno keep;
   mprotect(object.user + head, tail - head, PROT_NONE);
   protecting.spend(static_cast<int64_t>(clock_us() - now));
 }
