@@ -66,15 +66,17 @@ bool SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
   return true;
 }
 
-// Takes empty and purged units out of their sets; how many were empty.
+// Takes empty and purged units out of their sets; how many were empty. Lines that others write,
+// such as the share of blocks, are touched only where that is needed.
 uint32_t SlabPool::leave_sets(uint32_t unit, uint32_t units) {
   const uint32_t empty = empty_.count(unit, units);
-  shares_[index(kNoClass)].empty_bytes -= bytes_in(empty);
-  for (uint32_t i = unit; i < unit + units; ++i) {
+  uint32_t of_blocks = empty;
+  for (uint32_t i = unit; empty != 0 && i < unit + units; ++i) {
     if (former_of(entry(i)) == kNoClass || !empty_.contains(i)) continue;
     latest_share(i).empty_bytes -= unit_bytes();
-    shares_[index(kNoClass)].empty_bytes += unit_bytes();
+    --of_blocks;
   }
+  if (of_blocks != 0) shares_[index(kNoClass)].empty_bytes -= bytes_in(of_blocks);
   empty_.erase(unit, units);
   purged_.erase(unit, units);
   return empty;
@@ -141,8 +143,8 @@ bool SlabPool::open_at(ClassId id, uint32_t unit, uint32_t units) {
   }
   counts_.open.fetch_add(more, std::memory_order_relaxed);
   if (id == kNoClass) {
-    const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed) + bytes_in(units);
-    kept_ = std::max(kept_, std::min(kept_ + more - bytes_in(end - used), lives));
+    const auto live = units + units_in(counts_.block_bytes.load(std::memory_order_relaxed));
+    retaken_ = std::max(retaken_, std::min(retaken_ + units_in(more) - (end - used), live));
     counts_.taken.fetch_add(more, std::memory_order_relaxed);
   }
   return true;
@@ -277,7 +279,7 @@ void SlabPool::purge_excess(uint32_t most) {
   const auto was_block = [&](uint32_t unit) { return former_of(entry(unit)) == kNoClass; };
   for (uint32_t looks = kMostBlock; looks > 0 && most > 0 && huge_from_ == kNone; --looks) {
     const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed);
-    const uint64_t needed = std::max({lives, kept_, kMostOfBlocks});
+    const uint64_t needed = std::max({lives, bytes_in(retaken_), kMostOfBlocks});
     const uint64_t waits = share(kNoClass).empty_bytes;
     const uint32_t end = empty_.highest(freed_blocks_end_) + 1;  // 0: there is none
     if (end == 0 || waits <= needed) return;
@@ -294,7 +296,7 @@ void SlabPool::purge_excess(uint32_t most) {
 uint32_t SlabPool::tick(bool trims) {
   const Lock lock(mutex);
   const uint32_t unneeded = empty_low_.tick(empty_.count());
-  kept_ -= kept_ / 8;
+  retaken_ -= retaken_ / 8;
   if (refused_ticks_ > 1 && !trims) return --refused_ticks_, 0;
   if (refused_units_.load(std::memory_order_relaxed) != 0) set_refused(kNone, 0, 0);
   return unneeded;

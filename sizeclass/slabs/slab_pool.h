@@ -281,6 +281,9 @@ class SlabPool {
   char* chapters_ = nullptr;      // where that of unit 0 would be
   MemoryLimit* limit_ = nullptr;  // of all units that are owned or empty
   bool grows_ GUARDED_BY(mutex) = false;
+  // Units that blocks took again after they were purged, as many as then lived at most; an eighth
+  // less each tick.
+  uint32_t retaken_ GUARDED_BY(mutex) = 0;
   // counts_.purged at the latest decommit(); if not 0, purged units may be no longer usable.
   uint64_t withdrawn_at_ GUARDED_BY(mutex) = 0;
   GrowingMemory map_memory_, units_, records_;
@@ -289,9 +292,6 @@ class SlabPool {
   RunSearch empty_runs_ GUARDED_BY(mutex), runs_ GUARDED_BY(mutex);  // of empty units; of both
   LowWater empty_low_ GUARDED_BY(mutex);
   uint32_t freed_blocks_end_ GUARDED_BY(mutex) = 0;  // above, none waits that need not
-  // Bytes that blocks took again after they were purged, as many as then lived at most; an eighth
-  // less each tick.
-  uint64_t kept_ GUARDED_BY(mutex) = 0;
   // The system is not asked to purge units from here on, for so many ticks, 0 being this one; how
   // many it refused.
   uint32_t refused_from_ GUARDED_BY(mutex) = 0, refused_ticks_ GUARDED_BY(mutex) = 0;
