@@ -97,10 +97,9 @@ bool make_room(size_t bytes) {
   const bool at_limit = limit.left() < std::max(bytes, kMostSlabBytes);
   if (at_limit && bytes > limit.hard()) return false;
   const bool waited = let_waiting_go(bytes);
-  if (memory::in_strict_mode) return waited;
-  if (at_limit) {
+  if (at_limit || memory::in_strict_mode) {
     heap.trim(cache_of_this_thread(), this_thread.release_cache);
-    next_allocator().process().malloc_trim(0);
+    if (!memory::in_strict_mode) next_allocator().process().malloc_trim(0);
     return true;
   }
   if (bytes > heap.mapped_bytes()) return waited;
@@ -127,8 +126,10 @@ void* serve(size_t bytes, size_t alignment, const Next& next, bool* zero = nullp
   return retry_if_refused(bytes, [&](bool again) {
     ClassId id = kNoClass;
     void* p = try_classes(bytes, alignment, again, id, zero);
-    // At the limit the next allocator would serve the last objects dearly.
-    return p != nullptr || heap.is_at_limit(id, bytes) ? p : next();
+    // At the limit the next allocator would serve the last objects dearly; in strict mode it might
+    // end the thread, so first what waits is let go.
+    const bool stays = memory::in_strict_mode && !again && bytes <= heap.most_block();
+    return p != nullptr || stays || heap.is_at_limit(id, bytes) ? p : next();
   });
 }
 

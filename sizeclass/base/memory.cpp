@@ -103,6 +103,7 @@ bool take_from_pool(void* start, size_t bytes) {
 }
 
 bool purge(void* start, size_t bytes) {
+  if (in_strict_mode) return false;
   const KeepErrno keep;
   if (madvise(start, bytes, MADV_DONTNEED) != 0) return false;
   // The program may have mapped a file over its objects, or what it shares with others: then this

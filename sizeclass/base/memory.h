@@ -20,8 +20,8 @@ enum class HugePages : uint8_t {
 
 namespace memory {
 
-// The system ends the calling thread at any call (seccomp's strict mode). From then on map() and
-// commit() refuse, and nobody else makes one for a malloc or free of it.
+// The system ends the calling thread at any call (seccomp's strict mode). From then on map(),
+// commit() and purge() refuse, and nobody else makes one for a malloc or free of it.
 inline constinit thread_local bool in_strict_mode = false;
 
 // Bytes in a page; a power of two, known before the first constructor.

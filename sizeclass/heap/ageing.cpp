@@ -27,6 +27,7 @@ constexpr uint64_t work_us(uint64_t pause_ms) {
 }
 // After a tick by growth, and one with 2 MiB of new memory; page faults took about as long.
 constexpr uint64_t kGrowthWorkUs = 200, kNewMemoryWorkUs = 500;
+constexpr uint64_t kNoEnd = ~uint64_t{0};  // work until then reads no clock
 
 }  // namespace
 
@@ -168,7 +169,7 @@ void Ageing::work(const Supply& supply, uint64_t until_us, bool splits) {
   for (unsigned idle = 0; idle < kLines; ++idle) {
     while (step(supply, cursor_, splits)) {
       idle = 0;
-      if (clock_us() >= until_us) return;
+      if (until_us != kNoEnd && clock_us() >= until_us) return;
     }
     cursor_ = (cursor_ + 1) % kLines;
   }
@@ -187,11 +188,8 @@ bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) c
 }
 
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
+  if (memory::in_strict_mode) return;
   Cache::Visits& visits = cache.visits;
-  if (memory::in_strict_mode) {
-    visits.watched = false;
-    return;
-  }
   const uint64_t now = clock_ms();
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
@@ -283,7 +281,6 @@ uint64_t Ageing::trim(const Supply& supply) {
 
 // Only what is there now, not what others free meanwhile: that could go on for ever.
 uint64_t Ageing::give_all_back(const Supply& supply) {
-  constexpr uint64_t kNoEnd = ~uint64_t{0};
   const auto purged = [&] {
     return supply.pools[0]->counts().purged + supply.pools[1]->counts().purged;
   };
