@@ -163,6 +163,7 @@ TEST_CASE("the programs of tests/programs run under the checked library", "[.lon
       "realloc_of_large_blocks",                   // counts blocks, and what is freed waits
       "freed_blocks_wait_for_as_many_others",      // they wait in the quarantine as well
       "limit_leaves_glibc_as_it_is",               // which sees no free of what waits
+      "no_cxx_runtime_in_c_programs",              // the unwinder is libgcc_s
   };
   check_programs(checked, "PKTMALLOC_QUARANTINE", "1MiB", exceptions);
 }

@@ -56,7 +56,6 @@ inline const std::set<std::string> kNotForTwins = {
     "free_inside_an_object_is_told",                    // the same
     "free_of_what_never_was_is_told",                   // the same
     "writes_after_free_break_no_list",                  // misuse is its subject
-    "no_cxx_runtime_in_c_programs",                     // the unwinder is libgcc_s
     "hello",                                            // prints and returns 7
     "work_under_limits",                                // prints
     "limit_is_kept",                                    // needs a limit

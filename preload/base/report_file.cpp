@@ -31,8 +31,7 @@ int open_as_it_is(const char* path, int how) {
 int create_new(const char* path, int access = O_WRONLY) {
   const int flags = access | O_CREAT | O_EXCL | O_CLOEXEC;
   const int fd = open(path, flags, 0600);
-  if (fd >= 0 || errno != EEXIST || unlink(path) != 0) return fd;
-  return open(path, flags, 0600);
+  return fd < 0 && errno == EEXIST && unlink(path) == 0 ? open(path, flags, 0600) : fd;
 }
 
 // Keeps the access rights of the file it replaces, if that has the same owner and group.

@@ -27,8 +27,7 @@ void Writer::put(const char* bytes, size_t count) {
     used_ += now;
     bytes += now;
     count -= now;
-    if (count == 0) return;
-    if (fd_ < 0) return;
+    if (count == 0 || fd_ < 0) return;
     flush();
   }
 }

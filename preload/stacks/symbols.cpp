@@ -176,9 +176,8 @@ void describe(Writer& out, uintptr_t pc, Detail detail, Demangler demangler) {
   if (has_name) out.print("+%#zx", pc - function.begin);
   char program[256] = "";
   const char* path = function.path;
-  if (*path == '\0') {
+  if (*path == '\0')
     path = readlink("/proc/self/exe", program, sizeof program - 1) > 0 ? program : function.module;
-  }
   out.print(" (");
   out.put(path, strlen(path));
   out.print("+%#zx)", in_module);

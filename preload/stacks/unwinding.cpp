@@ -26,14 +26,23 @@
 #include "sizeclass/base/machine.h"
 #include "sizeclass/base/memory.h"
 
+#if PKTMALLOC_HARDENED
+// To load libgcc_s takes a process longer than all else that we do at its start, and the hardened
+// library needs stacks for reports alone: a copy is part of it, to which a program's own tables
+// (__register_frame) are unknown. A reference of the copy to libc itself would keep the library
+// from older ones, which have no such function; then libgcc_s it is.
+static decltype(&_dl_find_object) find_tables = nullptr;
+int _dl_find_object(void* pc, dl_find_object* found) noexcept { return find_tables(pc, found); }
+#endif
+
 namespace pktmalloc {
 namespace {
 
-using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Trace_Fn, void*);
-std::atomic<Backtrace> backtrace_of = nullptr;
+constinit std::atomic<bool> has_unwinder = false;
+_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void*) = nullptr;
 // libgcc_s allocates and frees under its lock of the tables that programs register as they run
 // (__register_frame), also where a program throws: there nobody may ask it for a stack.
-constinit uintptr_t unwinder_begin = 0, unwinder_bytes = 0;
+constinit uintptr_t unwinder_begin = 0, unwinder_end = 0;
 _Unwind_Ptr (*ip_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*cfa_of)(_Unwind_Context*) = nullptr;
 _Unwind_Word (*register_of)(_Unwind_Context*, int) = nullptr;
@@ -42,7 +51,7 @@ constinit std::atomic<int> unwinding_threads = 0;
 constinit std::atomic<bool> forking = false;
 constinit thread_local bool unwinding = false;
 
-bool in_unwinder(uintptr_t pc) { return pc - unwinder_begin < unwinder_bytes; }
+bool in_unwinder(uintptr_t pc) { return pc >= unwinder_begin && pc < unwinder_end; }
 
 // Looks at a stack, which may have no proper end: a coroutine's may lead to any word. False:
 // looks() does not find what it wants, or came to what nobody may read, and ended there.
@@ -62,9 +71,8 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   const Site site = calls.site;
   const uintptr_t pc = ip_of(context);
   const uintptr_t cfa = cfa_of(context);
-  if (calls.count == 0 && (pc != site.pc || (site.cfa != 0 && cfa != site.cfa))) {
+  if (calls.count == 0 && (pc != site.pc || (site.cfa != 0 && cfa != site.cfa)))
     return _URC_NO_REASON;
-  }
   if (pc == 0) return _URC_END_OF_STACK;
   if (calls.count == calls.most) {
     calls.is_cut = true;
@@ -78,8 +86,7 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
 }
 
 void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
-  const Backtrace backtrace = backtrace_of.load(std::memory_order_acquire);
-  if (backtrace == nullptr || unwinding) return;
+  if (!has_unwinder.load(std::memory_order_acquire) || unwinding) return;
   const KeepErrno keep_errno;
   unwinding = true;
   // An unwinder may make calls that libc treats as cancellation points.
@@ -195,35 +202,38 @@ void stop_unwinding() {
   }
 }
 
-void find_code(Backtrace backtrace) {
-  Dl_info file;
-  if (dladdr(reinterpret_cast<void*>(backtrace), &file) == 0) return;
-  unwinder_begin = reinterpret_cast<uintptr_t>(file.dli_fbase);
-  const auto* const head = static_cast<const ElfW(Ehdr)*>(file.dli_fbase);
-  const auto* const part = reinterpret_cast<const ElfW(Phdr)*>(unwinder_begin + head->e_phoff);
-  for (unsigned i = 0; i < head->e_phnum; ++i) {
-    if (part[i].p_type == PT_LOAD) unwinder_bytes = part[i].p_vaddr + part[i].p_memsz;
+bool find_unwinder() {
+#if PKTMALLOC_HARDENED
+  find_tables = find_in_libc<decltype(find_tables)>("_dl_find_object", "GLIBC_2.35");
+  if (find_tables != nullptr) {
+    backtrace = _Unwind_Backtrace;
+    ip_of = _Unwind_GetIP;
+    cfa_of = _Unwind_GetCFA;
+    register_of = _Unwind_GetGR;
+    return true;
   }
+#endif
+  void* const library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  const auto* const module = static_cast<link_map*>(library);  // as dlinfo says
+  unwinder_begin = module->l_addr;
+  unwinder_end = reinterpret_cast<uintptr_t>(module->l_ld);  // behind its code
+  return find_function(backtrace, library, "_Unwind_Backtrace") &&
+         find_function(ip_of, library, "_Unwind_GetIP") &&
+         find_function(cfa_of, library, "_Unwind_GetCFA") &&
+         find_function(register_of, library, "_Unwind_GetGR");
 }
 
 }  // namespace
 
 void load_unwinder() {
-  void* library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return;
-  Backtrace backtrace = nullptr;
-  if (find_function(backtrace, library, "_Unwind_Backtrace") &&
-      find_function(ip_of, library, "_Unwind_GetIP") &&
-      find_function(cfa_of, library, "_Unwind_GetCFA") &&
-      find_function(register_of, library, "_Unwind_GetGR")) {
-    find_code(backtrace);
-    is_daring = [](uintptr_t pc) { return in_unwinder(pc) || in_this_library(pc); };
-    share_faults();
-    backtrace_of.store(backtrace, std::memory_order_release);
-    // Binds its calls of libc: later the stack may be a handler's of 8 KiB, and the binding takes
-    // as much as the processor has registers.
-    ask_unwinder([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
-  }
+  if (!find_unwinder()) return;
+  is_daring = [](uintptr_t pc) { return in_unwinder(pc) || in_this_library(pc); };
+  share_faults();
+  has_unwinder.store(true, std::memory_order_release);
+  // Binds its calls of libc: later the stack may be a handler's of 8 KiB, and the binding takes
+  // as much as the processor has registers.
+  ask_unwinder([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
 }
 
 void unwind(Calls& calls) {

@@ -17,7 +17,7 @@ $(OLDER)/libdl.so.2 $(OLDER)/libm.so.6 $(OLDER)/libpthread.so.0:
 	$(Q)$(CC) -shared -nostdlib -Wl,-soname,$(@F) -x c /dev/null -o $@
 
 OLDER_LINK = $(LIBRARY_LINK) -nodefaultlibs -Wl,--no-as-needed $(OLDER)/libc.so.6 $(OLDER)/libdl.so.2 \
-  $(OLDER)/libpthread.so.0 -l:libc_nonshared.a -lgcc
+  $(OLDER)/libpthread.so.0 -l:libc_nonshared.a -lgcc -lgcc_eh
 
 $(OLDER_LIBRARIES): $(OLDER)/libc.so.6 $(OLDER)/libdl.so.2 $(OLDER)/libpthread.so.0 $(EXPORTS) $(SEGMENTS)
 $(OLDER)/libpktmalloc.so: $(ENGINE_OBJECTS) $(PRELOAD_OBJECTS)
