@@ -111,7 +111,7 @@ $(ENGINE): $(ENGINE_OBJECTS)
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $^
 
-$(BUILD)/libpktmalloc.a: $(filter-out %/exports/loader_walk.o %/musl/sigaction.o,$(ENGINE_OBJECTS) $(PRELOAD_OBJECTS))
+$(BUILD)/libpktmalloc.a: $(filter-out %/exports/abort.o %/exports/loader_walk.o %/musl/sigaction.o,$(ENGINE_OBJECTS) $(PRELOAD_OBJECTS))
 	@rm -f $@
 	$(call say,AR)
 	$(Q)$(AR) rcs $@ $^

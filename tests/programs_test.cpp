@@ -21,6 +21,7 @@ struct Needs {
 };
 
 const std::map<std::string, Needs> kPrograms = {
+    {"abort_is_that_of_libc", {}},
     {"aligned_alloc_refuses_wrong_alignments", {}},
     {"aligned_blocks_are_aligned", {}},
     {"blocks_of_a_gib_come_and_go", {}},
@@ -34,6 +35,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"background_thread_is_not_pinned", {}},
     {"background_thread_serves_an_idle_single_thread", {{{"PKTMALLOC_BACKGROUND", "1"}}}},
     {"batches_are_as_single_calls", {}},
+    {"calls_without_a_rule_to_unwind", {}},
     {"calls_without_frame_pointers", {}},
     {"blocks_shrink_without_memory", {}},
     {"calloc_of_fresh_memory_writes_nothing", {}},

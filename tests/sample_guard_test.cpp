@@ -139,18 +139,21 @@ TEST_CASE("real programs behave under a sampled guard as without", "[.long]") {
   }
 }
 
-TEST_CASE("a sample that the unwinder allocates under its lock has no stack") {
-  const std::vector<std::string> program = {program_path("unwinder_allocates_under_its_lock")};
-  const Outcome outcome = guarded(program, "1").run();
-  INFO(outcome);
-  CHECK(outcome.clean());
-  const Outcome profiled = Program(program)
-                               .preloaded()
-                               .with("PKTMALLOC_PROFILE", "/dev/null")
-                               .with("PKTMALLOC_PROFILE_RATE", "1")
-                               .run();
-  INFO(profiled);
-  CHECK(profiled.clean());
+TEST_CASE("a sample goes without what the unwinder cannot find, or not under its lock") {
+  for (const std::string name :
+       {"unwinder_allocates_under_its_lock", "calls_without_a_rule_to_unwind"}) {
+    const std::vector<std::string> program = {program_path(name)};
+    const Outcome outcome = guarded(program, "1").run();
+    INFO(name << ": " << outcome);
+    CHECK(outcome.clean());
+    const Outcome profiled = Program(program)
+                                 .preloaded()
+                                 .with("PKTMALLOC_PROFILE", "/dev/null")
+                                 .with("PKTMALLOC_PROFILE_RATE", "1")
+                                 .run();
+    INFO(profiled);
+    CHECK(profiled.clean());
+  }
 }
 
 TEST_CASE("what the guard does not understand or cannot do it says in one line") {

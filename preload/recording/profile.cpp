@@ -153,8 +153,7 @@ void taken(void* p, const Sample& from_sampler, Site site) {
   Sample sample = from_sampler;
   const StackId stack = stack_at(site);
   sample.born = thread_allocations();  // the unwinder's own lie behind it
-  bool first_lost = false;
-  bool new_place = false;
+  bool first_lost = false, new_place = false;
   {
     const ProfileLock lock;
     const uint32_t before = sums.size();

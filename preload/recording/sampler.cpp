@@ -42,21 +42,6 @@ double rate = 0;
 bool by_bytes = true;
 SampleHandler handler;
 
-// -ln(x) for 0 < x <= 1 without libm: the exponent, and for the rest twice the series of artanh,
-// whose argument is at most 1/3: good to 1e-7.
-double minus_log(double x) {
-  constexpr double kLn2 = 0.693147180559945309;
-  const uint64_t bits = std::bit_cast<uint64_t>(x);
-  const int exponent = static_cast<int>(bits >> 52) - 1023;
-  const double m =
-      std::bit_cast<double>((bits & ((uint64_t{1} << 52) - 1)) | (uint64_t{1023} << 52));
-  const double z = (m - 1) / (m + 1);
-  const double zz = z * z;
-  double sum = 0;
-  for (int n = 13; n > 0; n -= 2) sum = sum * zz + 1.0 / n;
-  return -(exponent * kLn2 + 2 * z * sum);
-}
-
 Sampler* new_sampler() {
   auto* const sampler = static_cast<Sampler*>(map_lazily(sizeof(Sampler)));
   if (sampler == nullptr) return nullptr;
@@ -137,12 +122,19 @@ double sample_probability(size_t bytes) {
   return q;
 }
 
-// Exponentially distributed with mean `rate`.
+// Exponentially distributed with mean `rate`: ln 2 for each zero in front of the first one among
+// random bits, and, for y evenly distributed below a half, the series of -ln(1 - y).
 double Sampler::next_distance() {
   if (paused.load(std::memory_order_relaxed)) return kNever;
   if (rate <= 1) return 0;  // every allocation, for certain
+  constexpr double kLn2 = 0.693147180559945309;
   random = next_number(random);
-  return rate * minus_log((static_cast<double>(random >> 11) + 1) * 0x1p-53);
+  const int zeros = std::countl_zero(random);
+  random = next_number(random);
+  const double y = static_cast<double>(random >> 11) * 0x1p-54;
+  double sum = 0;
+  for (int n = 30; n > 0; --n) sum = sum * y + 1.0 / n;
+  return rate * (zeros * kLn2 + y * sum);
 }
 
 void sample(uint64_t mean, SampleUnit unit, SampleHandler taken) {

@@ -188,13 +188,11 @@ void thread_exit() {
   forget_rows_used();
 }
 
-uint64_t since_epoch_us() { return clock_ns(CLOCK_REALTIME) / 1000; }
-
 EVERY_PROCESS void forked() {
   if (!recording_sizes()) return;
   for (uint32_t i = 1; i <= row_count; ++i) rows[i].counts.calls = rows[i].counts.threads = 0;
   peak.begin_anew();
-  started_us = since_epoch_us();
+  started_us = clock_ns(CLOCK_REALTIME) / 1000;
   totals = {};
   open_then = 0;
   forget_rows_used();
@@ -209,7 +207,7 @@ unsigned list_classes(uint64_t (&bytes)[kMaxClasses]) {
 EVERY_PROCESS void load() {
   if (options().sizes_path == nullptr || PKTMALLOC_CHECKED) return;
   const KeepErrno keep_errno;
-  started_us = since_epoch_us();
+  started_us = clock_ns(CLOCK_REALTIME) / 1000;
   rows = static_cast<Row*>(map_lazily(sizeof(Row) << kRowBits));
   slots = static_cast<uint32_t*>(map_lazily(sizeof(uint32_t) << kSlotBits));
   if (rows == nullptr || slots == nullptr) return tell_end();

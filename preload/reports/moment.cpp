@@ -77,9 +77,8 @@ void note_moment() {
     recording::Moment& moment = header->inside.next();
     moment.time_ms = this_process().time_ms;
     take_snapshot(moment.snapshot);
-    if (moment.snapshot.process.committed_bytes <= kQuicklyCounted) {
+    if (moment.snapshot.process.committed_bytes <= kQuicklyCounted)
       measure_resident(moment.snapshot);
-    }
     header->inside.advance();
   }
   noting.store(false, std::memory_order_release);

@@ -192,11 +192,8 @@ bool report_on_demand(recording::Content which, const char* named, Writer& out) 
 
 void report_now() {
   const Mapped<Room> own;
-  if (own) {
-    own->write_text_to(STDERR_FILENO);
-  } else {
-    message("no memory to tell the statistics");
-  }
+  if (!own) return message("no memory to tell the statistics");
+  own->write_text_to(STDERR_FILENO);
 }
 
 }  // namespace pktmalloc

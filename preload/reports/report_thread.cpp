@@ -64,8 +64,7 @@ void run() {
   const bool apart = close_descriptors(3, ~0U, CLOSE_RANGE_UNSHARE) == 0;
   // Who reads the program's output waits until all have closed it.
   if (apart) close_descriptors(STDIN_FILENO, STDOUT_FILENO, 0);
-  bool controlled = false;
-  bool tried = false;
+  bool controlled = false, tried = false;
   uint64_t due = clock_ms() + interval();
   while (!thread.ending()) {
     if (controls() && !tried) {

@@ -61,8 +61,6 @@ class ElfFile {
     return bytes_ > 0 && memcmp(start_, header, std::min(bytes_, kPage)) == 0;
   }
 
-  const Elf64_Ehdr& header() const { return *reinterpret_cast<const Elf64_Ehdr*>(start_); }
-
   // nullptr: not all of them are in the file.
   template <typename T>
   const T* array(uint64_t offset, uint64_t count) const {
@@ -88,10 +86,9 @@ bool is_function_at(const Elf64_Sym& symbol, uint64_t value) {
 // allocates nothing.
 uintptr_t find_in_file(const link_map& module, const void* header_in_memory, uintptr_t address,
                        char* name, size_t bytes) {
-  const bool is_program = *module.l_name == '\0';
-  const ElfFile file(is_program ? "/proc/self/exe" : module.l_name);
+  const ElfFile file(*module.l_name == '\0' ? "/proc/self/exe" : module.l_name);
   if (!file.begins_as(header_in_memory)) return 0;
-  const Elf64_Ehdr& header = file.header();
+  const Elf64_Ehdr& header = *file.array<Elf64_Ehdr>(0, 1);
   const auto* sections = file.array<Elf64_Shdr>(header.e_shoff, header.e_shnum);
   for (unsigned i = 0; sections != nullptr && i < header.e_shnum; ++i) {
     const Elf64_Shdr& table = sections[i];
@@ -149,8 +146,8 @@ Function function_at(uintptr_t pc) {
               RTLD_DL_LINKMAP) == 0) {
     return found;
   }
-  const bool is_program = *map->l_name == '\0';  // the loader's name for it
-  found.module = is_program ? program_name() : basename(map->l_name);
+  // The loader's name for the program is "".
+  found.module = *map->l_name == '\0' ? program_name() : basename(map->l_name);
   found.path = map->l_name;
   found.module_begin = reinterpret_cast<uintptr_t>(info.dli_fbase);
   if (info.dli_sname != nullptr) {

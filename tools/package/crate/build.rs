@@ -19,9 +19,10 @@ const FLAGS: [&str; 11] = [
     "-fno-builtin-free",
 ];
 
-// Those of the twins are another library; loader_walk.cpp is for the shared one alone.
+// Those of the twins are another library; abort.cpp and loader_walk.cpp are for the shared one alone.
 fn is_part(source: &Path) -> bool {
     source.extension().is_some_and(|ending| ending == "cpp")
+        && !source.ends_with("exports/abort.cpp")
         && !source.ends_with("exports/loader_walk.cpp")
         && !source
             .iter()
