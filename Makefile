@@ -63,7 +63,7 @@ LIBRARY_FLAGS = -std=c++20 -g -I. $(VARIANT_FLAGS) $(WARNINGS) -MMD -MP -fPIC $(
   -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 EXPORTS := preload/contract/exports.map
 SEGMENTS := preload/contract/segments.ld
-LIBRARY_LINK := -shared -static-libgcc -Wl,--sort-section=alignment -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nodelete \
+LIBRARY_LINK := -shared -static-libgcc -Wl,--exclude-libs,ALL -Wl,--sort-section=alignment -Wl,-soname,$(SONAME) -Wl,-z,relro,-z,now,-z,defs,-z,nodelete \
   -Wl,--version-script=$(EXPORTS),-T,$(SEGMENTS)
 
 ENGINE_SOURCES := $(wildcard sizeclass/*/*.cpp)

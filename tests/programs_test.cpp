@@ -21,6 +21,8 @@ struct Needs {
 };
 
 const std::map<std::string, Needs> kPrograms = {
+    {"a_fault_sent_to_it_waits",
+     {{{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1"}}}},
     {"abort_is_that_of_libc", {}},
     {"aligned_alloc_refuses_wrong_alignments", {}},
     {"aligned_blocks_are_aligned", {}},
@@ -153,6 +155,8 @@ const std::map<std::string, Needs> kPrograms = {
     {"signals_interrupt_allocations", {}},
     {"single_thread_stays_single", {}},
     {"sized_frees_free", {}},
+    {"smaller_stacks_where_others_were",
+     {{{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1"}}}},
     {"soft_limit_gives_back_at_once",
      {{{"PKTMALLOC_SOFT_LIMIT", "32MiB"}, {"PKTMALLOC_AGE", "1h"}}}},
     {"spawned_programs_run", {}},

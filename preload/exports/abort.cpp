@@ -2,8 +2,7 @@
 // abort, by which libgcc_s ends the process where it finds code whose unwind table does not say how
 // (what LuaJIT compiles). While it looks for a stack on our behalf, the stack ends there instead.
 //
-// Not in the archive: in a program linked with -static there is no next one. Weak, because a
-// program may have its own.
+// Not in the archive: in a program linked with -static there is no next one.
 #include "preload/base/export.h"
 #include "preload/base/library_function.h"
 #include "preload/process/fault_signal.h"
@@ -19,10 +18,10 @@ __attribute__((constructor(101))) void find_next_abort() {
 
 }  // namespace
 
-extern "C" [[gnu::weak]] PKTMALLOC_EXPORT void abort() noexcept {
+extern "C" PKTMALLOC_EXPORT void abort() noexcept {
   using namespace pktmalloc;
   const auto caller = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
-  if (goes_on != nullptr && is_daring(caller)) longjmp(*goes_on, 1);
+  if (goes_on != nullptr && is_unwinders(caller)) longjmp(*goes_on, 1);
   if (next_abort == nullptr) find_next_abort();
   for (;;) next_abort();
 }

@@ -51,10 +51,7 @@ PKTMALLOC_EXPORT void* calloc(size_t count, size_t bytes_each) {
 // Like glibc: (null, n) allocates, (p, 0) frees and returns null.
 PKTMALLOC_EXPORT void* realloc(void* p, size_t bytes) {
   if (p == nullptr) return front::allocate<front::allocate_slow>(bytes);
-  if (bytes == 0) {
-    front::release(p);
-    return nullptr;
-  }
+  if (bytes == 0) return front::release(p), nullptr;
   if (bytes > PTRDIFF_MAX) return no_memory();
   return front::reallocate(p, bytes);
 }

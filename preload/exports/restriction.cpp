@@ -66,8 +66,7 @@ extern "C" {
   for (unsigned long& word : words) word = va_arg(arguments, unsigned long);
   va_end(arguments);
   const bool strict = option == PR_SET_SECCOMP && words[0] == SECCOMP_MODE_STRICT;
-  // To make a cache later takes calls, and nobody watches a thread that makes none.
-  if (Cache* const own = strict ? cache_of_this_thread() : nullptr) own->visits.watched = false;
+  if (strict) cache_of_this_thread();  // to make one later takes calls
   // The thread may read no clock of the processor soon: in strict mode, too.
   if (strict || option == PR_SET_TSC) heap.due().tell_always();
   if (option == PR_SET_TSC) read_clock_by_call();

@@ -26,7 +26,8 @@ void watch_faults(LooksAt* look);
 // A thread that reads what may lead to where nobody may read sets it meanwhile: a fault in such
 // code ends by a jump there.
 inline constinit thread_local jmp_buf* goes_on __attribute__((visibility("hidden"))) = nullptr;
-inline bool (*is_daring)(uintptr_t pc) = nullptr;  // is the fault there in such code?
+inline bool (*is_daring)(uintptr_t pc) = nullptr;     // is the fault there in such code?
+inline bool (*is_unwinders)(uintptr_t pc) = nullptr;  // is a call of abort there the unwinder's?
 // At any time.
 void share_faults();
 

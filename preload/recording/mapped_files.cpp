@@ -53,9 +53,8 @@ int write_module(dl_phdr_info* info, size_t, void* argument) {
       const char* const id = name + round_up(note.n_namesz, 4);
       at = id + round_up(note.n_descsz, 4);
       if (at > end) break;
-      if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(name, "GNU", 4) != 0) {
+      if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 || memcmp(name, "GNU", 4) != 0)
         continue;
-      }
       out.print("# build-id %llx ", number(code));
       for (unsigned n = 0; n < note.n_descsz; ++n) {
         out.print("%02x", static_cast<unsigned char>(id[n]));

@@ -163,9 +163,8 @@ void taken(void* p, const Sample& from_sampler, Site site) {
     first_lost = sample.owner == 0 ? lose() : add_live(p, sample, true);
     new_place = sums.size() > before;
   }
-  if (first_lost) {
+  if (first_lost)
     message("no memory for the heap profile: samples are lost from here on; the program goes on");
-  }
   if (new_place) record_mapped_files();
 }
 

@@ -42,14 +42,6 @@ double rate = 0;
 bool by_bytes = true;
 SampleHandler handler;
 
-Sampler* new_sampler() {
-  auto* const sampler = static_cast<Sampler*>(map_lazily(sizeof(Sampler)));
-  if (sampler == nullptr) return nullptr;
-  sampler->random = next_number(reinterpret_cast<uint64_t>(sampler) ^ clock_us());
-  sampler->others = next_number(sampler->random);
-  return sampler;
-}
-
 void free_sampler(Sampler* sampler) { munmap(sampler, sizeof *sampler); }
 
 size_t object_bytes(ClassId id) { return heap.classes()[id].object_bytes; }
@@ -79,8 +71,10 @@ void begin_stage(Sampler& sampler) {
 EVERY_PROCESS void attach() {
   if (!sampling) return;
   stage_here = stage.load(std::memory_order_relaxed);
-  Sampler* const sampler = new_sampler();
+  auto* const sampler = static_cast<Sampler*>(map_lazily(sizeof(Sampler)));
   if (sampler == nullptr) return;
+  sampler->random = next_number(reinterpret_cast<uint64_t>(sampler) ^ clock_us());
+  sampler->others = next_number(sampler->random);
   if (by_bytes) {
     this_thread.release_cache = heap.attach(&this_thread, false);
     if (this_thread.release_cache == nullptr) return free_sampler(sampler);

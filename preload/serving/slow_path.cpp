@@ -83,7 +83,8 @@ void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool*
   }
   void* const p =
       id != kNoClass || alignment <= kUnitBytes ? allocate_pooled(id, bytes, zero) : nullptr;
-  if (p == nullptr && !again && !heap.is_at_limit(id, bytes)) {
+  // In strict mode what waits is let go first (serve).
+  if (p == nullptr && again == memory::in_strict_mode && !heap.is_at_limit(id, bytes)) {
     count_pass(why_passed(id, bytes, alignment), bytes);
   }
   return p;

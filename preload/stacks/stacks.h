@@ -6,10 +6,10 @@
 // frame; it names the stack last found there. A stack records where, counted from the frame, its
 // outer return addresses lay. The next call from the place compares those words with the frames
 // found, the innermost first: if all are the same, so is the stack, and no unwinder is asked. That
-// costs a few nanoseconds; unwinding costs microseconds. While the words agree, each belongs to a
-// frame of the same function, so none lies beyond the stack's end. The first word that differs
-// leads on: the place and this word name another stack, and so forth, a few times. The two
-// outermost frames of a whole stack (libc's, as a rule) are not compared.
+// costs a few nanoseconds; unwinding costs microseconds. A function's frame may vary, and threads
+// may have had other stacks there: so no word is read beyond what this thread was found to have.
+// The first word that differs leads on: the place and this word name another stack, and so forth, a
+// few times. The two outermost frames of a whole stack (libc's, as a rule) are not compared.
 //
 // Unwinding, frame by frame (unwinding.cpp), is the work of libgcc_s.so.1; every C++ exception
 // relies on it, and it takes no lock on the way but one that it allocates under
@@ -111,6 +111,11 @@ StackId capture_slow(Site site, uint64_t hash);
 // long, with none at all mstress 1.3.
 inline constexpr unsigned kMostHops = 4;
 
+// What is known of the stack that this thread was on last. Whatever lies less than a guard page
+// below is on the same stack; beyond the top nobody may look.
+inline constexpr uintptr_t kPage = 4096;
+inline constinit thread_local uintptr_t stack_low = 0, stack_top = 0;
+
 // Never 0. Keeps errno.
 inline StackId capture(Site site) {
   uint64_t hash = hash_of(site);
@@ -122,11 +127,14 @@ inline StackId capture(Site site) {
     const Stack& stack = stack_of(id);
     const Frame* frame = stack.frames;
     const Frame* const end = frame + stack.compared;
-    if (frame->pc != site.pc) return capture_slow(site, hash_of(site));
+    if (frame->pc != site.pc || site.cfa + kPage <= stack_low)
+      return capture_slow(site, hash_of(site));
     uintptr_t word;
     do {
       if (++frame >= end) return id;
-      word = *reinterpret_cast<const uintptr_t*>(site.cfa + frame->offset);
+      const uintptr_t at = site.cfa + frame->offset;
+      if (at > stack_top) return capture_slow(site, hash_of(site));
+      word = *reinterpret_cast<const uintptr_t*>(at);
     } while (word == frame->pc);
     if (hops == kMostHops) return capture_slow(site, hash);
     hash = hash_of({word, hash});

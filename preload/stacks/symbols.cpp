@@ -27,10 +27,9 @@ namespace {
 constexpr size_t kMostDemangled = 1000;
 
 void write_name(Writer& out, const char* name, Demangler demangler) {
-  char* text = nullptr;
-  if (demangler != nullptr && strncmp(name, "_Z", 2) == 0 && strlen(name) <= kMostDemangled) {
-    text = demangler(name, nullptr, nullptr, nullptr);
-  }
+  const bool mangled = strncmp(name, "_Z", 2) == 0 && strlen(name) <= kMostDemangled;
+  char* const text =
+      mangled && demangler != nullptr ? demangler(name, nullptr, nullptr, nullptr) : nullptr;
   out.print("%s", text != nullptr ? text : name);
   free(text);
 }
@@ -74,11 +73,6 @@ class ElfFile {
   size_t bytes_ = 0;
 };
 
-bool is_function_at(const Elf64_Sym& symbol, uint64_t value) {
-  return ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF &&
-         value - symbol.st_value < symbol.st_size;
-}
-
 // The function at the address in a module, whose ELF header in memory is known: its name, cut to
 // fit, and where it begins; 0: unknown. From the module's file, which has the names of local
 // functions, too, which the loader does not know. A stripped file has none; a file other than the
@@ -99,8 +93,9 @@ uintptr_t find_in_file(const link_map& module, const void* header_in_memory, uin
     const char* text = file.array<char>(strings.sh_offset, strings.sh_size);
     if (symbols == nullptr || text == nullptr) return 0;
     const Elf64_Sym* const symbol =
-        std::find_if(symbols, symbols + count, [&](const Elf64_Sym& candidate) {
-          return is_function_at(candidate, address - module.l_addr);
+        std::find_if(symbols, symbols + count, [&](const Elf64_Sym& at) {
+          return ELF64_ST_TYPE(at.st_info) == STT_FUNC && at.st_shndx != SHN_UNDEF &&
+                 address - module.l_addr - at.st_value < at.st_size;
         });
     if (symbol == symbols + count || symbol->st_name >= strings.sh_size) return 0;
     const size_t most = std::min(strings.sh_size - symbol->st_name, bytes);

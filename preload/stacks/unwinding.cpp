@@ -26,7 +26,8 @@
 #include "sizeclass/base/machine.h"
 #include "sizeclass/base/memory.h"
 
-#if PKTMALLOC_HARDENED
+#if PKTMALLOC_HARDENED && defined(DLFO_STRUCT_HAS_EH_DBASE)  // by glibc 2.35
+#define PKTMALLOC_HAS_COPY
 // To load libgcc_s takes a process longer than all else that we do at its start, and the hardened
 // library needs stacks for reports alone: a copy is part of it, to which a program's own tables
 // (__register_frame) are unknown. A reference of the copy to libc itself would keep the library
@@ -73,11 +74,8 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
   const uintptr_t cfa = cfa_of(context);
   if (calls.count == 0 && (pc != site.pc || (site.cfa != 0 && cfa != site.cfa)))
     return _URC_NO_REASON;
-  if (pc == 0) return _URC_END_OF_STACK;
-  if (calls.count == calls.most) {
-    calls.is_cut = true;
-    return _URC_END_OF_STACK;
-  }
+  calls.is_cut = pc != 0 && calls.count == calls.most;
+  if (pc == 0 || calls.is_cut) return _URC_END_OF_STACK;
   const uintptr_t* const word = reinterpret_cast<uintptr_t*>(cfa) - 1;
   calls.words_known &=
       machine::kCallsPushFrames && (calls.count == 0 || (cfa > site.cfa && *word == pc));
@@ -88,21 +86,24 @@ _Unwind_Reason_Code visit(_Unwind_Context* context, void* argument) {
 void ask_unwinder(_Unwind_Trace_Fn visit_frame, void* argument) {
   if (!has_unwinder.load(std::memory_order_acquire) || unwinding) return;
   const KeepErrno keep_errno;
+  // Who blocks SIGSEGV, as our handler does, would die of a fault on the way; where one waits, it
+  // stays blocked, and there is no stack. In strict mode a call of the system is death.
+  sigset_t before{}, waiting{};
+  if (!memory::in_strict_mode) change_signal_mask(SIG_BLOCK, nullptr, &before);
+  const bool blocks = sigismember(&before, SIGSEGV) == 1;
+  if (blocks) syscall(SYS_rt_sigpending, &waiting, size_t{8});
+  if (sigismember(&waiting, SIGSEGV) == 1) return;
+  sigset_t open = before;
+  sigdelset(&open, SIGSEGV);
+  if (blocks) change_signal_mask(SIG_SETMASK, &open);
   unwinding = true;
   // An unwinder may make calls that libc treats as cancellation points.
   const CancellationWaits no_cancellation;
   unwinding_threads.fetch_add(1, std::memory_order_seq_cst);
-  // Who blocks SIGSEGV, as our handler does, would die of a fault on the way. In strict mode a call
-  // of the system is death.
-  const bool may_fault = !memory::in_strict_mode;
-  sigset_t fault, blocked;
-  sigemptyset(&fault);
-  sigaddset(&fault, SIGSEGV);
-  if (may_fault) change_signal_mask(SIG_UNBLOCK, &fault, &blocked);
   // Pairs with stop_unwinding(): one of the two sees the other.
   if (!forking.load(std::memory_order_seq_cst))
     dare([=] { return backtrace(visit_frame, argument); });
-  if (may_fault) change_signal_mask(SIG_SETMASK, &blocked);
+  if (blocks) change_signal_mask(SIG_SETMASK, &before);
   unwinding_threads.fetch_sub(1, std::memory_order_release);
   unwinding = false;
 }
@@ -114,11 +115,6 @@ constexpr uint32_t kUnknown = 0;
 constexpr uint32_t kVaries = ~uint32_t{0};
 constexpr uint32_t kOutermost = kVaries - 1;  // there is no next one
 constinit std::atomic<uint64_t> steps[size_t{1} << kStepBits]{};
-// What is known of the stack that this thread was on last: no step leads beyond it, onto another
-// one or behind the end. Whatever lies less than a guard page below is on the same stack.
-constexpr uintptr_t kPage = 4096;
-constinit thread_local uintptr_t stack_low = 0, stack_top = 0;
-
 uint32_t step_from(uintptr_t pc) {
   const uint64_t hash = hash_of({pc, 0});
   const uint64_t step = steps[hash >> (64 - kStepBits)].load(std::memory_order_relaxed);
@@ -203,23 +199,28 @@ void stop_unwinding() {
 }
 
 bool find_unwinder() {
-#if PKTMALLOC_HARDENED
+#ifdef PKTMALLOC_HAS_COPY
   find_tables = find_in_libc<decltype(find_tables)>("_dl_find_object", "GLIBC_2.35");
   if (find_tables != nullptr) {
     backtrace = _Unwind_Backtrace;
     ip_of = _Unwind_GetIP;
     cfa_of = _Unwind_GetCFA;
     register_of = _Unwind_GetGR;
+    unwinder_begin = reinterpret_cast<uintptr_t>(&__ehdr_start);
+    unwinder_end = reinterpret_cast<uintptr_t>(&_end);
     return true;
   }
 #endif
   void* const library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return false;
-  const auto* const module = static_cast<link_map*>(library);  // as dlinfo says
-  unwinder_begin = module->l_addr;
-  unwinder_end = reinterpret_cast<uintptr_t>(module->l_ld);  // behind its code
-  return find_function(backtrace, library, "_Unwind_Backtrace") &&
-         find_function(ip_of, library, "_Unwind_GetIP") &&
+  Dl_info file;
+  if (library == nullptr || !find_function(backtrace, library, "_Unwind_Backtrace") ||
+      dladdr(reinterpret_cast<void*>(backtrace), &file) == 0) {
+    return false;
+  }
+  unwinder_begin = reinterpret_cast<uintptr_t>(file.dli_fbase);
+  // What dlopen returns is a link_map; linkers put the dynamic section behind the code.
+  unwinder_end = reinterpret_cast<uintptr_t>(static_cast<link_map*>(library)->l_ld);
+  return find_function(ip_of, library, "_Unwind_GetIP") &&
          find_function(cfa_of, library, "_Unwind_GetCFA") &&
          find_function(register_of, library, "_Unwind_GetGR");
 }
@@ -228,6 +229,7 @@ bool find_unwinder() {
 
 void load_unwinder() {
   if (!find_unwinder()) return;
+  is_unwinders = in_unwinder;
   is_daring = [](uintptr_t pc) { return in_unwinder(pc) || in_this_library(pc); };
   share_faults();
   has_unwinder.store(true, std::memory_order_release);

@@ -102,7 +102,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
     to_do_[kFirstSize + size] = supply.store.empties(size).tick();
   }
-  const bool purges = why == Tick::kTime || why == Tick::kTrim;
+  const bool purges = !memory::in_strict_mode && (why == Tick::kTime || why == Tick::kTrim);
   for (unsigned line = kFirstPool; line < kFirstArea && purges; ++line) {
     to_do_[line] = supply.pools[line - kFirstPool]->tick(why == Tick::kTrim);
   }
@@ -188,8 +188,9 @@ bool Ageing::is_due(const Supply& supply, Cache& cache, ClassId id, Visit why) c
 }
 
 void Ageing::visit(const Supply& supply, Cache& cache, ClassId id, Visit why) {
-  if (memory::in_strict_mode) return;
   Cache::Visits& visits = cache.visits;
+  visits.watched &= !memory::in_strict_mode;
+  if (memory::in_strict_mode) return;
   const uint64_t now = clock_ms();
   const uint64_t elapsed = now - visits.last_ms;
   visits.last_ms = now;
@@ -275,8 +276,12 @@ uint64_t Ageing::run(const Supply& supply) {
 }
 
 uint64_t Ageing::trim(const Supply& supply) {
-  const Lock lock(mutex);
-  return give_all_back(supply);
+  // To wait, or to wake who waits, is death in strict mode.
+  if (memory::in_strict_mode && !mutex.try_lock()) return 0;
+  const Lock lock(mutex, !memory::in_strict_mode);
+  const uint64_t bytes = give_all_back(supply);
+  if (memory::in_strict_mode) mutex.unlock();
+  return bytes;
 }
 
 // Only what is there now, not what others free meanwhile: that could go on for ever.
@@ -292,7 +297,7 @@ uint64_t Ageing::give_all_back(const Supply& supply) {
     cursor_ = 0;
     work(supply, kNoEnd, splits);
   }
-  waiting_.store(0, std::memory_order_relaxed);
+  if (!memory::in_strict_mode) waiting_.store(0, std::memory_order_relaxed);
   return purged() - before;
 }
 
