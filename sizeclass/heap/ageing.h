@@ -96,7 +96,7 @@ class Ageing {
   uint64_t run(const Supply& supply);
 
   // Gives back everything in depots and empty slabs now. Returns the bytes purged.
-  uint64_t trim(const Supply& supply);
+  uint64_t trim(const Supply& supply) NOT_FOLLOWED;
 
   // There is work for the background thread, and nobody may come by: a thread that ends has freed
   // memory.
