@@ -266,13 +266,13 @@ uint64_t Ageing::run(const Supply& supply) {
     end_tick(supply, clock_ms());
     while (supply.caches.flush(supply, due_->tick(), LowWater::kAllTicks)) continue;
   }
-  while (pending_.load(std::memory_order_relaxed)) {
+  do {
     const Lock lock(mutex);  // for a millisecond: a fork waits for it
     work(supply, clock_us() + 1000);
-  }
-  const uint64_t waiting = waiting_in_all(supply);
-  waiting_.store(waiting, std::memory_order_relaxed);
-  return waiting;
+    // Meanwhile no magazine goes, of which a stack may tell how much is in it.
+    waiting_.store(waiting_in_all(supply), std::memory_order_relaxed);
+  } while (pending_.load(std::memory_order_relaxed));
+  return waiting_bytes();
 }
 
 uint64_t Ageing::trim(const Supply& supply) {
