@@ -102,7 +102,7 @@ void Ageing::collect(const Supply& supply, Tick why) {
   for (unsigned size = 0; size < kMagazineSizes; ++size) {
     to_do_[kFirstSize + size] = supply.store.empties(size).tick();
   }
-  const bool purges = !memory::in_strict_mode && (why == Tick::kTime || why == Tick::kTrim);
+  const bool purges = why == Tick::kTime || why == Tick::kTrim;
   for (unsigned line = kFirstPool; line < kFirstArea && purges; ++line) {
     to_do_[line] = supply.pools[line - kFirstPool]->tick(why == Tick::kTrim);
   }

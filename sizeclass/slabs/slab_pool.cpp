@@ -326,7 +326,8 @@ SlabPool::Run SlabPool::run_to_purge(uint32_t most, bool splits) {
 uint32_t SlabPool::purge_some(uint32_t most, bool splits) {
   const Lock lock(mutex);
   const Run run = run_to_purge(most, splits);
-  if (run.count == 0) return 0;
+  // A thread in strict mode may not ask; that is no refusal of the system's.
+  if (run.count == 0 || memory::in_strict_mode) return 0;
   const uint32_t count = empty_.count(run.low, run.count);
   if (purge(run)) return count;
   refused_from_ = run.low;
