@@ -4,10 +4,12 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 #include <set>
 #include <string>
 
+#include "tests/skip.h"
 #include "tests/twins.h"
 
 TEST_CASE("stacks are found while the loader's list of modules is locked") {
@@ -94,6 +96,20 @@ TEST_CASE("large objects that come and go often are protected as far as a tenth 
   REQUIRE(sscanf(outcome.out.c_str(), "protected %d", &times) == 1);
   CHECK(times > 0);
   CHECK(times < 500);
+}
+
+TEST_CASE("no signal is held back while a large object comes or goes") {
+  const Outcome outcome =
+      Program({program_path("system_calls"), "refuse", std::to_string(SYS_rt_sigprocmask), "1",
+               "1000000", program_path("large_objects_come_and_go", "checked")})
+          .with("PRELOAD", build_path("libpktmalloc-checked.so"))
+          .run();
+  INFO(outcome);
+  if (outcome.out.empty()) skip("this system has no seccomp filters with a listener");
+  CHECK(outcome.status == 0);
+  unsigned calls = ~0U;
+  REQUIRE(sscanf(outcome.out.c_str(), "refused %u", &calls) == 1);
+  CHECK(calls < 100);  // for the first stacks, but not for each of 5000 objects
 }
 
 TEST_CASE("an object that another thread frees while realloc looks at it stays free") {

@@ -148,6 +148,8 @@ TEST_CASE("a wrong free is told in one line, then the program is aborted") {
        ", an object of up to 112 bytes" + later},
       {"double_free_in_a_sandbox_is_told", "double free of ", ", an object of up to 112 bytes"},
       {"double_free_of_many_is_told", "double free of ", ", an object of up to 2048 bytes"},
+      {"free_inside_a_block_is_told", "free of ",
+       ", 70016 bytes inside an object of up to 1048576 bytes" + later},
       {"free_inside_an_object_is_told", "free of ",
        ", 16 bytes inside an object of up to 1024 bytes" + later},
       {"free_of_what_never_was_is_told", "free of ", ", which malloc never returned" + later},

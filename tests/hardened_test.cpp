@@ -117,6 +117,14 @@ TEST_CASE("a program that asks for reports goes on, and each wrong call does not
   }
 }
 
+TEST_CASE("a free inside a block is told with the block") {
+  const Outcome outcome = hardened({program_path("free_inside_a_block_is_told", "plain")}).run();
+  INFO(outcome);
+  CHECK(outcome.signal == SIGABRT);
+  CHECK(outcome.err.find(", 70016 bytes inside an object of up to 1048576 bytes, in main of ") !=
+        std::string::npos);
+}
+
 TEST_CASE("real programs run under the hardened library as without", "[.long]") {
   check_correct_commands(hardened, "PKTMALLOC_CLEAR", {"64", "256KiB"});
   check_correct_commands(hardened, "PKTMALLOC_CANARY", {"1"});

@@ -203,6 +203,7 @@ const std::set<std::string> kRunElsewhere = {
     "double_free_in_a_child_is_told",              // failures_test.cpp
     "double_free_of_many_is_told",                 // failures_test.cpp
     "double_free_in_a_sandbox_is_told",            // failures_test.cpp
+    "free_inside_a_block_is_told",                 // failures_test.cpp
     "free_inside_an_object_is_told",               // failures_test.cpp
     "free_of_what_never_was_is_told",              // failures_test.cpp
     "copy_in_another_name_space",                  // below

@@ -143,7 +143,7 @@ $(TESTS)/plugins/%.so: tests/plugins/%.cpp
 
 # A suite can be built and run alone: with it comes what any of them starts, but for linked programs
 # only these, unless it is `programs`.
-LINKED := double_free_in_a_batch_is_told double_free_is_told double_free_of_many_is_told free_inside_an_object_is_told free_of_what_never_was_is_told hello holds_known_types holds_until_it_ends loses_known_objects \
+LINKED := double_free_in_a_batch_is_told double_free_is_told double_free_of_many_is_told free_inside_a_block_is_told free_inside_an_object_is_told free_of_what_never_was_is_told hello holds_known_types holds_until_it_ends loses_known_objects \
   is_read_from_outside known_calls leaks_known_objects overwrites_its_environment \
   peak_of_random_sizes profiled_while_it_runs sleeps_undisturbed statistics_are_exact tells_itself traced_while_it_runs
 OTHERS := $(filter-out programs,$(OUTSIDE_SUITES))

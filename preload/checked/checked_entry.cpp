@@ -129,13 +129,12 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
 // program gets it as it is, and it will come back as a foreign pointer.
 [[gnu::noinline]] void* hand_out(Site site, void* raw, size_t alignment, size_t bytes,
                                  Family family, size_t room = 0) {
-  const ClassId id = heap.class_of(raw);
-  if (raw == nullptr || (id == kNoClass && this_thread.forking)) return raw;
+  const bool pooled = heap.spans(raw);
+  if (raw == nullptr || (!pooled && this_thread.forking)) return raw;
   char* const begin = static_cast<char*>(raw);
-  const Place place = id != kNoClass
-                          ? pooled_place(id, raw)
-                          : add_large(begin, begin + front_bytes(alignment),
-                                      begin + raw_bytes(alignment, std::max(bytes, room)));
+  const Place place = pooled ? pooled_place(heap.class_of(raw), raw)
+                             : add_large(begin, begin + front_bytes(alignment),
+                                         begin + raw_bytes(alignment, std::max(bytes, room)));
   if (place.record == nullptr) return raw;
   return dress(place, alignment, bytes, family, capture(site));
 }
@@ -281,7 +280,7 @@ void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now
   if (const Object object = find_object(p))
     return tell_access(now, facts_of(object), what, address);
   tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
-       reinterpret_cast<void*>(address), size_t{heap.classes()[heap.class_of(p)].object_bytes});
+       reinterpret_cast<void*>(address), heap.bytes_of(heap.class_of(p), p));
 }
 
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {

@@ -114,11 +114,9 @@ void inspect_poison(const Object& object, Ends ends) {
 }
 
 void inspect_all() {
-  for (const ClassId id : heap.classes().ids()) {
-    heap.each_object(id, [=](uintptr_t raw) {
-      inspect_live(object_in(pooled_place(id, reinterpret_cast<void*>(raw))));
-    });
-  }
+  heap.each_object([](ClassId id, uintptr_t raw) {
+    inspect_live(object_in(pooled_place(id, reinterpret_cast<void*>(raw))));
+  });
   for (size_t n = 0; const Object object = next_large(n, live_and_damaged);) inspect_live(object);
   each_guarded(inspect_live);
 }

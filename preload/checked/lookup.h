@@ -12,9 +12,9 @@
 //
 // Their number fits the system's limit on mappings; further objects of the class have no guard.
 //
-// Large objects are the dressed ones that no class serves, live or waiting after free. Their
-// addresses say nothing, so a pointer is ours only if the table knows it. Its one lock guards only
-// the table.
+// Large objects are the dressed ones that no class serves, live or waiting after free. A block's
+// record is found as a class's object's is. Addresses of the next allocator say nothing: there a
+// pointer is ours only if the table knows it. Its one lock guards only the table.
 #pragma once
 
 #include "preload/checked/object.h"
@@ -54,18 +54,18 @@ Object next_large(size_t& n, bool (*wanted)(const Object&));
 
 extern Mutex large_objects_mutex;  // held around a fork
 
-// In the pool records are found by the address of the object's usual first byte.
+// In the pool records are found by the address of the object's usual first byte. kNoClass: a block.
 inline Place pooled_place(ClassId id, void* raw) {
   char* const begin = static_cast<char*>(raw);
-  return {&heap.state_word<Record>(id, begin + kFront), begin,
-          begin + heap.classes()[id].object_bytes};
+  const ClassId row = id != kNoClass ? id : ObjectStates::kBlocks;
+  return {&heap.state_word<Record>(row, begin + kFront), begin, begin + heap.bytes_of(id, begin)};
 }
 
 // The object that begins at p or contains it, or whose canaries do; none: nobody's. Any thread, any
 // pointer.
 inline Object find_object(const void* p) {
   const ClassId id = heap.class_of(p);
-  if (id == kNoClass) return is_guarded(p) ? find_guarded(p) : find_large(p);
+  if (!heap.spans(p)) return is_guarded(p) ? find_guarded(p) : find_large(p);
   const uintptr_t raw = heap.object_at(id, p);
   return raw != 0 ? object_in(pooled_place(id, reinterpret_cast<void*>(raw))) : Object{};
 }

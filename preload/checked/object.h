@@ -29,8 +29,8 @@ namespace pktmalloc::checked {
 inline constexpr char kFiller = '\xDF';
 inline constexpr size_t kFront = 16;
 inline constexpr size_t kLeastBack = 8;
-inline constexpr size_t kMostBack = 0xFFFF;
-inline constexpr size_t kFewBytes = 128;  // cheap to fill and to look at
+inline constexpr size_t kMostBack = 4096;  // most pages behind a large object stay untouched
+inline constexpr size_t kFewBytes = 128;   // cheap to fill and to look at
 inline constexpr size_t kMostBytes = (size_t{1} << 40) - 1;
 
 // Bytes from raw to user.

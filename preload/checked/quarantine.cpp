@@ -30,7 +30,7 @@ void give_back(const Object& object) {
   void* const raw = object.raw();
   if (const ClassId id = heap.class_of(raw); id != kNoClass) return release_pooled(id, raw);
   if (is_guarded(raw)) return release_guarded(object);
-  remove_large(object);
+  if (!heap.spans(raw)) remove_large(object);
   release_slow(raw);
 }
 

@@ -36,10 +36,11 @@ void tell_wrong(Site site, const char* call, const void* p) {
   const auto* const object = reinterpret_cast<const void*>(start);
   const ObjectStates::State state =
       start == 0 ? ObjectStates::kNone : heap.state_of(id, object).state();
-  const uint64_t block = heap.former_block(p);
-  Facts facts = block != 0 ? facts_of(p, block) : facts_of(object, class_bytes(id));
+  const uint64_t block = heap.block_bytes(p, SlabPool::kBlockBegan);
+  Facts facts = block != 0 ? facts_of(p, block) : facts_of(object, heap.bytes_of(id, object));
   facts.is_freed = block != 0 || state == ObjectStates::kFreed;
-  const bool known = block != 0 || state != ObjectStates::kNone;
+  const bool in_block = id == kNoClass && start != 0;
+  const bool known = block != 0 || in_block || state != ObjectStates::kNone;
   tell_wrong_pointer(capture(site), known ? facts : Facts{}, call, p);
 }
 
@@ -282,7 +283,8 @@ void end_waiting() {
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   const auto* const p = reinterpret_cast<const void*>(heap.object_beside(address));
   if (p == nullptr) return false;
-  tell_access(capture_interrupted(pc), facts_of(p, class_bytes(heap.class_of(p))), what, address);
+  tell_access(capture_interrupted(pc), facts_of(p, heap.bytes_of(heap.class_of(p), p)), what,
+              address);
   return false;
 }
 

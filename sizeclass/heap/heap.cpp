@@ -231,18 +231,17 @@ void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
 bool Heap::is_nobodys(const void* p) const {
   // Somebody else may have addresses where the pool could have grown.
   return reinterpret_cast<uintptr_t>(p) - base_ < pool_.most() &&
-         (spans(p) ? block_bytes(p) == 0 : !memory::is_mapped(p));
+         (spans(p) ? bytes_of(class_of(p), p) == 0 : !memory::is_mapped(p));
 }
 
 uintptr_t Heap::object_beside(uintptr_t address) const {
   const auto at = [](uintptr_t there) { return reinterpret_cast<const void*>(there); };
   const auto object = [&](uintptr_t there) { return object_at(class_of(at(there)), at(there)); };
-  const auto in_block = [&](uintptr_t p) { return SlabPool::is_of_block(pool_.entry_of(p)); };
-  if (!is_nobodys(at(address)) || in_block(address) || object(address) != 0) return 0;
+  if (!is_nobodys(at(address)) || object(address) != 0) return 0;
   const uintptr_t page = memory::page_bytes(), its_page = address & ~(page - 1);
   if (const uintptr_t behind = object(its_page + page)) return behind;
   uintptr_t before = its_page - 1;
-  while (spans(at(before)) && !owns(at(before)) && !in_block(before))
+  while (spans(at(before)) && !owns(at(before)) && object(before) == 0)
     before -= uintptr_t{1} << SlabPool::kUnitShift;
   // Behind a slab's last object may be bytes that are none's.
   while (owns(at(before)) && object(before) == 0) before -= 16;
@@ -256,9 +255,10 @@ void Heap::refuse(const void* p) const {
   const auto offset = static_cast<uint32_t>(address % pool_.unit_bytes());
   const bool was_object =
       c.units == 1 ? c.exact_index(offset) < c.objects_per_slab : c.units > 1 && offset % 16 == 0;
-  const uint64_t block = former_block(p);
+  const uint64_t block = block_bytes(p, SlabPool::kBlockBegan);
+  const auto* const around = reinterpret_cast<const void*>(object_at(kNoClass, p));
   report_misuse(was_object || block != 0 ? Misuse::kDoubleFree : Misuse::kNotAnObject, address,
-                block != 0 ? block : c.object_bytes);
+                c.object_bytes + block + block_bytes(around));  // one at most is not 0
 }
 
 uint64_t Heap::trim(Cache* cache, Cache* second) {

@@ -81,13 +81,29 @@ class Heap {
     return states_.word<Word>(id, reinterpret_cast<uintptr_t>(p));
   }
 
-  // For the checks: as in SlabArea, for class `id`.
+  // Once started, for the checks: the start of the object of class `id`, or of the block
+  // (kNoClass), that holds p; 0: none does.
   uintptr_t object_at(ClassId id, const void* p) const {
-    return id == kNoClass ? 0 : supply_->area(id).object_at(reinterpret_cast<uintptr_t>(p));
+    const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+    return id != kNoClass ? supply_->area(id).object_at(address) : pool_.block_of(address);
   }
+  // Of the object or block that begins at p.
+  size_t bytes_of(ClassId id, const void* p) const {
+    return id != kNoClass ? classes_[id].object_bytes : block_bytes(p);
+  }
+  // Calls visit(id, start) for every object of slabs, free ones too, and with kNoClass for every
+  // block. Takes no lock.
   template <typename Visit>
-  void each_object(ClassId id, Visit visit) const {
-    supply_->area(id).each_object(visit);
+  void each_object(Visit visit) const {
+    for (uint32_t unit = pool_.first_unit(); unit < pool_.fresh(); ++unit) {
+      const SlabPool::Entry at = pool_.entry(unit);
+      const ClassId id{at.owner};
+      if (at.back != (id != kNoClass ? 0 : SlabPool::kBlockBegins)) continue;
+      const uint32_t count = id != kNoClass ? classes_[id].objects_per_slab : 1;
+      for (uint32_t i = 0; i < count; ++i) {
+        visit(id, pool_.start_of(unit) + uintptr_t{i} * classes_[id].object_bytes);
+      }
+    }
   }
 
   // A cache for the calling thread; nullptr when there is no memory for one. If the thread ends
@@ -129,9 +145,10 @@ class Heap {
   void release_block(Cache* cache, void* block);
   // In place, or not at all. To no bytes: gives it back; false: no block begins there.
   bool resize_block(Cache* cache, void* block, size_t bytes);
-  // Of the block that begins at p; 0: none does.
-  size_t block_bytes(const void* p) const {
-    const auto units = spans(p) ? pool_.block_at(reinterpret_cast<uintptr_t>(p)) : 0;
+  // Of the block that begins at p, or that began there and was freed, if nobody has its first unit
+  // again; 0: none.
+  size_t block_bytes(const void* p, SlabPool::Mark mark = SlabPool::kBlockBegins) const {
+    const auto units = spans(p) ? pool_.block_at(reinterpret_cast<uintptr_t>(p), mark) : 0;
     return size_t{units} << SlabPool::kUnitShift;
   }
 
@@ -139,16 +156,12 @@ class Heap {
   // where wrong frees are found. Not where a signal handler ends it amid that.
   void end(Cache* cache, Cache* second);
 
-  // Of a pointer that no class has: can it be nobody else's either? It lies among units, or where
-  // the pool may grow.
+  // Has no class the pointer, nor any block that begins there, and can it be nobody else's? It lies
+  // among units, or where the pool may grow.
   bool is_nobodys(const void* p) const;
   // The class that had its unit last, if no class has it; else kNoClass.
   ClassId former_class(const void* p) const {
     return pool_.former_class(reinterpret_cast<uintptr_t>(p));
-  }
-  // Bytes of the block that began there and was freed, if nobody has it again; else 0.
-  uint64_t former_block(const void* p) const {
-    return pool_.former_block(reinterpret_cast<uintptr_t>(p));
   }
   // Reports it, and aborts.
   [[noreturn]] void refuse(const void* p) const;

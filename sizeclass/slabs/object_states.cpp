@@ -18,15 +18,18 @@ void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes
   }
   words_of_[index(kNoClass)] = reinterpret_cast<uintptr_t>(&nobodys_);
   shifts_[index(kNoClass)] = 63;  // no program has such addresses
-  for (const ClassId id : classes.ids()) {
-    const unsigned shift = shift_of(classes[id]);
+  const auto place = [&](ClassId id, unsigned shift) NOT_FOLLOWED {
     words_of_[index(id)] = words_[shift].begin() - (base >> shift) * word_bytes;
     shifts_[index(id)] = static_cast<uint8_t>(shift);
-  }
+  };
+  for (const ClassId id : classes.ids()) place(id, shift_of(classes[id]));
+  place(kBlocks, ClassTable::kUnitShift);
 }
 
 bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
-  const Place place = this->place(id);
+  // A mere state would say nothing new of a block: the map says where one begins.
+  if (id == kNoClass && word_bytes_ == sizeof nobodys_) return true;
+  const Place place = this->place(id != kNoClass ? id : kBlocks);
   const Lock lock(mutex);
   GrowingMemory& words = words_[place.shift];
   const uintptr_t begin = place.word(start, word_bytes_) - words.begin();

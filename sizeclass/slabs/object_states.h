@@ -66,7 +66,8 @@ class ObjectStates {
   void start(uintptr_t base, size_t bytes, const ClassTable& classes, uintptr_t room,
              size_t word_bytes);
 
-  // Opens the words of a slab of the class. False when the system refuses.
+  // Opens the words of a slab of the class, or of a block (kNoClass). False when the system
+  // refuses.
   bool open(ClassId id, uintptr_t start, size_t bytes);
 
   // Nobody has the units there. Their words go back, as far as they have whole pages.
@@ -94,6 +95,9 @@ class ObjectStates {
   static unsigned shift_of(const SizeClass& c) {
     return std::min<unsigned>(c.granule_shift, kMostShift);
   }
+  // In the place of a class: blocks, which have a granule a unit. They have words only where these
+  // are more than states.
+  static constexpr ClassId kBlocks{kMaxClasses};
   Place place(ClassId id) const { return {words_of_[index(id)], shifts_[index(id)]}; }
 
   const std::atomic<uint64_t>& committed_bytes() const { return committed_; }
@@ -110,8 +114,8 @@ class ObjectStates {
 
   uintptr_t base_ = 0;
   size_t word_bytes_ = 0;
-  uintptr_t words_of_[kMaxClasses]{};  // as in Place
-  uint8_t shifts_[kMaxClasses]{};
+  uintptr_t words_of_[kMaxClasses + 1]{};  // as in Place
+  uint8_t shifts_[kMaxClasses + 1]{};
   Owned<uint16_t> nobodys_;  // word of all addresses that no class has
   GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex);  // by shift
   std::atomic<uint64_t> committed_ = 0;

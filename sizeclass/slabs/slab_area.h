@@ -81,19 +81,6 @@ class SlabArea {
     return object < class_.objects_per_slab ? start + uintptr_t{object} * class_.object_bytes : 0;
   }
 
-  // Calls visit(start) for every object of its slabs, free ones too. Takes no lock.
-  template <typename Visit>
-  void each_object(Visit visit) const {
-    const uint32_t fresh = pool_.fresh();
-    for (uint32_t unit = pool_.first_unit(); unit < fresh; ++unit) {
-      const uintptr_t start = pool_.start_of(unit);
-      if (pool_.slab_of(id_, start) != unit) continue;
-      for (uint32_t i = 0; i < class_.objects_per_slab; ++i) {
-        visit(start + uintptr_t{i} * class_.object_bytes);
-      }
-    }
-  }
-
   // Takes and populates slabs for so many objects more than before. From now on they stay. False
   // when the pool has not as many or the system refuses; then no more stay than before. Not while
   // another thread populates.

@@ -61,6 +61,7 @@ void SlabPool::set_entries(uint32_t unit, uint32_t units, unsigned owner, unsign
 bool SlabPool::own(ClassId id, uint32_t unit, uint32_t units) {
   const size_t bytes = bytes_in(units);
   if (has_states() && !config_.states->open(id, start_of(unit), bytes)) return false;
+  if (id == kNoClass) return set_block(unit, 0, units), true;
   for (uint32_t i = 0; i < units; ++i) set_entries(unit + i, 1, index(id), i);
   counts_.taken.fetch_add(bytes, std::memory_order_relaxed);
   return true;
@@ -105,12 +106,8 @@ SlabPool::Taken SlabPool::take(ClassId id, uint32_t units) {
     taken.clean = leave_sets(taken.unit, units) == 0;
     empty_low_.record(empty_.count());
   }
-  if (id == kNoClass) {
-    set_block(taken.unit, 0, units);
-    return taken;
-  }
   if (!own(id, taken.unit, units)) return give(id, taken.unit, units), Taken{kNone, false};
-  if (config_.zeroes && !taken.clean) {
+  if (config_.zeroes && !taken.clean && id != kNoClass) {
     memset(at(taken.unit), 0, bytes_in(units));
     taken.clean = true;
   }

@@ -129,14 +129,16 @@ class SlabPool {
     put_back(id, unit, units);
   }
 
-  // The units of the block that begins there; 0: none does. Only its owner may believe it.
-  uint32_t block_at(uintptr_t address) const {
-    return is_marked(address, kBlockBegins) ? block_units(units_in(address - base())) : 0;
+  // The units of the block that begins there, or that began there before and whose first unit
+  // nobody has had since; 0: none does. Only its owner may believe it.
+  uint32_t block_at(uintptr_t address, Mark mark = kBlockBegins) const {
+    return is_marked(address, mark) ? block_units(units_in(address - base())) : 0;
   }
-  // Bytes of the one that began there before; 0: none did, or somebody has had its first unit
-  // since.
-  uint64_t former_block(uintptr_t address) const {
-    return is_marked(address, kBlockBegan) ? bytes_in(block_units(units_in(address - base()))) : 0;
+  // Where the block begins that holds the address; 0: none does.
+  uintptr_t block_of(uintptr_t address) const {
+    while (entry_of(address).back == kBlockGoesOn) address -= unit_bytes();
+    address &= -unit_bytes();
+    return is_marked(address, kBlockBegins) ? address : 0;
   }
   // Gives the last units of a block back, perhaps all, or takes those behind it, so that it has so
   // many. How many it had; 0: no block begins there, or those behind are in use, or refused.

@@ -323,11 +323,9 @@ TEST_CASE("another thread can read the state of each object while states get the
   seen = &heap.heap;
   while_mapping = [] {
     ++looks;
-    for (const ClassId id : seen->classes().ids()) {
-      seen->each_object(id, [=](uintptr_t p) {
-        marked += seen->state_of(id, reinterpret_cast<void*>(p)).is(ObjectStates::kLive);
-      });
-    }
+    seen->each_object([](ClassId id, uintptr_t p) {
+      marked += seen->state_of(id, reinterpret_cast<void*>(p)).is(ObjectStates::kLive);
+    });
   };
   huge_pages = 1;
   heap->populate(ClassId{2}, 1000, true);

@@ -83,6 +83,8 @@ class Run {
     each_mark(slab, [&](uint64_t& mark) { intact &= mark == slab.serial; });
     const uint32_t block_units = pool_->block_at(address(slab));
     if (block_units != (slab.owner == 0 ? slab.units : 0)) return "units of a block";
+    const uintptr_t inside = address(slab) + random_.below(slab.units * pool_.unit_bytes());
+    if (pool_->block_of(inside) != (slab.owner == 0 ? address(slab) : 0)) return "a block inside";
     return intact ? nullptr : "content of a slab";
   }
 
@@ -94,7 +96,7 @@ class Run {
     model_.give(slab.first, slab.units);
     if (slab.owner != 0) return pool_.give(ClassId(slab.owner), slab.first, slab.units), nullptr;
     if (pool_->resize_block(address(slab), 0) != slab.units ||
-        pool_->former_block(address(slab)) != slab.units * pool_.unit_bytes()) {
+        pool_->block_at(address(slab), SlabPool::kBlockBegan) != slab.units) {
       return "a block";
     }
     return pool_->resize_block(address(slab), 0) != 0 ? "a block twice" : nullptr;

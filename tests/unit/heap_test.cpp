@@ -109,6 +109,23 @@ TEST_CASE("an address belongs to the class that has its unit, and to nobody whil
   CHECK(heap->class_of(first) == other);
 }
 
+TEST_CASE("a walk comes by each object of a slab, and by each block once") {
+  StartedHeap heap(roomy());
+  const ClassId id = heap->classes().find(1536);
+  void* const object = heap->allocate(nullptr, id);
+  void* const block = heap->allocate_block(nullptr, size_t{1} << 20);
+  heap->release_block(nullptr, heap->allocate_block(nullptr, size_t{2} << 20));
+  std::vector<uintptr_t> objects, blocks;
+  heap->each_object([&](ClassId of, uintptr_t start) {
+    (of == id ? objects : blocks).push_back(start);
+    CHECK((of == id || of == kNoClass));
+    CHECK(heap->object_at(of, reinterpret_cast<char*>(start) + 1535) == start);
+  });
+  CHECK(objects.size() == heap->classes()[id].objects_per_slab);
+  CHECK(std::ranges::count(objects, reinterpret_cast<uintptr_t>(object)) == 1);
+  CHECK(blocks == std::vector{reinterpret_cast<uintptr_t>(block)});
+}
+
 TEST_CASE("a heap of default size starts, and maps little") {
   StartedHeap heap(whole());
   REQUIRE(heap.started);
