@@ -18,8 +18,8 @@ constexpr uint32_t kHoverPause = 4 * kHoverIntervals * LowWater::kTicks;
 // A watched call costs about 15 ns more: 150 are 0.2 % of a millisecond. Saved up for 0.8 s.
 constexpr Budget::Income kTokens{.per_ms = 150, .most = 120'000};
 
-// Microseconds of work: a fortieth of a thread's time, of which it saves up what six calls may do.
-constexpr Budget::Income kWork{.per_ms = 25, .most = 300};
+// Microseconds of work: a fortieth of a thread's time, of which it saves up what five calls may do.
+constexpr Budget::Income kWork{.per_ms = 25, .most = 250};
 // In one call: little, and a step's length more, unless the thread makes few. 4 ms after a pause of
 // 0.6 s.
 constexpr uint64_t work_us(uint64_t pause_ms) {
