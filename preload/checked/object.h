@@ -178,10 +178,13 @@ inline size_t first_other(const char* begin, size_t bytes) {
   return user;
 }
 
-// The object there, if there is one.
+// The object there, if there is one. Where the end was looked up while another thread put a larger
+// one there, none.
 inline Object object_in(const Place& place) {
   const Head head = place.record->head.load(std::memory_order_acquire);
-  if (!head.is_of(reinterpret_cast<uintptr_t>(place.raw))) return {};
+  const auto most = static_cast<size_t>(place.end - place.raw);
+  if (!head.is_of(reinterpret_cast<uintptr_t>(place.raw)) || head.front() + head.bytes() > most)
+    return {};
   return {place.record, place.raw + head.front(), place.end, head};
 }
 
