@@ -95,6 +95,17 @@ TEST_CASE("what zstd makes of the file is the trace, of real programs and of thr
   }
 }
 
+TEST_CASE("a program may have functions of zstd's names") {
+  TemporaryFolder folder;
+  const Outcome outcome =
+      traced(kSqlite, folder / "t.zst")
+          .with("LD_PRELOAD", library_path() + " " + build_path("tests/plugins/other_zstd.so"))
+          .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(check_compressed(folder, "t.zst").warning.empty());
+}
+
 TEST_CASE("redis-server is recorded compressed and played", "[.long]") {
   skip_without({"redis-server", "redis-benchmark"});
   TemporaryFolder folder;

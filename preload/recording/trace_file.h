@@ -45,7 +45,15 @@ class Compressor {
   // usable libzstd, or without memory.
   const char* load(size_t most_bytes) {
     if (workspace_ == nullptr) {  // else it is that of the trace before
-      if (!find_functions()) return dlerror();
+      // Deeply bound, as our own dlopen would not, unless the program has loaded it: it may have
+      // other functions of these names.
+      void* const library = dlmopen(LM_ID_BASE, "libzstd.so.1", RTLD_NOW | RTLD_DEEPBIND);
+      const bool found = library != nullptr &&
+                         find_function(estimate_, library, "ZSTD_estimateCCtxSize") &&
+                         find_function(start_, library, "ZSTD_initStaticCCtx") &&
+                         find_function(compress_, library, "ZSTD_compressCCtx") &&
+                         find_function(is_error_, library, "ZSTD_isError");
+      if (!found) return dlerror();
       workspace_bytes_ = (estimate_(kLevel) + 7) / 8 * 8;
       room_ = most_bytes + most_bytes / 128 + 1024;  // more than ZSTD_compressBound
       workspace_ = static_cast<char*>(map_lazily(workspace_bytes_ + room_));
@@ -85,14 +93,6 @@ class Compressor {
   // The lowest that finds something in records of random sizes. Level 3 saves 6 % more, for a tenth
   // more time and twice the memory.
   static constexpr int kLevel = 1;
-
-  bool find_functions() {
-    void* const library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-    return library != nullptr && find_function(estimate_, library, "ZSTD_estimateCCtxSize") &&
-           find_function(start_, library, "ZSTD_initStaticCCtx") &&
-           find_function(compress_, library, "ZSTD_compressCCtx") &&
-           find_function(is_error_, library, "ZSTD_isError");
-  }
 
   // As zstd.h declares them. Older or stripped libraries lack the first two.
   size_t (*estimate_)(int level) = nullptr;
