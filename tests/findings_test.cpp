@@ -247,6 +247,14 @@ TEST_CASE("each finding is told also if all freed objects wait in the quarantine
   }
 }
 
+TEST_CASE("a second free of a large object is told with its stacks also when nobody waits") {
+  const Outcome outcome = fault("double_free_large").with("PKTMALLOC_QUARANTINE", "0").run();
+  INFO(outcome);
+  CHECK(first_line(outcome.err) ==
+        expected({"", "double free of *, an object of 1000000 bytes", "frees"}, outcome.out));
+  CHECK(has_stack(outcome.err, "first freed in", "large_freed_allocation"));
+}
+
 TEST_CASE("of freed objects some wait long, whatever the program's rhythm") {
   const Outcome outcome = fault("after_free_of_all").with("PKTMALLOC_CHECK", "report").run();
   INFO(outcome);

@@ -39,6 +39,10 @@ struct Options {
     if (given_profile_rate != 0) return given_profile_rate;
     return profile_leaks ? 1 : 512 << 10;
   }
+  // Does it write any that may also be written while the program runs?
+  bool reports() const {
+    return stats_path != nullptr || profile_path != nullptr || sizes_path != nullptr;
+  }
 };
 
 // At start, by one thread. Does nothing if already done, or while libc does not know the

@@ -74,7 +74,8 @@ bool fits(Head head, const Told& told) {
 // True if the pointer, which belongs to no object of ours, cannot come from another allocator.
 bool tell_unknown(const char* call, void* p, StackId now) {
   if (heap.owns(p) || is_guarded(p) || heap.is_nobodys(p)) {
-    tell_wrong_pointer(now, Facts{}, call, p);
+    const Object freed = find_freed_block(p);
+    tell_wrong_pointer(now, freed ? facts_of(freed) : Facts{}, call, p);
     return true;
   }
   const KeepErrno keep_errno;
@@ -129,12 +130,12 @@ size_t raw_bytes(size_t alignment, size_t bytes) {
 // program gets it as it is, and it will come back as a foreign pointer.
 [[gnu::noinline]] void* hand_out(Site site, void* raw, size_t alignment, size_t bytes,
                                  Family family, size_t room = 0) {
-  const bool pooled = heap.spans(raw);
-  if (raw == nullptr || (!pooled && this_thread.forking)) return raw;
+  if (raw == nullptr || (!heap.spans(raw) && this_thread.forking)) return raw;
   char* const begin = static_cast<char*>(raw);
-  const Place place = pooled ? pooled_place(heap.class_of(raw), raw)
-                             : add_large(begin, begin + front_bytes(alignment),
-                                         begin + raw_bytes(alignment, std::max(bytes, room)));
+  const Place place = heap.spans(raw)
+                          ? pooled_place(heap.class_of(raw), raw)
+                          : add_large(begin, begin + front_bytes(alignment),
+                                      begin + raw_bytes(alignment, std::max(bytes, room)));
   if (place.record == nullptr) return raw;
   return dress(place, alignment, bytes, family, capture(site));
 }

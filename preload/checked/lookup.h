@@ -57,8 +57,7 @@ extern Mutex large_objects_mutex;  // held around a fork
 // In the pool records are found by the address of the object's usual first byte. kNoClass: a block.
 inline Place pooled_place(ClassId id, void* raw) {
   char* const begin = static_cast<char*>(raw);
-  const ClassId row = id != kNoClass ? id : ObjectStates::kBlocks;
-  return {&heap.state_word<Record>(row, begin + kFront), begin, begin + heap.bytes_of(id, begin)};
+  return {&heap.state_word<Record>(id, begin + kFront), begin, begin + heap.bytes_of(id, begin)};
 }
 
 // The object that begins at p or contains it, or whose canaries do; none: nobody's. Any thread, any
@@ -68,6 +67,14 @@ inline Object find_object(const void* p) {
   if (!heap.spans(p)) return is_guarded(p) ? find_guarded(p) : find_large(p);
   const uintptr_t raw = heap.object_at(id, p);
   return raw != 0 ? object_in(pooled_place(id, reinterpret_cast<void*>(raw))) : Object{};
+}
+
+// The one that began at p and was given back, if nobody has its memory again; else none.
+inline Object find_freed_block(void* p) {
+  char* const raw = static_cast<char*>(p) - kFront;
+  const size_t bytes = heap.block_bytes(raw, SlabPool::kBlockBegan);
+  if (bytes == 0) return {};
+  return object_in({&heap.state_word<Record>(kNoClass, raw), raw, raw + bytes});
 }
 
 }  // namespace pktmalloc::checked

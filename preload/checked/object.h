@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Object: how the checked library dresses the memory that the program asked for.
 //
-//     | pad | front canary, 16 bytes | user bytes | back canary up to the end |
+//     | pad | front canary, 16 bytes | user bytes | back canary up to the end, or 4 KiB |
 //     ^ raw: from the pool or the next allocator
 //
 // The pad exists only for alignments above the front canary's size, so that the user's bytes are

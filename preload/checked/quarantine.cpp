@@ -24,11 +24,10 @@ size_t ring_entries = 0;                      // 0: no ring
 size_t limit_bytes = 0;                       // 0: none waits in it
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 
-// The memory goes back to where it came from. The record stays until somebody gets the memory, so
-// that late double frees are still reported.
+// The memory goes back to where it came from. In the pool the record stays until somebody
+// gets the memory, so that late double frees are still reported.
 void give_back(const Object& object) {
   void* const raw = object.raw();
-  if (const ClassId id = heap.class_of(raw); id != kNoClass) return release_pooled(id, raw);
   if (is_guarded(raw)) return release_guarded(object);
   if (!heap.spans(raw)) remove_large(object);
   release_slow(raw);

@@ -39,8 +39,8 @@ void tell_wrong(Site site, const char* call, const void* p) {
   const uint64_t block = heap.block_bytes(p, SlabPool::kBlockBegan);
   Facts facts = block != 0 ? facts_of(p, block) : facts_of(object, heap.bytes_of(id, object));
   facts.is_freed = block != 0 || state == ObjectStates::kFreed;
-  const bool in_block = id == kNoClass && start != 0;
-  const bool known = block != 0 || in_block || state != ObjectStates::kNone;
+  const bool known =
+      facts.is_freed || state != ObjectStates::kNone || (id == kNoClass && start != 0);
   tell_wrong_pointer(capture(site), known ? facts : Facts{}, call, p);
 }
 
@@ -279,7 +279,7 @@ void end_waiting() {
   munmap(std::exchange(this_thread.cache->waiting, nullptr), kWaitingBytes);
 }
 
-// An access before the first object of a slab, or behind the last.
+// An access before the first object of a slab or a block, or behind the last.
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   const auto* const p = reinterpret_cast<const void*>(heap.object_beside(address));
   if (p == nullptr) return false;

@@ -137,8 +137,8 @@ EVERY_PROCESS void after_fork_in_child() {
   if (misuse != Misuse::kNotAnObject) {
     message("double free of %p, an object of up to %zu bytes%s", p, object_bytes, hint);
   } else if (object != 0) {
-    message("free of %p, %zu bytes inside an object of up to %zu bytes%s", p,
-            size_t{pointer - object}, object_bytes, hint);
+    message("free of %p, %zu bytes inside an object of up to %zu bytes%s", p, pointer - object,
+            object_bytes + heap.block_bytes(reinterpret_cast<void*>(object)), hint);
   } else {
     message("free of %p, which malloc never returned%s", p, hint);
   }

@@ -73,8 +73,7 @@ Header* map_file(uint32_t chunks) {
 
 bool wanted() {
   return options().recording_path != nullptr &&
-         (options().stats_path != nullptr || options().sizes_path != nullptr ||
-          options().profile_path != nullptr || options().trace_path != nullptr);
+         (options().reports() || options().trace_path != nullptr);
 }
 
 EVERY_PROCESS void load() {

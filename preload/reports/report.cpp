@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
 #include "preload/base/mapping.h"
@@ -155,7 +154,7 @@ EVERY_PROCESS void forked() {
   if (reports == 0 && !ended) return;
   reports = 0;
   ended = false;
-  std::fill(std::begin(told), std::end(told), nullptr);
+  std::ranges::fill(told, nullptr);
 }
 
 }  // namespace

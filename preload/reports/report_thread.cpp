@@ -27,12 +27,7 @@ constinit OwnThread thread{part_rank(PartId::report_thread), "pktmalloc stats", 
 // Nobody can be told of less: a knock needs a descriptor, and none may be left.
 constexpr uint64_t kLongestMs = 10'000;
 
-bool has_something() {
-  return options().stats_path != nullptr || options().profile_path != nullptr ||
-         options().sizes_path != nullptr;
-}
-
-EVERY_PROCESS uint64_t interval() { return has_something() ? options().stats_interval_ms : 0; }
+EVERY_PROCESS uint64_t interval() { return options().reports() ? options().stats_interval_ms : 0; }
 
 constinit std::atomic<bool> called = false;  // control was asked for from outside
 
@@ -85,7 +80,7 @@ void run() {
 }
 
 EVERY_PROCESS void load() {
-  if (options().stats_interval_ms > 0 && !has_something()) {
+  if (options().stats_interval_ms > 0 && !options().reports()) {
     message(
         "PKTMALLOC_STATS_INTERVAL does nothing without PKTMALLOC_STATS, PKTMALLOC_PROFILE or "
         "PKTMALLOC_SIZES");

@@ -300,7 +300,7 @@ void release_set_aside() {
 }
 
 static size_t foreign_size(void* p) {
-  return heap.spans(p) ? heap.bytes_of(heap.class_of(p), p) : next_allocator().usable_size(p);
+  return heap.spans(p) ? heap.block_bytes(p) : next_allocator().usable_size(p);
 }
 
 size_t usable_size(void* p) {
@@ -309,6 +309,7 @@ size_t usable_size(void* p) {
     const size_t bytes = guarded_size(p, this_site());
     return bytes == kNotLive ? 0 : bytes;
   }
+  if (const ClassId id = heap.class_of(p); id != kNoClass) return heap.classes()[id].object_bytes;
   if (heap.is_nobodys(p)) heap.refuse(p);
   return foreign_size(p);
 }

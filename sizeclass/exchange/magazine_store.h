@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 
 #include "sizeclass/exchange/magazine.h"
 #include "sizeclass/exchange/magazine_stack.h"
@@ -45,8 +44,8 @@ class MagazineStore {
     uintptr_t fresh = 0;
     if (area(size).fill(&fresh, 1) == 0) return nullptr;
     Magazine* const magazine = reinterpret_cast<Magazine*>(fresh);
-    std::fill(std::begin(magazine->ahead), std::end(magazine->ahead), fresh);
-    std::fill(std::begin(magazine->more_ahead), std::end(magazine->more_ahead), fresh);
+    std::ranges::fill(magazine->ahead, fresh);
+    std::ranges::fill(magazine->more_ahead, fresh);
     magazine->size = size;
     magazine->capacity = 0;  // slots()[1] is erased by set_capacity below
     magazine->slots()[0] = kEmptyMark;

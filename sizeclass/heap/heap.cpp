@@ -231,7 +231,7 @@ void Heap::come_by(Cache& cache, ClassId id, Ageing::Visit why) {
 bool Heap::is_nobodys(const void* p) const {
   // Somebody else may have addresses where the pool could have grown.
   return reinterpret_cast<uintptr_t>(p) - base_ < pool_.most() &&
-         (spans(p) ? bytes_of(class_of(p), p) == 0 : !memory::is_mapped(p));
+         (spans(p) ? block_bytes(p) == 0 : !memory::is_mapped(p));
 }
 
 uintptr_t Heap::object_beside(uintptr_t address) const {
@@ -256,9 +256,8 @@ void Heap::refuse(const void* p) const {
   const bool was_object =
       c.units == 1 ? c.exact_index(offset) < c.objects_per_slab : c.units > 1 && offset % 16 == 0;
   const uint64_t block = block_bytes(p, SlabPool::kBlockBegan);
-  const auto* const around = reinterpret_cast<const void*>(object_at(kNoClass, p));
   report_misuse(was_object || block != 0 ? Misuse::kDoubleFree : Misuse::kNotAnObject, address,
-                c.object_bytes + block + block_bytes(around));  // one at most is not 0
+                block != 0 ? block : c.object_bytes);
 }
 
 uint64_t Heap::trim(Cache* cache, Cache* second) {

@@ -76,6 +76,7 @@ class Heap {
   ObjectStates::Entry state_of(ClassId id, const void* p) const {
     return states_.entry(id, reinterpret_cast<uintptr_t>(p));
   }
+  // The word itself where they are larger; for kNoClass, of a block.
   template <typename Word>
   Word& state_word(ClassId id, const void* p) const {
     return states_.word<Word>(id, reinterpret_cast<uintptr_t>(p));
@@ -156,8 +157,8 @@ class Heap {
   // where wrong frees are found. Not where a signal handler ends it amid that.
   void end(Cache* cache, Cache* second);
 
-  // Has no class the pointer, nor any block that begins there, and can it be nobody else's? It lies
-  // among units, or where the pool may grow.
+  // Of a pointer that no class has: can it be nobody else's either? It lies among units, or where
+  // the pool may grow.
   bool is_nobodys(const void* p) const;
   // The class that had its unit last, if no class has it; else kNoClass.
   ClassId former_class(const void* p) const {
@@ -165,9 +166,9 @@ class Heap {
   }
   // Reports it, and aborts.
   [[noreturn]] void refuse(const void* p) const;
-  // Of an address outside of all slabs: the object that begins on the next page, or else the one
-  // that ends on the page before, or before units that no class has. 0: there is neither, or the
-  // address lies in a slab, or is somebody else's.
+  // Of an address outside of all slabs and blocks: the object or block that begins on the next
+  // page, or else the one that ends on the page before, or before units that nobody has. 0: there
+  // is neither, or the address lies in one, or is somebody else's.
   uintptr_t object_beside(uintptr_t address) const;
 
   // Has memory ready for so many objects of the class more than before, and for the magazines that

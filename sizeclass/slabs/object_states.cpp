@@ -23,13 +23,13 @@ void ObjectStates::start(uintptr_t base, size_t bytes, const ClassTable& classes
     shifts_[index(id)] = static_cast<uint8_t>(shift);
   };
   for (const ClassId id : classes.ids()) place(id, shift_of(classes[id]));
-  place(kBlocks, ClassTable::kUnitShift);
+  if (word_bytes != sizeof nobodys_) place(kNoClass, ClassTable::kUnitShift);
 }
 
 bool ObjectStates::open(ClassId id, uintptr_t start, size_t bytes) {
   // A mere state would say nothing new of a block: the map says where one begins.
   if (id == kNoClass && word_bytes_ == sizeof nobodys_) return true;
-  const Place place = this->place(id != kNoClass ? id : kBlocks);
+  const Place place = this->place(id);
   const Lock lock(mutex);
   GrowingMemory& words = words_[place.shift];
   const uintptr_t begin = place.word(start, word_bytes_) - words.begin();

@@ -19,7 +19,7 @@
 // behind the object's bytes, and is no concern of the engine's. A slab's words are opened with it,
 // and none is left of those that had its units before. Optional: a heap that was not asked for
 // states has none. Words may be larger: then they begin so, and their owner says what follows
-// (preload/checked).
+// (preload/checked). Then blocks have some, too: for kNoClass, in granules of a unit.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,8 @@ class ObjectStates {
   // Nobody has the units there. Their words go back, as far as they have whole pages.
   void purge(uintptr_t start, size_t bytes);
 
-  // `address` lies in a slab of the class; for kNoClass, which has none, anywhere.
+  // `address` lies in a slab of the class; for kNoClass, which has none, anywhere, but among units
+  // where words are larger.
   Entry entry(ClassId id, uintptr_t address) const {
     return {word<Owned<uint16_t>>(id, address), address};
   }
@@ -95,9 +96,6 @@ class ObjectStates {
   static unsigned shift_of(const SizeClass& c) {
     return std::min<unsigned>(c.granule_shift, kMostShift);
   }
-  // In the place of a class: blocks, which have a granule a unit. They have words only where these
-  // are more than states.
-  static constexpr ClassId kBlocks{kMaxClasses};
   Place place(ClassId id) const { return {words_of_[index(id)], shifts_[index(id)]}; }
 
   const std::atomic<uint64_t>& committed_bytes() const { return committed_; }
@@ -114,9 +112,9 @@ class ObjectStates {
 
   uintptr_t base_ = 0;
   size_t word_bytes_ = 0;
-  uintptr_t words_of_[kMaxClasses + 1]{};  // as in Place
-  uint8_t shifts_[kMaxClasses + 1]{};
-  Owned<uint16_t> nobodys_;  // word of all addresses that no class has
+  uintptr_t words_of_[kMaxClasses]{};  // as in Place
+  uint8_t shifts_[kMaxClasses]{};
+  Owned<uint16_t> nobodys_;  // word of all addresses that no class has, unless blocks have words
   GrowingMemory words_[kMostShift + 1] GUARDED_BY(mutex);  // by shift
   std::atomic<uint64_t> committed_ = 0;
 };

@@ -273,7 +273,6 @@ uint32_t SlabPool::resize_block(uintptr_t address, uint32_t units) {
 // next one goes on.
 void SlabPool::purge_excess(uint32_t most) {
   const Lock lock(mutex);
-  const auto was_block = [&](uint32_t unit) { return former_of(entry(unit)) == kNoClass; };
   for (uint32_t looks = kMostBlock; looks > 0 && most > 0 && huge_from_ == kNone; --looks) {
     const uint64_t lives = counts_.block_bytes.load(std::memory_order_relaxed);
     const uint64_t needed = std::max({lives, bytes_in(retaken_), kMostOfBlocks});
@@ -282,7 +281,8 @@ void SlabPool::purge_excess(uint32_t most) {
     if (end == 0 || waits <= needed) return;
     const uint32_t excess = std::min({most, kMostBlock, units_in(waits - needed)});
     uint32_t low = end;
-    while (end - low < excess && low > first_ && empty_.contains(low - 1) && was_block(low - 1))
+    while (end - low < excess && low > first_ && empty_.contains(low - 1) &&
+           former_of(entry(low - 1)) == kNoClass)
       --low;
     freed_blocks_end_ = std::min(low, end - 1);
     if (low < end) purge({low, end - low});

@@ -58,7 +58,6 @@ class SlabPool {
     uint8_t back;
   };
   enum Mark : uint8_t { kBlockBegan = 0xFD, kBlockBegins, kBlockGoesOn };
-  static bool is_of_block(Entry at) { return at.owner == 0 && at.back >= kBlockBegins; }
 
   struct Config {
     uintptr_t begin;          // of the map, aligned to the largest alignment of an object
@@ -69,7 +68,7 @@ class SlabPool {
     unsigned rank = 0;  // among pools
     HugePages huge_pages = HugePages::kAuto;
     bool zeroes = false;             // what a class takes is zero always
-    ObjectStates* states = nullptr;  // opened before a class has the units: any thread may look
+    ObjectStates* states = nullptr;  // opened before anybody has the units: any thread may look
   };
   // Bytes of bookkeeping for so many of units.
   static size_t record_bytes(size_t bytes, unsigned unit_shift = kUnitShift);

@@ -63,10 +63,11 @@ SITE void* freed_allocation() {
   free(p);
   return shown(p);
 }
+// Shown before, because printf allocates and might get the memory.
 SITE void* large_freed_allocation() {
-  void* p = malloc(1000000);
+  void* p = shown(malloc(1000000));
   free(p);
-  return shown(p);
+  return p;
 }
 SITE void* freed_among_many_large() {
   constexpr int kObjects = 1000;
