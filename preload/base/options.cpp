@@ -165,7 +165,7 @@ struct Option {
   const char* accepted;
   bool (*read)(const char* value, Options& o);
   unsigned libraries;  // where it does something, 1 << kind each
-  const char* value;   // as given in the environment, else the default one
+  const char* given;   // in the environment
 };
 
 constexpr std::string_view kPrefix = "PKTMALLOC_";
@@ -189,12 +189,12 @@ void read_variable(const char* variable) {
   const size_t length = static_cast<size_t>(equals - variable);
   for (Option& option : table) {
     if (strlen(option.name) != length || strncmp(option.name, variable, length) != 0) continue;
-    option.value = equals + 1;
-    const Excerpt value(option.value, strlen(option.value));
-    if (!option.read(option.value, parsed)) {
+    option.given = equals + 1;
+    const Excerpt value(option.given, strlen(option.given));
+    if (!option.read(option.given, parsed)) {
       message("PKTMALLOC_%s=%s is not understood; accepted: %s; using %s", option.name, value.text,
               option.accepted, option.default_value);
-      option.value = option.default_value;
+      option.given = nullptr;
       option.read(option.default_value, parsed);
     } else if ((option.libraries & bit(kThisLibrary)) == 0) {
       message("PKTMALLOC_%s=%s does nothing here: it is for %s", option.name, value.text,
@@ -209,8 +209,9 @@ void read_variable(const char* variable) {
 void print_options() {
   message("version %s of %s", PKTMALLOC_VERSION, names_of(kThisLibrary).file);
   for (const Option& option : table) {
-    message("PKTMALLOC_%s=%s (%s)", option.name, option.value,
-            option.value == option.default_value ? "default" : "environment");
+    message("PKTMALLOC_%s=%s (%s)", option.name,
+            option.given != nullptr ? option.given : option.default_value,
+            option.given != nullptr ? "environment" : "default");
   }
 }
 
@@ -237,7 +238,7 @@ void read_options() {
   strncpy(name, program_invocation_short_name, sizeof name - 1);
   hide_controls(name, strlen(name));  // reports have a line for it
   if (done) return;
-  for (Option& option : table) option.read(option.value = option.default_value, parsed);
+  for (const Option& option : table) option.read(option.default_value, parsed);
   if (environ == nullptr) return;
   done = true;
   if (getauxval(AT_SECURE) != 0) return;

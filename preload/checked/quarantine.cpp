@@ -24,8 +24,8 @@ size_t ring_entries = 0;                      // 0: no ring
 size_t limit_bytes = 0;                       // 0: none waits in it
 size_t first = 0, count = 0, bytes_held = 0;  // guarded by mutex, like the ring
 
-// The memory goes back to where it came from. In the pool the record stays until somebody
-// gets the memory, so that late double frees are still reported.
+// The memory goes back to where it came from. In the pool the record stays until somebody gets the
+// memory, so that late double frees are still reported.
 void give_back(const Object& object) {
   void* const raw = object.raw();
   if (is_guarded(raw)) return release_guarded(object);

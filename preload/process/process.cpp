@@ -138,7 +138,7 @@ EVERY_PROCESS void after_fork_in_child() {
     message("double free of %p, an object of up to %zu bytes%s", p, object_bytes, hint);
   } else if (object != 0) {
     message("free of %p, %zu bytes inside an object of up to %zu bytes%s", p, pointer - object,
-            object_bytes + heap.block_bytes(reinterpret_cast<void*>(object)), hint);
+            heap.bytes_of(heap.class_of(p), reinterpret_cast<void*>(object)), hint);
   } else {
     message("free of %p, which malloc never returned%s", p, hint);
   }

@@ -71,13 +71,9 @@ Header* map_file(uint32_t chunks) {
   return nullptr;
 }
 
-bool wanted() {
-  return options().recording_path != nullptr &&
-         (options().reports() || options().trace_path != nullptr);
-}
-
 EVERY_PROCESS void load() {
-  if (!wanted()) return;
+  const bool has_reports = options().reports() || options().trace_path != nullptr;
+  if (options().recording_path == nullptr || !has_reports) return;
   const KeepErrno keep;
   bool* const alive = map_until_fork();
   if (alive == nullptr || !file.name(options().recording_path, 1)) {

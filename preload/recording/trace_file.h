@@ -45,8 +45,8 @@ class Compressor {
   // usable libzstd, or without memory.
   const char* load(size_t most_bytes) {
     if (workspace_ == nullptr) {  // else it is that of the trace before
-      // Deeply bound, as our own dlopen would not, unless the program has loaded it: it may have
-      // other functions of these names.
+      // Deeply bound, as our own dlopen would not bind it: a program may have functions of these
+      // names. Without effect if it has loaded the library, too.
       void* const library = dlmopen(LM_ID_BASE, "libzstd.so.1", RTLD_NOW | RTLD_DEEPBIND);
       const bool found = library != nullptr &&
                          find_function(estimate_, library, "ZSTD_estimateCCtxSize") &&

@@ -58,6 +58,7 @@ class SlabPool {
     uint8_t back;
   };
   enum Mark : uint8_t { kBlockBegan = 0xFD, kBlockBegins, kBlockGoesOn };
+  static bool is_of_block(Entry at) { return at.owner == 0 && at.back >= kBlockBegins; }
 
   struct Config {
     uintptr_t begin;          // of the map, aligned to the largest alignment of an object

@@ -24,7 +24,7 @@ def lines(*folders):
 
 SIZES = (("words of README.md", words("README.md"), 1000),
          ("words of docs and README.md", words("docs/*.md", "README.md"), 38173),
-         ("lines of code of sizeclass and preload", lines("sizeclass", "preload"), 12937))
+         ("lines of code of sizeclass and preload", lines("sizeclass", "preload"), 12936))
 
 for what, size, bound in SIZES:
     print(f"{size:,} {what}, at most {bound:,}")

@@ -277,9 +277,8 @@ std::vector<RemoteHeap::Range> RemoteHeap::own_memory() const {
                             {window_.units, window_.units}};
   for (const SlabPool::Entry& unit : map_) {  // blocks are the program's, and lead to objects
     const uint64_t at = all.back().end, next = at + (uint64_t{1} << kUnitShift);
-    const bool is_of_block = unit.owner == 0 && unit.back >= SlabPool::kBlockBegins;
-    all.back().end = is_of_block ? at : next;
-    if (is_of_block) all.push_back({next, next});
+    all.back().end = SlabPool::is_of_block(unit) ? at : next;
+    if (SlabPool::is_of_block(unit)) all.push_back({next, next});
   }
   return all;
 }
