@@ -570,6 +570,16 @@ TEST_CASE("a trace in a descriptor has its end after every end") {
   }
 }
 
+TEST_CASE("the trace of a program that became one without the library has its end") {
+  TemporaryFolder folder;
+  // It allocates, and becomes the other one with no environment.
+  const Outcome outcome =
+      Program({kCommand, "run", "--trace=a.trace", "env", "-i", "true"}).in(folder.path()).run();
+  INFO(outcome);
+  CHECK(has(outcome.err, "pktmalloc: calls are in "));
+  CHECK(pktmalloc::read_trace(folder / "a.trace").warning.empty());
+}
+
 TEST_CASE("what cannot be recovered in a folder keeps nothing else back") {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder / "all");

@@ -23,6 +23,29 @@ namespace {
 
 constexpr size_t kFrameHeadBytes = 12;  // of the header's frame (preload/recording/trace_file.h)
 
+// Of the threads' buffers in the recording those whose records are not in the file, the earliest
+// first.
+std::vector<const trace::OpenBlock*> open_blocks(const RecordingFile& recording) {
+  const uint32_t written = recording.header().trace_blocks;
+  std::vector<const trace::OpenBlock*> open;
+  for (const char* chunk : recording.chunks(ChunkKind::kTrace)) {
+    const auto* const block = reinterpret_cast<const trace::OpenBlock*>(chunk);
+    const bool is_there = block->block.bytes != 0 && block->block.number < written;
+    const uint32_t used = block->used.load(std::memory_order_acquire);
+    if (used > 0 && used <= sizeof block->bytes && !is_there) open.push_back(block);
+  }
+  std::sort(open.begin(), open.end(),
+            [](const auto* a, const auto* b) { return a->block.start_ns < b->block.start_ns; });
+  return open;
+}
+
+// False if it is none.
+bool read_header(int file, const std::string& path, trace::Header& header) {
+  const off_t at = path.ends_with(".zst") ? kFrameHeadBytes : 0;
+  return pread(file, &header, sizeof header, at) == static_cast<ssize_t>(sizeof header) &&
+         memcmp(header.magic, trace::kMagic, sizeof header.magic) == 0;
+}
+
 class TraceEnd {
  public:
   TraceEnd(const RecordingFile& recording, const std::string& path)
@@ -32,10 +55,7 @@ class TraceEnd {
     const uint64_t whole = recording.header().trace_bytes[blocks_ % 2];
     trace::Header header{};
     struct stat found {};
-    const ssize_t got = pread(file_, &header, sizeof header, framed_ ? kFrameHeadBytes : 0);
-    if (fstat(file_, &found) != 0 || !S_ISREG(found.st_mode) ||
-        got != static_cast<ssize_t>(sizeof header) ||
-        memcmp(header.magic, trace::kMagic, sizeof header.magic) != 0 ||
+    if (fstat(file_, &found) != 0 || !S_ISREG(found.st_mode) || !read_header(file_, path, header) ||
         header.pid != recording.header().pid || static_cast<uint64_t>(found.st_size) < whole) {
       fail("it is no longer the trace of this process");
     }
@@ -76,21 +96,21 @@ class TraceEnd {
 
 }  // namespace
 
-bool recover_trace(const RecordingFile& recording) {
+bool is_later_trace(const RecordingFile& recording) {
   const std::string path = recording.report_path(Content::kTrace);
-  const uint32_t written = recording.header().trace_blocks;
-  std::vector<const trace::OpenBlock*> open;
-  for (const char* chunk : recording.chunks(ChunkKind::kTrace)) {
-    const auto* const block = reinterpret_cast<const trace::OpenBlock*>(chunk);
-    const bool is_there = block->block.bytes != 0 && block->block.number < written;
-    const uint32_t used = block->used.load(std::memory_order_acquire);
-    if (used > 0 && used <= sizeof block->bytes && !is_there) open.push_back(block);
-  }
-  std::sort(open.begin(), open.end(),
-            [](const auto* a, const auto* b) { return a->block.start_ns < b->block.start_ns; });
-  TraceEnd end(recording, path);
+  const std::vector<const trace::OpenBlock*> open = open_blocks(recording);
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | link_flag(path));
+  if (file < 0) return false;
+  trace::Header header{};
+  const bool is_trace = read_header(file, path, header);
+  close(file);
+  return is_trace && !open.empty() && header.start_ns > open.front()->block.start_ns;
+}
+
+bool recover_trace(const RecordingFile& recording) {
+  TraceEnd end(recording, recording.report_path(Content::kTrace));
   trace::Block last{};
-  for (const trace::OpenBlock* buffer : open) {
+  for (const trace::OpenBlock* buffer : open_blocks(recording)) {
     trace::Block block = buffer->block;
     block.kind = trace::BlockKind::kRecords;
     block.bytes = buffer->used.load();
