@@ -19,7 +19,7 @@ uint64_t rounded(uint64_t bytes) {
 }
 
 uint64_t class_for(const Table& table, const Request& r, bool just_above) {
-  const uint64_t a = std::max<uint64_t>(r.alignment, 1);
+  const uint64_t a = r.alignment <= 16 ? 1 : r.alignment;  // every class suits up to 16
   const uint64_t least = (std::max<uint64_t>(r.bytes, 1) + a - 1) / a * a;
   auto at = std::lower_bound(table.begin(), table.end(), rounded(least));
   if (at == table.end() || rounded(least) * 2 < *at) return 0;
@@ -27,7 +27,7 @@ uint64_t class_for(const Table& table, const Request& r, bool just_above) {
     if (just_above) return 0;
   }
   if (at == table.end()) return 0;
-  return (r.alignment == 0 ? rounded(least) : least) * 2 < *at ? 0 : *at;
+  return (a == 1 ? rounded(least) : least) * 2 < *at ? 0 : *at;
 }
 
 // Bytes of pages for objects of a class. A slab is the smallest that loses under 3 % behind its

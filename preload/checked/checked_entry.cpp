@@ -275,20 +275,16 @@ using namespace checked;
 // An access that the processor refused, where that tells of an object: in a guard page, in a large
 // object that waits after free, or beyond the end of a slab.
 
-// Beyond a slab; `raw` is the memory of its first or last object.
-void tell_beyond(uintptr_t raw, uintptr_t address, const char* what, StackId now) {
-  const void* const p = reinterpret_cast<void*>(raw);
-  if (const Object object = find_object(p))
-    return tell_access(now, facts_of(object), what, address);
-  tell(now, Facts{}, "%s of %p, beside the memory of objects of up to %zu bytes", what,
-       reinterpret_cast<void*>(address), heap.bytes_of(heap.class_of(p), p));
-}
-
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   if (address < 65536) return false;  // programs with a runtime of their own let these come often
   void* const p = reinterpret_cast<void*>(address);
-  if (const uintptr_t raw = heap.object_beside(address))
-    return tell_beyond(raw, address, what, capture_interrupted(pc)), false;
+  if (const auto* const raw = reinterpret_cast<const void*>(heap.object_beside(address))) {
+    const Object last = find_object(raw);
+    const Facts of_class{
+        .user = raw, .bytes = heap.bytes_of(heap.class_of(raw), raw), .is_most = true};
+    tell_access(capture_interrupted(pc), last ? facts_of(last) : of_class, what, address);
+    return false;
+  }
   // Behind what is told below, only in report mode: from now on the access is allowed.
   if (is_guarded(p)) {
     const Object guarded = find_guarded(p);

@@ -38,18 +38,15 @@ Open find_next_dlopen() {
   return next;
 }
 
-void lose_deep_binding(const char* file) {
-  const std::atomic_ref lost(pktmalloc_window.deep_bindings);
-  if (lost.fetch_add(1, std::memory_order_relaxed) > 0 || !options().verbose) return;
-  message("dlopen ignores RTLD_DEEPBIND, here for %s; README, Limits, says how to keep it", file);
-}
-
 [[gnu::used]] Open prepare(const char* file, int mode) asm("pktmalloc_prepare_dlopen");
 
 Open prepare(const char* file, int mode) {
   // With RTLD_NOLOAD nothing is bound.
   if ((mode & (RTLD_DEEPBIND | RTLD_NOLOAD)) == RTLD_DEEPBIND && file != nullptr) {
-    lose_deep_binding(file);
+    const std::atomic_ref lost(pktmalloc_window.deep_bindings);
+    if (lost.fetch_add(1, std::memory_order_relaxed) == 0 && options().verbose)
+      message("dlopen ignores RTLD_DEEPBIND, here for %s; README, Limits, says how to keep it",
+              file);
   }
   const Open next = next_dlopen.load(std::memory_order_relaxed);
   return next != nullptr ? next : find_next_dlopen();

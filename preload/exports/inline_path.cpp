@@ -32,7 +32,7 @@ static_assert(offsetof(Thread, releases_to) - offsetof(Thread, allocates_from) =
               contract::kReleases);
 
 contract::Place place_of(size_t bytes, size_t alignment) {
-  const ClassId id = class_for(bytes, alignment);
+  const ClassId id = heap.classes().find_aligned(bytes, alignment);
   return {index(id) * sizeof(void*), index(id)};
 }
 

@@ -57,8 +57,9 @@ inline bool is_sized(const Told& told) {
 // Does what the caller says agree with the class?
 inline bool fits(ClassId id, const Told& told) {
   if (!is_sized(told)) return true;
-  return id == (told.alignment == kUntold ? heap.classes().find(told.bytes)
-                                          : class_for(told.bytes, told.alignment));
+  return id == (told.alignment == kUntold
+                    ? heap.classes().find(told.bytes)
+                    : heap.classes().find_aligned(told.bytes, told.alignment));
 }
 
 // States do not tell addresses apart in the first 16 bytes of an object.

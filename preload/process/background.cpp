@@ -51,11 +51,6 @@ void run() {
   }
 }
 
-bool wanted() {
-  if (options().background != Switch::kAuto) return options().background == Switch::kOn;
-  return heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread;
-}
-
 EVERY_PROCESS void forked() {
   if (!thread.forget()) return;
   heap.ageing().use_background(nullptr);
@@ -65,8 +60,12 @@ EVERY_PROCESS void forked() {
 }  // namespace
 
 void background_consider() {
-  if (thread.settled() || !wanted()) return;
-  if (thread.start(in_own_memory)) heap.ageing().use_background(wake);
+  if (thread.settled()) return;
+  const Switch option = options().background;
+  const bool wanted = option == Switch::kAuto
+                          ? heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread
+                          : option == Switch::kOn;
+  if (wanted && thread.start(in_own_memory)) heap.ageing().use_background(wake);
 }
 
 constinit const Part background_part{

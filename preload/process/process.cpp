@@ -50,17 +50,13 @@ constexpr const Part* kParts[] = {
 #include "preload/process/parts.def"
 };
 
-void each_part(void (*Part::*step)()) {
-  for (const Part* const part : kParts) {
-    if (const auto call = part->*step) call();
+void each_part(void (*Part::*step)(), bool backwards = false) {
+  for (size_t i = 0; i < std::size(kParts); ++i) {
+    const Part& part = *kParts[backwards ? std::size(kParts) - 1 - i : i];
+    if (const auto call = part.*step) call();
   }
 }
-
-void each_part_back(void (*Part::*step)()) {
-  for (size_t i = std::size(kParts); i-- > 0;) {
-    if (const auto call = kParts[i]->*step) call();
-  }
-}
+void each_part_back(void (*Part::*step)()) { each_part(step, true); }
 
 // `value` may be another copy's: one in another name space of the loader has the same key.
 void on_thread_exit(void* value) {

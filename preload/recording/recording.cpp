@@ -42,19 +42,14 @@ bool make_usable(void* start, size_t bytes) {
   return false;
 }
 
-// What the limits leave room for.
-uint32_t most_chunks() {
-  const size_t addresses = at_most(kMostChunks * kChunkBytes, RLIMIT_AS);
-  // Beyond that a signal would end the program.
-  const size_t bytes = at_most(addresses, RLIMIT_FSIZE, 1);
-  return bytes < 2 * kHeaderBytes ? 0 : static_cast<uint32_t>((bytes - kHeaderBytes) / kChunkBytes);
-}
-
 // The header in the mapped file; nullptr with errno. Most of it is only addresses until it is used:
 // a program may lock all its memory.
-Header* map_file(uint32_t chunks) {
+Header* map_file(uint32_t& chunks) {
+  // What the limits leave room for; beyond that of files a signal would end the program.
+  const size_t most = at_most(at_most(kMostChunks * kChunkBytes, RLIMIT_AS), RLIMIT_FSIZE, 1);
   errno = EFBIG;
-  if (chunks == 0) return nullptr;
+  if (most < 2 * kHeaderBytes) return nullptr;
+  chunks = static_cast<uint32_t>((most - kHeaderBytes) / kChunkBytes);
   const int fd = file.open_shared();
   if (fd < 0) return nullptr;
   const size_t bytes = kHeaderBytes + chunks * kChunkBytes;
@@ -80,7 +75,7 @@ EVERY_PROCESS void load() {
     return message("no recording: %s; what is not written at the end will be lost",
                    error_text(errno));
   }
-  const uint32_t chunks = most_chunks();
+  uint32_t chunks = 0;
   Header* const header = map_file(chunks);
   if (header == nullptr) {
     return message("cannot record in %s: %s; what is not written at the end will be lost",

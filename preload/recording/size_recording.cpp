@@ -151,15 +151,6 @@ void look_at_memory() {
   record_totals();
 }
 
-// A look walks over all pages; so only when as many slabs were opened as make a difference. What
-// was opened before is in use by now.
-bool should_look(uint64_t open) {
-  open_then = std::min(open_then, open);
-  if (open <= open_then + open_then / 128) return false;
-  open_then = open;
-  return true;
-}
-
 // False: no memory.
 bool record(const void* p, size_t bytes, size_t alignment) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(p);
@@ -248,7 +239,11 @@ void size_allocated(void* p, size_t bytes, size_t alignment) {
     }
     ends = !count_thread() || !record(p, bytes, alignment);
     ended = ends;
-    looks = !ends && should_look(open);
+    // A look walks over all pages; so only when as many slabs were opened as make a difference.
+    // What was opened before is in use by now.
+    open_then = std::min(open_then, open);
+    looks = !ends && open > open_then + open_then / 128;
+    if (looks) open_then = open;
   }
   if (ends) tell_end();
   if (looks) look_at_memory();

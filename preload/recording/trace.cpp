@@ -105,14 +105,6 @@ static_assert(sizeof(TraceBuffer) <= trace::kMostBlockBytes);
 constinit std::atomic<TraceBuffer*> buffers = nullptr;  // all ever made
 constinit std::atomic<bool> recorded = false;           // some of them lie in the recording
 
-TraceBuffer* new_buffer() {
-  // A trace by order has no place there.
-  const bool records = options().trace_path != nullptr;
-  void* const chunk = records ? add_chunk(recording::ChunkKind::kTrace, 0) : nullptr;
-  if (chunk != nullptr) recorded.store(true, std::memory_order_relaxed);
-  return static_cast<TraceBuffer*>(chunk != nullptr ? chunk : map_lazily(trace::kMostBlockBytes));
-}
-
 // Linked by `next`.
 TraceBuffer* first_buffer() { return buffers.load(std::memory_order_acquire); }
 
@@ -124,7 +116,12 @@ TraceBuffer* take_buffer() {
       return b;
     }
   }
-  TraceBuffer* b = new_buffer();
+  // A trace by order has no place in the recording.
+  const bool records = options().trace_path != nullptr;
+  void* const chunk = records ? add_chunk(recording::ChunkKind::kTrace, 0) : nullptr;
+  if (chunk != nullptr) recorded.store(true, std::memory_order_relaxed);
+  auto* const b =
+      static_cast<TraceBuffer*>(chunk != nullptr ? chunk : map_lazily(trace::kMostBlockBytes));
   if (b == nullptr) return nullptr;
   b->taken.store(true, std::memory_order_relaxed);
   b->next = buffers.load(std::memory_order_relaxed);

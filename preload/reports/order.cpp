@@ -74,16 +74,6 @@ constexpr Order kOrders[] = {
     {"trim", "", trim},
 };
 
-bool refuse(const char* order, Writer& out) {
-  out.print("%s is not understood; accepted:", Excerpt(order, strlen(order)).text);
-  const char* before = " ";
-  for (const Order& known : kOrders) {
-    out.print("%s%s%s", before, known.words, known.file);
-    before = ", ";
-  }
-  return false;
-}
-
 }  // namespace
 
 bool obey(char* order, Writer& out) {
@@ -94,7 +84,13 @@ bool obey(char* order, Writer& out) {
     return known.obey(file != nullptr ? file + 1 : nullptr, out);
   }
   if (file != nullptr) *file = ' ';
-  return refuse(order, out);
+  out.print("%s is not understood; accepted:", Excerpt(order, strlen(order)).text);
+  const char* before = " ";
+  for (const Order& known : kOrders) {
+    out.print("%s%s%s", before, known.words, known.file);
+    before = ", ";
+  }
+  return false;
 }
 
 }  // namespace pktmalloc

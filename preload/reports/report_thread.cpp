@@ -44,13 +44,6 @@ void answer_call() {
   thread.nudge();
 }
 
-// Until a report is due, if there is an interval, or the end; or a little less.
-void rest(uint64_t due, bool controlled) {
-  const uint64_t left = interval() == 0 ? kLongestMs : due - std::min(clock_ms(), due);
-  if (controlled) return serve_control(static_cast<int>(std::min(left, kLongestMs)));
-  thread.rest(left);
-}
-
 void run() {
   // What libraries allocate here must not make it one of the program's threads.
   this_thread.direct = true;
@@ -68,7 +61,9 @@ void run() {
       controlled = apart && open_control();
     }
     if (!controlled && interval() == 0) return;
-    rest(due, controlled);
+    // Until a report is due, if there is an interval, or the end; or a little less.
+    const uint64_t left = interval() == 0 ? kLongestMs : due - std::min(clock_ms(), due);
+    controlled ? serve_control(static_cast<int>(std::min(left, kLongestMs))) : thread.rest(left);
     const uint64_t now = clock_ms();
     if (interval() == 0 || now < due || thread.ending()) continue;
     due += interval();

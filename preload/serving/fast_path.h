@@ -34,9 +34,6 @@
 
 namespace pktmalloc {
 
-// kNoClass: none serves such requests.
-ClassId class_for(size_t bytes, size_t alignment);
-
 // All return nullptr with errno = ENOMEM when there is no memory.
 void* allocate_slow(size_t bytes);
 void* allocate_zeroed_slow(size_t bytes);

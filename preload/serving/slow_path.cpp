@@ -19,12 +19,6 @@
 
 namespace pktmalloc {
 
-ClassId class_for(size_t bytes, size_t alignment) {
-  const ClassTable& classes = heap.classes();
-  return alignment <= ClassTable::kSmallStep ? classes.find(bytes)
-                                             : classes.find_aligned(bytes, alignment);
-}
-
 namespace {
 
 // kNoClass: a block, if any serves so many bytes.
@@ -72,7 +66,7 @@ void count_pass(PassReason reason, size_t bytes) {
 void* try_classes(size_t bytes, size_t alignment, bool again, ClassId& id, bool* zero) {
   if (this_thread.forking) return nullptr;  // the next allocator's locks are free
   cache_of_this_thread();  // the very first request starts the process: then there are classes
-  id = heap.started() ? class_for(bytes, alignment) : kNoClass;
+  id = heap.started() ? heap.classes().find_aligned(bytes, alignment) : kNoClass;
   if (sampling && sample_due(id, bytes) && !again) [[unlikely]] {
     void* const p = guards_samples ? allocate_sampled(bytes, alignment) : nullptr;
     if (p != nullptr || !guards_samples) {
@@ -186,7 +180,7 @@ void* handed_out(Site site, void* p, size_t bytes, size_t alignment, bool is_zer
 [[PUSHES_FRAME_POINTER]] void* allocate_aligned(size_t alignment, size_t bytes) {
   // As malloc does: the rest costs three times as much.
   Cache& cache = *this_thread.allocates_from;
-  if (void* p = cache.allocate(class_for(bytes, alignment))) return p;
+  if (void* p = cache.allocate(heap.classes().find_aligned(bytes, alignment))) return p;
   void* p = serve(bytes, alignment, [=] {
     return next_allocator().allocate_aligned(std::max(alignment, sizeof(void*)), bytes);
   });

@@ -33,13 +33,6 @@ constexpr uint16_t kManyWays = 250, kTooManyWays = 4000;
 constexpr uint32_t kFewFrames = 8, kFewestFrames = 4;
 constinit std::atomic<uint16_t> ways_to[1 << kWaysBits]{};
 
-void cut_recursion(Calls& calls) {
-  for (uint32_t i = kFewestFrames; i < calls.count; ++i) {
-    const auto is_same = [&](const Frame& inner) { return inner.pc == calls.frames[i].pc; };
-    if (std::any_of(calls.frames, calls.frames + i, is_same)) calls.is_cut = true, calls.count = i;
-  }
-}
-
 // Threads may commit the same step at once: then the second commit changes nothing.
 bool commit_up_to(size_t end) {
   size_t begin = committed;
@@ -92,7 +85,10 @@ StackId intern(const Frame* frames, uint32_t count, bool is_cut) {
   const uint32_t most = too_many ? kFewestFrames : many ? kFewFrames : stack_depth;
   Calls calls{site, static_cast<Frame*>(alloca(most * sizeof(Frame))), most};
   unwind(calls);
-  if (many) cut_recursion(calls);
+  for (uint32_t i = kFewestFrames; many && i < calls.count; ++i) {
+    const auto is_same = [&](const Frame& inner) { return inner.pc == calls.frames[i].pc; };
+    if (std::any_of(calls.frames, calls.frames + i, is_same)) calls.is_cut = true, calls.count = i;
+  }
   const size_t before = used.load(std::memory_order_relaxed);
   const StackId id = intern(calls.frames, calls.count, calls.is_cut);
   if (!too_many && id * kStackUnit >= before) ways.fetch_add(1, std::memory_order_relaxed);

@@ -112,6 +112,7 @@ size_t SizeClass::alignment() const {
 
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
   if (wanted > kMediumLimit || bytes > kMediumLimit) return kNoClass;
+  if (wanted <= kSmallStep) return find(bytes);
   // A suitable class is a multiple of the alignment, so none is below the rounded size.
   const size_t least = (std::max<size_t>(bytes, 1) + wanted - 1) & -wanted;
   const ClassId first = find(least);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <span>
 #include <utility>
 
 #include "sizeclass/base/arithmetic.h"
@@ -124,21 +123,19 @@ void SlabArea::inspect(const uintptr_t* objects, uint32_t first_count, const uin
   const auto shift = 64 - static_cast<unsigned>(std::bit_width(last));
   memset(table, 0, (last + size_t{1}) * sizeof *table);
   const SizeClass& c = class_;
-  uint32_t number = 0;
-  for (const auto list : {std::span(objects, first_count), std::span(more, more_count)}) {
-    for (const uintptr_t object : list) {
-      const uint32_t slab = pool_.slab_of(id_, object);
-      if (slab == SlabPool::kNone ||
-          c.exact_index(static_cast<uint32_t>(object - pool_.start_of(slab))) >= c.objects_per_slab)
-          [[unlikely]]
-        refuse(object);
-      uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
-      while (const uint16_t other = table[entry & last]) {
-        if (at(other - 1U) == object) report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
-        ++entry;
-      }
-      table[entry & last] = static_cast<uint16_t>(++number);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uintptr_t object = at(i);
+    const uint32_t slab = pool_.slab_of(id_, object);
+    if (slab == SlabPool::kNone ||
+        c.exact_index(static_cast<uint32_t>(object - pool_.start_of(slab))) >= c.objects_per_slab)
+        [[unlikely]]
+      refuse(object);
+    uint64_t entry = (object >> c.granule_shift) * 0x9e37'79b9'7f4a'7c15 >> shift;  // Fibonacci's
+    while (const uint16_t other = table[entry & last]) {
+      if (at(other - 1U) == object) report_misuse(Misuse::kDoubleFree, object, c.object_bytes);
+      ++entry;
     }
+    table[entry & last] = static_cast<uint16_t>(i + 1);
   }
 }
 

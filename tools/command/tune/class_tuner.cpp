@@ -31,8 +31,9 @@ size_t round_to_class(size_t bytes) {
 
 // What a request needs of a class: so many bytes.
 size_t needed(const SizeRecord& record) {
-  return record.alignment == 0 ? round_to_class(record.bytes)
-                               : round_to(std::max<size_t>(record.bytes, 1), record.alignment);
+  return record.alignment <= kAnyAlignment
+             ? round_to_class(record.bytes)
+             : round_to(std::max<size_t>(record.bytes, 1), record.alignment);
 }
 
 // Can a class serve it at all?
