@@ -107,6 +107,18 @@ TEST_CASE("a share is that of the group's memory, and a limit keeps a program al
   CHECK_FALSE(killed.clean());
 }
 
+TEST_CASE("a reservation that a group of the system has no memory for is refused in one line") {
+  MemoryGroup group;
+  if (!group || !group.limit(64 << 20)) skip("no group with a limit of memory can be made here");
+  const Outcome outcome = Program(group.inside({program_path("known_calls")}))
+                              .preloaded()
+                              .with("PKTMALLOC_RESERVE", "16:3000000")  // 46 MiB and magazines
+                              .run();
+  INFO(outcome);
+  CHECK(outcome.status == 0);
+  CHECK(has(outcome.err, "PKTMALLOC_RESERVE: 3000000 objects of 16 bytes take "));
+}
+
 TEST_CASE("a reservation beyond the limit is refused in one line") {
   const Outcome outcome = Program({program_path("known_calls")})
                               .preloaded()

@@ -119,7 +119,14 @@ struct View {
 
 uint64_t available_memory() {
   const Mapped<View> view;
-  return view ? view->least("\nMemAvailable:", View::Ask::kLeft) : 0;
+  if (!view) return 0;
+  const uint64_t of_system = view->least("\nMemAvailable:", View::Ask::kLeft);
+  const Text& own = view->file.read("/proc/self/status");
+  const auto left = [&](__rlimit_resource limit, const char* key) {
+    const uint64_t most = at_most(kUnknown, limit, 1);
+    return most - std::min(most, own.number(key) << 10);
+  };
+  return std::min({of_system, left(RLIMIT_AS, "\nVmSize:"), left(RLIMIT_DATA, "\nVmData:")});
 }
 
 uint64_t total_memory() {

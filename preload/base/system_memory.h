@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System memory: how much there is for this process, of the machine and of each control group above
-// it, version 1 or 2; the least of them. Bytes. Allocate nothing.
+// System memory: how much there is for this process, of the machine, of each control group above
+// it, version 1 or 2, and of its own limits; the least of them. Bytes. Allocate nothing.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ size_t pktmalloc_trim(void);
  * their free lists need: taking them for the first time faults no page. It is shared by all threads
  * and never goes back to the system. Takes about half a second a GiB. Returns 0, or, with nothing
  * changed: EINVAL if no class serves objects of that size, ENOMEM if the memory is not there,
- * EAGAIN in a handler of pthread_atfork. */
+ * EAGAIN amid a fork, in a handler that was registered before the library's. */
 int pktmalloc_reserve(size_t bytes, size_t objects);
 
 /* The size in bytes of the class that the object at p belongs to; 0 if none has it. */

@@ -23,29 +23,23 @@ ClassId class_of(size_t bytes) {
   return pools ? heap.classes().find(front::room_for(bytes)) : kNoClass;
 }
 
-// Without the magazines, which are some hundredths to an eighth more, and what rounding adds.
-uint64_t bytes_of(ClassId id, uint64_t objects) {
-  const uint64_t each = heap.classes()[id].object_bytes;
-  return objects > ~uint64_t{0} / each ? ~uint64_t{0} : objects * each;
-}
-
 // Of the system, or of our own limit.
 uint64_t available() { return std::min(available_memory(), heap.limit().left()); }
 
 // A system that overcommits would grant more than there is, and end a process later.
 bool populate(ClassId id, uint64_t objects, uint64_t there) {
-  return bytes_of(id, objects) < there && heap.populate(id, objects) == objects;
+  return heap.bytes_to_populate(id, objects) < there && heap.populate(id, objects) == objects;
 }
 
 // Returns for how many objects.
 uint64_t populate_on_huge_pages(ClassId id, uint64_t objects) {
   const uint64_t got = heap.populate(id, objects, true);
   // The last slab ends within a page.
-  if (bytes_of(id, objects - got) > memory::huge_page_bytes()) {
+  if (objects - got > memory::huge_page_bytes() / heap.classes()[id].object_bytes) {
     message(
-        "PKTMALLOC_RESERVE: the system's huge pages serve %s of %s, and small pages the rest "
-        "(/proc/sys/vm/nr_hugepages)",
-        Bytes(bytes_of(id, got)).text, Bytes(bytes_of(id, objects)).text);
+        "PKTMALLOC_RESERVE: the system's huge pages serve %llu of %llu objects, and small pages "
+        "the rest (/proc/sys/vm/nr_hugepages)",
+        number(got), number(objects));
   }
   return got;
 }
@@ -66,7 +60,7 @@ void load() {
       message(
           "PKTMALLOC_RESERVE: %llu objects of %zu bytes take %s, and there is %s left; nothing is "
           "reserved for them",
-          static_cast<unsigned long long>(objects), bytes, Bytes(bytes_of(id, objects)).text,
+          number(objects), bytes, Bytes(heap.bytes_to_populate(id, objects)).text,
           Bytes(there).text);
     }
   }

@@ -335,29 +335,34 @@ void Heap::forget_other_threads(Cache* mine, Cache* second) {
   }
 }
 
-// For what the class has promised since it was `before`. Magazines are populated as well: who frees
-// a million objects needs 8 MiB of them.
-bool Heap::populate_magazines(ClassId id, uint64_t before) {
+// Magazines are populated as well: who frees a million objects needs 8 MiB of them.
+uint64_t Heap::magazines_for(ClassId id, uint64_t objects) const {
   const uint32_t rounds = classes_[id].largest_rounds;
   // From many objects on also what 64 threads have besides.
-  const auto magazines_for = [=](uint64_t objects) {
-    const bool many = objects >= SlabArea::kManyMagazines * rounds;
-    return objects == 0 ? 0 : objects / rounds + (many ? SlabArea::kManyMagazines : 1);
-  };
-  const uint64_t more = magazines_for(supply_->area(id).promised()) - magazines_for(before);
-  return store_.area(size_for_rounds(rounds)).populate(more);
+  const bool many = objects >= SlabArea::kManyMagazines * rounds;
+  return objects == 0 ? 0 : objects / rounds + (many ? SlabArea::kManyMagazines : 1);
 }
 
-uint64_t Heap::populate(ClassId id, uint64_t objects, bool on_huge_pages) {
+uint64_t Heap::bytes_to_populate(ClassId id, uint64_t objects) const {
+  const SizeClass& c = classes_[id];
+  if (objects > pool_.most() / c.object_bytes) return ~uint64_t{0};
+  const uint64_t bytes = objects * c.object_bytes;
+  const uint64_t magazine = bytes_of_size(size_for_rounds(c.largest_rounds));
+  // With a 64th for slabs' records and page tables.
+  return bytes + bytes / 64 + states_.bytes_for(c, bytes) + magazines_for(id, objects) * magazine;
+}
+
+uint64_t Heap::populate(ClassId id, uint64_t objects, bool huge_pages) {
   if (!started_) return 0;
   const Lock lock(ageing_.mutex);  // one at a time
   SlabArea area = supply_->area(id);
-  const uint64_t before = area.promised();
-  const uint64_t got = on_huge_pages            ? area.populate_on_huge_pages(objects)
-                       : area.populate(objects) ? objects
-                                                : 0;
+  const uint64_t before = magazines_for(id, area.promised());
+  const uint64_t got = huge_pages ? area.populate_on_huge_pages(objects) : area.populate(objects);
+  const uint64_t magazines = magazines_for(id, area.promised()) - before;
+  SlabArea theirs = store_.area(size_for_rounds(classes_[id].largest_rounds));
+  const bool ready = theirs.populate(magazines) == magazines;
   // Without magazines what is on huge pages is there all the same.
-  if (populate_magazines(id, before) || on_huge_pages) return got;
+  if (huge_pages || (ready && got == objects)) return got;
   area.unpopulate(got);
   return 0;
 }

@@ -174,7 +174,9 @@ class Heap {
   // Has memory ready for so many objects of the class more than before, and for the magazines that
   // take them: using it for the first time faults no page, and it never goes back. On huge pages of
   // the system's pool as far as it has any, else all or none. Returns for how many objects.
-  uint64_t populate(ClassId id, uint64_t objects, bool on_huge_pages = false);
+  uint64_t populate(ClassId id, uint64_t objects, bool huge_pages = false);
+  // How much memory that takes.
+  uint64_t bytes_to_populate(ClassId id, uint64_t objects) const;
 
   // Gives back all free memory except what other threads hold. `second`: the calling thread's
   // second cache, if any. Returns the bytes purged.
@@ -253,7 +255,7 @@ class Heap {
   bool started() const { return started_; }
 
  private:
-  bool populate_magazines(ClassId id, uint64_t before);
+  uint64_t magazines_for(ClassId id, uint64_t objects) const;
   bool find_room(const HeapConfig& config, size_t bytes);
   static uint32_t units_for(size_t bytes) {
     return static_cast<uint32_t>((bytes + (1U << SlabPool::kUnitShift) - 1) >>

@@ -96,6 +96,10 @@ class ObjectStates {
   static unsigned shift_of(const SizeClass& c) {
     return std::min<unsigned>(c.granule_shift, kMostShift);
   }
+  // Of the words for so many bytes of the class's objects.
+  uint64_t bytes_for(const SizeClass& c, uint64_t bytes) const {
+    return (bytes >> shift_of(c)) * word_bytes_;
+  }
   Place place(ClassId id) const { return {words_of_[index(id)], shifts_[index(id)]}; }
 
   const std::atomic<uint64_t>& committed_bytes() const { return committed_; }

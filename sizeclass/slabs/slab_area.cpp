@@ -282,17 +282,17 @@ void SlabArea::let_go(uint32_t slabs) {
   }
 }
 
-bool SlabArea::populate(uint64_t objects) {
-  if (objects > ~promised()) return false;
+uint64_t SlabArea::populate(uint64_t objects) {
+  if (objects > ~promised()) return 0;
   const auto before = static_cast<uint32_t>(statistics().populated_slabs);
   const uint32_t last = slabs_for(promised() + objects);
   for (uint32_t slabs = before; slabs < last; ++slabs) {
     if (populate_slab()) continue;
     let_go(before);
-    return false;
+    return 0;
   }
   s_.promised += objects;
-  return true;
+  return objects;
 }
 
 uint64_t SlabArea::populate_on_huge_pages(uint64_t objects) {

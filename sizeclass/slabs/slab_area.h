@@ -81,14 +81,13 @@ class SlabArea {
     return object < class_.objects_per_slab ? start + uintptr_t{object} * class_.object_bytes : 0;
   }
 
-  // Takes and populates slabs for so many objects more than before. From now on they stay. False
-  // when the pool has not as many or the system refuses; then no more stay than before. Not while
-  // another thread populates.
-  bool populate(uint64_t objects);
+  // Takes and populates slabs for so many objects more than before. From now on they stay. Returns
+  // for how many objects: 0 when the pool has not as many or the system refuses; then no more stay
+  // than before. Not while another thread populates.
+  uint64_t populate(uint64_t objects);
   // Takes back the latest populate() of as many objects: their slabs may go again.
   void unpopulate(uint64_t objects);
-  // The same on huge pages of the system's pool, as far as it has any. Returns for how many
-  // objects.
+  // The same on huge pages of the system's pool, as far as it has any.
   uint64_t populate_on_huge_pages(uint64_t objects);
   // For how many objects all these were. Calls for few objects each share slabs.
   uint64_t promised() const { return s_.promised.load(std::memory_order_relaxed); }

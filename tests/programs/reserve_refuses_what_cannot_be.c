@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,16 @@ int main(void) {
   CHECK(resident_mib() - before < 1);
   pktmalloc_get_statistics(&s, sizeof s);
   CHECK(s.populated_bytes > 0 && s.populated_bytes < 256 << 10);
+
+  // With their magazines the limit has no room for them.
+  struct rlimit limit = {(rlim_t)128 << 20, RLIM_INFINITY};
+  CHECK(setrlimit(RLIMIT_DATA, &limit) == 0);
+  CHECK(pktmalloc_reserve(64, 2 << 20) == ENOMEM);
+  CHECK(pktmalloc_reserve(16, 11 << 19) == ENOMEM);
+  CHECK(resident_mib() - before < 8);
+  const uint64_t populated = s.populated_bytes;
+  pktmalloc_get_statistics(&s, sizeof s);
+  CHECK(s.populated_bytes == populated);
 
   CHECK(pktmalloc_reserve(64, 1000) == 0);
   CHECK(pthread_atfork(before_fork, NULL, NULL) == 0);

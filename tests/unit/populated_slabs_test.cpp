@@ -128,7 +128,7 @@ TEST_CASE("a heap populates the magazines, too, and a trim leaves both") {
 
 TEST_CASE("calls for few objects each populate as many slabs as one call for all") {
   LoneArea area(kSlab / 4, 64);
-  for (int n = 0; n < 5; ++n) CHECK((area->populate(1) && area->populate(0)));
+  for (int n = 0; n < 5; ++n) CHECK((area->populate(1) == 1 && area->populate(0) == 0));
   CHECK(area->statistics().populated_slabs == 2);
   area->unpopulate(1);
   CHECK(area->statistics().populated_slabs == 1);
