@@ -109,6 +109,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"memory_goes_back_under_light_work", {}},
     {"memory_goes_back_when_a_worker_ends", {}},
     {"memory_goes_back_when_idle", {}},
+    {"memory_goes_back_when_who_freed_it_ends", {}},
     {"memory_refused_then_granted", {}},
     {"new_expressions_of_all_kinds", {}},
     {"new_handler_is_called_and_retried", {}},

@@ -3,10 +3,10 @@
 // blocked and a small stack. It uses the processors and the nice value that the process had at
 // load, never a real-time priority: the thread that starts it may be pinned and spin.
 //
-// It starts at load or on the slow path of an allocating function, never from free: libc calls free
-// while it holds its thread-stack lock, which pthread_create takes as well. In the child of a fork
-// it is gone; the child's next consideration may start its own. A process ends with its last
-// thread, so the last of the program's threads ends ours before.
+// It starts at load, on the slow path of an allocating function or as a thread ends, never from
+// free: libc calls free while it holds its thread-stack lock, which pthread_create takes as well.
+// In the child of a fork it is gone; the child's next consideration may start its own. A process
+// ends with its last thread, so the last of the program's threads ends ours before.
 #pragma once
 
 #include <linux/futex.h>

@@ -4,8 +4,8 @@
 // It sleeps without a timeout while nothing waits to be given back, and wakes once a tick while
 // something does. With PKTMALLOC_BACKGROUND=auto it starts only where several threads allocate and
 // more than 32 MiB are pooled, so a single-threaded program never gets a second thread unasked.
-// Since no free may start it (own_thread.h), it must exist before the frees it serves; a free wakes
-// it with one futex call.
+// Since no free may start it (own_thread.h), it must exist before the frees it serves, or come when
+// their thread ends; a free wakes it with one futex call.
 #include <atomic>
 
 #include "preload/base/options.h"

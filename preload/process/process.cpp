@@ -65,6 +65,7 @@ void on_thread_exit(void* value) {
   // Everything this thread still allocates or frees goes to the slabs directly: destructors that
   // come again and libc's own teardown do so after us.
   this_thread.direct = true;
+  background_consider();  // those who freed all, with nobody left who allocates
   each_part_back(&Part::thread_exit);
   Cache* const cache = std::exchange(this_thread.cache, nullptr);
   publish(nullptr);
