@@ -222,6 +222,7 @@ TEST_CASE("limits") {
   CHECK(none.says("below 512.0 MiB nothing is pooled"));
   CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_AS, rlim_t{512} << 20)).level("RLIMIT_AS") == "ok");
   CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_DATA, 1 << 30)).level("RLIMIT_DATA") == "warning");
+  CHECK(Diagnosis(doctor("sleep").limit(RLIMIT_DATA, 1 << 28)).level("RLIMIT_DATA") == "problem");
 
   TemporaryFolder folder;
   REQUIRE(

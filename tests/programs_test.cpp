@@ -118,6 +118,7 @@ const std::map<std::string, Needs> kPrograms = {
     {"no_cxx_runtime_in_c_programs", {}},
     {"nothrow_new_returns_null", {}},
     {"protected_memory_is_freed", {}},
+    {"options_leave_room_under_a_lower_limit", {{{"PKTMALLOC_SAMPLE_GUARD", "50"}}}},
     {"objects_allocated_on_other_stacks",
      {{{"PKTMALLOC_PROFILE", "/dev/null"}, {"PKTMALLOC_PROFILE_RATE", "1"}}}},
     {"objects_are_mapped_over", {}},

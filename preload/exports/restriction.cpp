@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Restriction: functions by which a program restricts itself, like libc's, by one system call.
 //
-// When it lowers its own limit of address space (RLIMIT_AS), heap and stacks leave more of what is
-// left to others. Once it has put the calling thread into the kernel's strict mode, any system call
-// except read, write and exit kills that thread, and so does a look at the exact clock. From then
-// on its mallocs and frees do neither; the next allocator serves what our heap has no memory for.
-// (A program that enters strict mode by the system call itself is not seen.) That holds while no
-// option records or guards, and no other thread holds a lock of the heap: to wait for it is a call.
+// When it lowers its own limit of address space (RLIMIT_AS), heap, stacks and guarded slots leave
+// more of what is left to others. Once it has put the calling thread into the kernel's strict mode,
+// any system call except read, write and exit kills that thread, and so does a look at the exact
+// clock. From then on its mallocs and frees do neither; the next allocator serves what our heap has
+// no memory for. (A program that enters strict mode by the system call itself is not seen.) That
+// holds while no option records or guards, and no other thread holds a lock of the heap: to wait
+// for it is a call.
 //
 // Weak, because a program linked with the archive may have its own.
 #include <linux/seccomp.h>
@@ -18,6 +19,8 @@
 #include <cstdarg>
 
 #include "preload/base/export.h"
+#include "preload/base/mapping.h"
+#include "preload/guard/slot.h"
 #include "preload/process/process.h"
 #include "preload/process/thread.h"
 #include "preload/stacks/stacks.h"
@@ -31,13 +34,15 @@ using namespace pktmalloc;
 
 int set_limit(pid_t process, int resource, const void* limit, void* old) {
   const long result = syscall(SYS_prlimit64, process, resource, limit, old);
-  if (result == 0 && resource == RLIMIT_AS && limit != nullptr && !this_thread.forking) {
+  const bool is_set = result == 0 && resource == RLIMIT_AS && limit != nullptr;
+  if (is_set && !this_thread.forking && in_own_memory()) {
     const KeepErrno keep;
-    rlimit ours{};  // of whichever process it was set for
-    if (getrlimit(RLIMIT_AS, &ours) == 0 && in_own_memory()) {
-      heap.limit_addresses(ours.rlim_cur);
-      limit_stacks(ours.rlim_cur);
-    }
+    const Lock one_at_a_time(threads_mutex);
+    // Ours, whichever process it was set for.
+    const size_t bytes = at_most(RLIM_INFINITY, RLIMIT_AS, 1);
+    heap.limit_addresses(bytes);
+    limit_stacks(bytes / 32);
+    limit_slots(bytes / 32);
   }
   return static_cast<int>(result);
 }

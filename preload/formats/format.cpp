@@ -44,8 +44,8 @@ void write_text(Writer& out, const Origin& origin, const Snapshot& s) {
   out.print("---- pktmalloc %s: %s, process %d ----\n", origin.version, origin.program, origin.pid);
   if (s.heap.reserved_bytes == 0) {
     out.print(
-        "nothing is pooled for want of addresses (is ulimit -v below 512 MiB?): the next allocator "
-        "served everything\n");
+        "nothing is pooled (is ulimit -v or -d below 512 MiB?): the next allocator served "
+        "everything\n");
   }
   out.print("allocated  %-12s in live objects: %llu allocs, %llu frees",
             Bytes(p.allocated_bytes).text, number(p.allocs), number(p.frees));

@@ -72,7 +72,7 @@ bool may_take() {
 }
 
 bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
-  if (address - guarded_begin >= guarded_bytes) return false;
+  if (!is_guarded(reinterpret_cast<void*>(address))) return false;
   const Slot* const slot = nearest_slot(address);
   if (slot == nullptr) return false;
   // Of a live object's own pages the program took the access away.

@@ -19,13 +19,14 @@
 #include "sizeclass/base/arithmetic.h"
 #include "sizeclass/base/class_id.h"
 #include "sizeclass/base/memory.h"
+#include "sizeclass/base/owned.h"
 
 namespace pktmalloc {
 
 inline constinit uintptr_t guarded_begin = 0;
-inline constinit uintptr_t guarded_bytes = 0;  // 0: no slots
+inline constinit Owned<uintptr_t> guarded_bytes = 0;  // 0: no slots
 inline bool is_guarded(const void* p) {
-  return reinterpret_cast<uintptr_t>(p) - guarded_begin < guarded_bytes;
+  return reinterpret_cast<uintptr_t>(p) - guarded_begin < guarded_bytes.seen();
 }
 
 struct Slot {
@@ -62,7 +63,7 @@ struct Pages {
 };
 
 inline constinit Slot* slot_table = nullptr;
-inline constinit uint32_t slot_count = 0;
+inline constinit Owned<uint32_t> slot_count = 0;
 inline constinit size_t slot_data_bytes = 0;
 inline constinit size_t slot_bytes = 0;
 inline constinit std::atomic<uint64_t> slot_turn = 0;
@@ -90,10 +91,10 @@ inline Slot& slot_of(const void* p) { return slot_of(reinterpret_cast<uintptr_t>
 // take long to find one.
 inline Slot* take_slot(Slot::State& was) {
   constexpr uint32_t kMost = 64;  // live ones may lie in the way
-  for (uint32_t tries = 0; tries < kMost && slot_count > 0; ++tries) {
+  const uint32_t count = slot_count.seen();
+  for (uint32_t tries = 0; tries < kMost && count > 0; ++tries) {
     // Not the first slot: nothing inaccessible lies before it.
-    Slot& slot =
-        slot_table[1 + slot_turn.fetch_add(1, std::memory_order_relaxed) % (slot_count - 1)];
+    Slot& slot = slot_table[1 + slot_turn.fetch_add(1, std::memory_order_relaxed) % (count - 1)];
     was = slot.state.load(std::memory_order_relaxed);
     if ((was == Slot::State::kUnused || was == Slot::State::kFreed) &&
         slot.state.compare_exchange_strong(was, Slot::State::kChanging,
@@ -104,6 +105,25 @@ inline Slot* take_slot(Slot::State& was) {
   return nullptr;
 }
 inline uint64_t slots_taken() { return slot_turn.load(std::memory_order_relaxed); }
+
+// Gives back addresses beyond so many bytes, down to the last slot with an object; what was freed
+// behind it is forgotten. One thread at a time.
+inline void limit_slots(size_t bytes) {
+  if (slot_data_bytes == 0) return;
+  const size_t former = guarded_bytes;
+  uint32_t count = slot_count;
+  for (; count > 2 && count * slot_bytes > bytes; --count) {
+    std::atomic<Slot::State>& state = slot_table[count - 1].state;
+    Slot::State was = state.load(std::memory_order_relaxed);
+    const bool free = was == Slot::State::kUnused || was == Slot::State::kFreed;
+    // From now on nobody takes it.
+    if (!free || !state.compare_exchange_strong(was, Slot::State::kChanging)) break;
+  }
+  slot_count = count;
+  guarded_bytes = count * slot_bytes;
+  if (guarded_bytes < former)
+    memory::release(reinterpret_cast<void*>(guarded_begin + guarded_bytes), former - guarded_bytes);
+}
 
 // Where its data begins.
 inline uintptr_t data_of(const Slot& slot) {
@@ -118,7 +138,8 @@ inline const Slot* nearest_slot(uintptr_t fault) {
   const Slot* best = nullptr;
   size_t least = ~size_t{0};
   Slot& here = slot_of(fault);
-  for (const Slot* slot = &here; slot <= &here + 1 && slot < slot_table + slot_count; ++slot) {
+  for (const Slot* slot = &here; slot <= &here + 1 && slot < slot_table + slot_count.seen();
+       ++slot) {
     const Slot::State state = slot->state.load(std::memory_order_acquire);
     if (state != Slot::State::kLive && state != Slot::State::kFreed) continue;
     const uintptr_t end = slot->user + slot->bytes;
@@ -139,7 +160,7 @@ inline bool open_page(uintptr_t fault) {
 
 // For a sweep: the n-th; nullptr: no more have been used.
 inline const Slot* slot_at(size_t n) {
-  return n < slot_count && n <= slots_taken() ? slot_table + n : nullptr;
+  return n < slot_count.seen() && n <= slots_taken() ? slot_table + n : nullptr;
 }
 
 }  // namespace pktmalloc

@@ -173,8 +173,10 @@ void start_process() {
   config.zeroes = PKTMALLOC_HARDENED;
   const bool looks_beside = PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary);
   if (looks_beside) config.beside = memory::page_bytes();
-  const bool has_addresses = at_most(Heap::kFewAddresses, RLIMIT_AS, 1) == Heap::kFewAddresses;
-  if (has_addresses) heap.start(config);
+  // The twins protect what they pool, even where that takes more of a small limit of data.
+  constexpr size_t kFew = Heap::kFewAddresses;
+  const size_t few = kThisLibrary == LibraryKind::kNormal ? at_most(kFew, RLIMIT_DATA, 1) : kFew;
+  if (at_most(few, RLIMIT_AS, 1) == kFew) heap.start(config);
   each_part(&Part::start);
   // From here on our slabs serve what libc allocates. The handlers come before we say that we have
   // started: no thread can use a heap that a fork would not lock. Nor do they go when the process

@@ -105,18 +105,15 @@ void start_stacks(size_t most_bytes) {
   store_bytes = bytes;
 }
 
-void limit_stacks(size_t address_bytes) {
-  static constinit std::atomic<bool> at_work = false;
-  if (at_work.exchange(true)) return;  // another thread sets a limit, too
+void limit_stacks(size_t bytes) {
   const size_t former = store_bytes;
-  const size_t wanted = std::min(former, round_up(std::max(address_bytes / 32, kLeast), kStep));
+  const size_t wanted = std::min(former, round_up(std::max(bytes, kLeast), kStep));
   // A thread that commits by the former bound goes at most a step beyond what it saw as committed,
   // and that was before the bound fell.
   store_bytes = wanted;
   store_bytes = std::min(former, std::max(wanted, committed + kStep));
   const size_t kept = store_bytes;
   if (kept < former) memory::release(stack_store + kept, former - kept);
-  at_work = false;
 }
 
 StackId capture_interrupted(uintptr_t pc) {

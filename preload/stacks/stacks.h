@@ -85,9 +85,8 @@ inline constinit uint32_t stack_depth = kStackFrames;
 // without memory is reported as an unknown place.
 void start_stacks(size_t most_bytes = size_t{1} << 30);
 
-// The process may have no more than so many bytes of addresses from now on: gives back what is
-// beyond a thirty-second of it and not in use. Any thread.
-void limit_stacks(size_t address_bytes);
+// Gives back addresses beyond so many bytes, but what is in use. One thread at a time.
+void limit_stacks(size_t bytes);
 
 // The stacks, one after the other; an id is the position in units. A stack never changes once its
 // id is known.

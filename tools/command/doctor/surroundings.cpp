@@ -73,10 +73,14 @@ Finding address_space(const Process& process) {
 Finding data_segment(const Process& process) {
   const std::optional<uint64_t> most = limit(process, "Max data size");
   if (!most) return {Level::kOk, "RLIMIT_DATA", "Data is not limited.", ""};
-  return {Level::kWarning, "RLIMIT_DATA",
-          fmt::format("Data is limited to {} (ulimit -d): memory that is committed counts, "
-                      "including some ahead of use, and beyond the limit malloc fails.",
-                      bytes_text(*most)),
+  const bool is_small = *most < Heap::kFewAddresses;
+  return {is_small ? Level::kProblem : Level::kWarning, "RLIMIT_DATA",
+          is_small ? fmt::format("Data is limited to {} (ulimit -d): below {} nothing is pooled.",
+                                 bytes_text(*most), bytes_text(Heap::kFewAddresses))
+                   : fmt::format("Data is limited to {} (ulimit -d): memory that is committed "
+                                 "counts, including some ahead of use, and beyond the limit malloc "
+                                 "fails.",
+                                 bytes_text(*most)),
           "Lift the limit (ulimit -d unlimited), and limit memory by a control group instead."};
 }
 
