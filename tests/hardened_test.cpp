@@ -82,6 +82,17 @@ TEST_CASE("canaries show every overflow, and nothing else") {
   CHECK(outcome.clean());
 }
 
+TEST_CASE("classes of the user's have room for canaries") {
+  const std::vector<std::string> hello = {program_path("hello")};
+  for (Program program : {hardened(hello).with("PKTMALLOC_CANARY", "1"), checked(hello)}) {
+    const Outcome outcome = program.with("PKTMALLOC_CLASSES", "64,1536")
+                                .with("PKTMALLOC_RESERVE", "64:1000,1536:100")
+                                .run();
+    INFO(outcome);
+    CHECK(outcome.err.empty());
+  }
+}
+
 TEST_CASE("a copy that runs over an object, or into a freed one, is stopped before it writes") {
   const auto outcome_of = [](const std::string& kind) {
     return hardened({program_path("faults", "checked"), kind}).with("PKTMALLOC_CANARY", "1").run();

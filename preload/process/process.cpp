@@ -171,8 +171,9 @@ void start_process() {
   config.sizes_count = options().class_count;
   if (options().next_path != nullptr) config.most_block = 0;  // it was asked for large ones
   config.zeroes = PKTMALLOC_HARDENED;
+  // Canaries take 24 bytes at most, and alignments a page.
   const bool looks_beside = PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary);
-  if (looks_beside) config.beside = memory::page_bytes();
+  if (looks_beside) config.beside = config.sizes_count > 0 ? 24 : memory::page_bytes();
   // The twins protect what they pool, even where that takes more of a small limit of data.
   constexpr size_t kFew = Heap::kFewAddresses;
   const size_t few = kThisLibrary == LibraryKind::kNormal ? at_most(kFew, RLIMIT_DATA, 1) : kFew;

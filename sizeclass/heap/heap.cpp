@@ -14,7 +14,7 @@ namespace pktmalloc {
 
 bool Heap::start(const HeapConfig& config) {
   if (config.sizes_count > 0) {
-    classes_.use_list(config.sizes, config.sizes_count);
+    classes_.use_list(config.sizes, config.sizes_count, ClassTable::kUnitShift, config.beside);
   } else {
     classes_.use_default(config.beside);
   }

@@ -32,9 +32,10 @@ namespace pktmalloc {
 struct HeapConfig {
   // Addresses for objects, of which none is reserved; fewer where the processor has not as many.
   size_t most_bytes = size_t{1} << 40;
-  size_t state_bytes = 0;     // of a word for each object's state (object_states.h); 0: no states
-  bool zeroes = false;        // a class's slab is zero when it takes it
-  size_t beside = 0;          // bytes beside an object, for which the largest class has room
+  size_t state_bytes = 0;  // of a word for each object's state (object_states.h); 0: no states
+  bool zeroes = false;     // a class's slab is zero when it takes it
+  // Bytes beside an object, for which the largest class has room, and each of the user's.
+  size_t beside = 0;
   uint64_t shuffle_seed = 0;  // hand out the objects of a slab in random order; 0: in their order
   uint64_t interval_ms = Ageing::kDefaultIntervalMs;
   uint64_t limit = MemoryLimit::kNone;  // bytes, see MemoryLimit

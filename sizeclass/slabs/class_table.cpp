@@ -74,7 +74,8 @@ constexpr void ClassTable::use(const size_t* sizes, unsigned count, unsigned uni
   half_full_only_ = half_full_only;
   size_t least = 1;  // of what the class serves
   for (unsigned i = 0; i < count && count_ + 1 < kMaxClasses; ++i) {
-    const size_t wanted = std::max(sizes[i] + (i + 1 == count ? beside : 0), kSmallStep);
+    const bool has_room = half_full_only || i + 1 == count;
+    const size_t wanted = std::clamp(sizes[i] + (has_room ? beside : 0), kSmallStep, kMediumLimit);
     const size_t bytes = round_up(wanted, wanted <= kSmallLimit ? kSmallStep : kMediumStep);
     if (bytes < least) continue;  // equal to the class before after rounding
     const auto id = static_cast<ClassId>(++count_);
@@ -102,8 +103,8 @@ void ClassTable::use_default(size_t beside) {
   std::copy_n(&kMade, 1, this);  // assigned, it would be made again by instructions
 }
 
-void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned unit_shift) {
-  use(sizes, count, unit_shift, true, 0);
+void ClassTable::use_list(const size_t* sizes, unsigned count, unsigned unit_shift, size_t beside) {
+  use(sizes, count, unit_shift, true, beside);
 }
 
 size_t SizeClass::alignment() const {
@@ -111,8 +112,8 @@ size_t SizeClass::alignment() const {
 }
 
 ClassId ClassTable::find_aligned(size_t bytes, size_t wanted) const {
-  if (wanted > kMediumLimit || bytes > kMediumLimit) return kNoClass;
   if (wanted <= kSmallStep) return find(bytes);
+  if (wanted > kMediumLimit || bytes > kMediumLimit) return kNoClass;
   // A suitable class is a multiple of the alignment, so none is below the rounded size.
   const size_t least = (std::max<size_t>(bytes, 1) + wanted - 1) & -wanted;
   const ClassId first = find(least);

@@ -67,8 +67,10 @@ class ClassTable {
   void use_default(size_t beside = 0);
 
   // Only these classes: sizes ascending, each at most kMediumLimit, fewer than kMaxClasses. Sizes
-  // are rounded up to the lookup step. A class serves requests that fill at least half of it.
-  void use_list(const size_t* sizes, unsigned count, unsigned unit_shift = kUnitShift);
+  // are rounded up to the lookup step, with so many bytes beside them. A class serves requests that
+  // fill at least half of it.
+  void use_list(const size_t* sizes, unsigned count, unsigned unit_shift = kUnitShift,
+                size_t beside = 0);
 
   // The classes of magazines: exact sizes, no lookup by size.
   static SizeClass describe(size_t object_bytes, unsigned unit_shift);
