@@ -454,6 +454,13 @@ TEST_CASE("the exporter ends by a signal with status 0, and answers nothing but 
   CHECK(has(get(exporter.place, "/nowhere"), "there is no /nowhere; there are /metrics"));
   CHECK(get(exporter.place, "/metrics", "HEAD") ==
         "200 text/plain; version=0.0.4; charset=utf-8\n");
+  const std::string port = exporter.place.substr(exporter.place.rfind(':') + 1);
+  const Outcome head = Program({"bash", "-c",
+                                "exec 3<>/dev/tcp/127.0.0.1/" + port +
+                                    "; printf 'HEAD /metrics HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"})
+                           .run();
+  CHECK(head.out.starts_with("HTTP/1."));
+  CHECK(head.out.ends_with("\r\n\r\n"));
   for (const char* method : {"POST", "PUT"}) {
     CHECK_FALSE(get(exporter.place, "/metrics", method).starts_with("200 "));
   }

@@ -263,7 +263,8 @@ void add_profile(CommandLine& command) {
                "a line a stack, for flamegraph.pl and speedscope");
   sub.add_option("--html", options.html,
                  "write a flame graph into this file, of two profiles one of what grew and what "
-                 "shrank, of more one over time; - for stdout");
+                 "shrank, of more one over time; - for stdout")
+      .excludes("--collapsed");
   sub.add_option("--pprof", options.pprof,
                  "write all of these for pprof into this file, named; - for stdout");
   sub.add_option("--top", options.top, "so many places (20)").range(0, 1'000'000);

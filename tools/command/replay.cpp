@@ -316,7 +316,11 @@ void add_replay(CommandLine& command) {
                "do not write to the objects' pages; for programs that use little of what they "
                "ask for");
   app.add_flag("--json", options.json, "print JSON");
-  app.add_flag("--info", options.info, "tell what the trace holds, play nothing");
+  app.add_flag("--info", options.info, "tell what the trace holds, play nothing")
+      .excludes("--speed")
+      .excludes("--with")
+      .excludes("--runs")
+      .excludes("--untouched");
   app.footer(
       "Exit status: 0 if all was played, 1 if the end of the trace is missing, 2 for what cannot\n"
       "be done, 130 when interrupted.\n\n"

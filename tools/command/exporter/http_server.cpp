@@ -108,8 +108,13 @@ void answer(evhttp_request* request, void* argument) {
   evhttp_add_header(headers, "Content-Type", result.type.c_str());
   // The next request may meet a thread that is not busy.
   evhttp_add_header(headers, "Connection", "close");
-  evbuffer* const body = evhttp_request_get_output_buffer(request);
-  evbuffer_add(body, result.body.data(), result.body.size());
+  if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
+    // libevent would send the body, too.
+    evhttp_add_header(headers, "Content-Length", std::to_string(result.body.size()).c_str());
+  } else {
+    evbuffer* const body = evhttp_request_get_output_buffer(request);
+    evbuffer_add(body, result.body.data(), result.body.size());
+  }
   evhttp_send_reply(request, result.status, nullptr, nullptr);
 }
 

@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kBeginning = 5s;  // in which a process starts its thread, or takes another client
 constexpr auto kCalling = 2s;    // in which one of its threads comes by
+constexpr auto kLook = 500ms;    // longer than another command stops a process to look at it
 constexpr auto kPatience = 60s;  // a report may go to a slow file
 
 bool connects(int socket, const control::Address& address) {
@@ -46,7 +47,11 @@ void enter_network(const Process& process) {
 
 ControlSocket::ControlSocket(const Process& process, const std::function<void()>& call)
     : pid_(process.pid()), socket_(-1) {
-  if (process.is_stopped()) {
+  for (auto waited = 0ms; process.is_stopped(); waited += 20ms) {
+    if (waited < kLook) {
+      std::this_thread::sleep_for(20ms);
+      continue;
+    }
     const std::string advice = process.is_traced()
                                    ? "its debugger can let it go on"
                                    : fmt::format("kill -CONT {} lets it go on", pid_);

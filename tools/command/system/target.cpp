@@ -118,7 +118,7 @@ Target find_target(const std::string& command) {
   bool by_env = false, needs_env = false;
   for (int depth = 0; depth < kDepthMost; ++depth) {
     const std::vector<std::string> line = interpreter_line(target.file);
-    if (line.empty()) {
+    if (line.empty() || line[0].empty()) {
       // What the kernel cannot start, execvp gives to the shell.
       if (depth == 0 && access(target.file.c_str(), R_OK) == 0 && !is_elf(target.file)) {
         target.scripts.push_back(target.file);
