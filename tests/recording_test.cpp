@@ -964,6 +964,12 @@ TEST_CASE("a program that gives up its user keeps its recording") {
   INFO(outcome);
   CHECK(has(outcome.err, "perl, process "));
   CHECK(read(folder / "a.json").at("program") == "perl");
+  const Outcome ended = Program({kCommand, "run", "--stats=b.json", "perl", "-e", "$> = 65534"})
+                            .in(folder.path())
+                            .run();
+  INFO(ended);
+  CHECK(ended.err.starts_with("pktmalloc: statistics are in "));
+  CHECK(read(folder / "b.json").at("program") == "perl");
   check_tidy(folder);
 }
 
