@@ -280,9 +280,8 @@ bool on_fault(uintptr_t address, uintptr_t pc, const char* what) {
   void* const p = reinterpret_cast<void*>(address);
   if (const auto* const raw = reinterpret_cast<const void*>(heap.object_beside(address))) {
     const Object last = find_object(raw);
-    const Facts of_class{
-        .user = raw, .bytes = heap.bytes_of(heap.class_of(raw), raw), .is_most = true};
-    tell_access(capture_interrupted(pc), last ? facts_of(last) : of_class, what, address);
+    const Facts most{.user = raw, .bytes = heap.bytes_of(heap.class_of(raw), raw), .is_most = true};
+    tell_access(capture_interrupted(pc), last ? facts_of(last) : most, what, address);
     return false;
   }
   // Behind what is told below, only in report mode: from now on the access is allowed.

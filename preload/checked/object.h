@@ -78,7 +78,7 @@ struct Record {
 };
 constexpr LibraryNames kChecked = names_of(LibraryKind::kChecked);
 static_assert(sizeof(Record) == kChecked.state_bytes && kFront == kChecked.state_at &&
-              std::atomic<Head>::is_always_lock_free);
+              kFront + kLeastBack == kChecked.canaries && std::atomic<Head>::is_always_lock_free);
 
 // Raw memory that may become an object, up to `end`.
 struct Place {

@@ -12,13 +12,13 @@ struct LibraryNames {
   const char* file;
   const char* word;  // before "library"; the normal one needs none
   // What it keeps of each object far away, which begins as ObjectStates do: so many bytes, found by
-  // the address of this byte of the object. 0: nothing.
-  uint32_t state_bytes, state_at;
+  // the address of this byte of the object. 0: nothing. And bytes of canaries beside each.
+  uint32_t state_bytes, state_at, canaries;
 };
 inline constexpr LibraryNames kLibraries[] = {
-    {"libpktmalloc.so", "", 0, 0},
-    {"libpktmalloc-checked.so", "checked", 16, 16},
-    {"libpktmalloc-hardened.so", "hardened", 2, 0},
+    {"libpktmalloc.so", "", 0, 0, 0},
+    {"libpktmalloc-checked.so", "checked", 16, 16, 24},
+    {"libpktmalloc-hardened.so", "hardened", 2, 0, 8},
 };
 // `kind` may come from another process; an unknown one counts as the normal library.
 inline constexpr const LibraryNames& names_of(LibraryKind kind) {

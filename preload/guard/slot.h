@@ -115,9 +115,9 @@ inline void limit_slots(size_t bytes) {
   for (; count > 2 && count * slot_bytes > bytes; --count) {
     std::atomic<Slot::State>& state = slot_table[count - 1].state;
     Slot::State was = state.load(std::memory_order_relaxed);
-    const bool free = was == Slot::State::kUnused || was == Slot::State::kFreed;
+    const bool is_free = was == Slot::State::kUnused || was == Slot::State::kFreed;
     // From now on nobody takes it.
-    if (!free || !state.compare_exchange_strong(was, Slot::State::kChanging)) break;
+    if (!is_free || !state.compare_exchange_strong(was, Slot::State::kChanging)) break;
   }
   slot_count = count;
   guarded_bytes = count * slot_bytes;

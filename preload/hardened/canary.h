@@ -17,12 +17,13 @@
 #include <cstring>
 
 #include "preload/base/newer_libc.h"
+#include "preload/formats/library_kind.h"
 #include "sizeclass/base/arithmetic.h"
 #include "sizeclass/slabs/class_table.h"
 
 namespace pktmalloc::hardened {
 
-inline constexpr size_t kCanaryBytes = 8;
+inline constexpr size_t kCanaryBytes = names_of(LibraryKind::kHardened).canaries;
 
 // Set once, before there are threads.
 inline constinit bool canaries = false;

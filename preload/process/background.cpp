@@ -60,12 +60,11 @@ EVERY_PROCESS void forked() {
 }  // namespace
 
 void background_consider() {
-  if (thread.settled()) return;
   const Switch option = options().background;
-  const bool wanted = option == Switch::kAuto
-                          ? heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread
-                          : option == Switch::kOn;
-  if (wanted && thread.start(in_own_memory)) heap.ageing().use_background(wake);
+  if (thread.settled() || option == Switch::kOff) return;
+  const bool is_worth_it = heap.threads_alive() > 1 && heap.mapped_bytes() > kWorthAThread;
+  if (option == Switch::kAuto && !is_worth_it) return;
+  if (thread.start(in_own_memory)) heap.ageing().use_background(wake);
 }
 
 constinit const Part background_part{

@@ -50,13 +50,14 @@ constexpr const Part* kParts[] = {
 #include "preload/process/parts.def"
 };
 
-void each_part(void (*Part::*step)(), bool backwards = false) {
-  for (size_t i = 0; i < std::size(kParts); ++i) {
-    const Part& part = *kParts[backwards ? std::size(kParts) - 1 - i : i];
-    if (const auto call = part.*step) call();
+template <typename At>
+void each(At at, At end, void (*Part::*step)()) {
+  for (; at != end; ++at) {
+    if (const auto call = (*at)->*step) call();
   }
 }
-void each_part_back(void (*Part::*step)()) { each_part(step, true); }
+void each_part(void (*Part::*step)()) { each(std::begin(kParts), std::end(kParts), step); }
+void each_part_back(void (*Part::*step)()) { each(std::rbegin(kParts), std::rend(kParts), step); }
 
 // `value` may be another copy's: one in another name space of the loader has the same key.
 void on_thread_exit(void* value) {
@@ -165,15 +166,16 @@ void start_process() {
   config.limit = limit_in_bytes("PKTMALLOC_LIMIT", options().limit);
   config.soft_limit = limit_in_bytes("PKTMALLOC_SOFT_LIMIT", options().soft_limit);
   config.huge_pages = options().huge_pages;
-  config.state_bytes = names_of(kThisLibrary).state_bytes;
+  const LibraryNames& names = names_of(kThisLibrary);
+  config.state_bytes = names.state_bytes;
   if (PKTMALLOC_HARDENED) config.shuffle_seed = random_number() | 1;
   config.sizes = options().class_sizes;
   config.sizes_count = options().class_count;
   if (options().next_path != nullptr) config.most_block = 0;  // it was asked for large ones
   config.zeroes = PKTMALLOC_HARDENED;
-  // Canaries take 24 bytes at most, and alignments a page.
+  // Alignments take a page.
   const bool looks_beside = PKTMALLOC_CHECKED || (PKTMALLOC_HARDENED && options().canary);
-  if (looks_beside) config.beside = config.sizes_count > 0 ? 24 : memory::page_bytes();
+  if (looks_beside) config.beside = config.sizes_count > 0 ? names.canaries : memory::page_bytes();
   // The twins protect what they pool, even where that takes more of a small limit of data.
   constexpr size_t kFew = Heap::kFewAddresses;
   const size_t few = kThisLibrary == LibraryKind::kNormal ? at_most(kFew, RLIMIT_DATA, 1) : kFew;

@@ -47,8 +47,7 @@ bool make_usable(void* start, size_t bytes) {
 Header* map_file(uint32_t& chunks) {
   // What the limits leave room for; beyond that of files a signal would end the program.
   const size_t most = at_most(at_most(kMostChunks * kChunkBytes, RLIMIT_AS), RLIMIT_FSIZE, 1);
-  errno = EFBIG;
-  if (most < 2 * kHeaderBytes) return nullptr;
+  if (most < 2 * kHeaderBytes) return errno = EFBIG, nullptr;
   chunks = static_cast<uint32_t>((most - kHeaderBytes) / kChunkBytes);
   const int fd = file.open_shared();
   if (fd < 0) return nullptr;

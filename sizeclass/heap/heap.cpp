@@ -347,7 +347,7 @@ uint64_t Heap::bytes_to_populate(ClassId id, uint64_t objects) const {
   const SizeClass& c = classes_[id];
   if (objects > pool_.most() / c.object_bytes) return ~uint64_t{0};
   const uint64_t bytes = objects * c.object_bytes;
-  const uint64_t magazine = bytes_of_size(size_for_rounds(c.largest_rounds));
+  const uint64_t magazine = bytes_of_size(magazine_size(id));
   // With a 64th for slabs' records and page tables.
   return bytes + bytes / 64 + states_.bytes_for(c, bytes) + magazines_for(id, objects) * magazine;
 }
@@ -359,8 +359,7 @@ uint64_t Heap::populate(ClassId id, uint64_t objects, bool huge_pages) {
   const uint64_t before = magazines_for(id, area.promised());
   const uint64_t got = huge_pages ? area.populate_on_huge_pages(objects) : area.populate(objects);
   const uint64_t magazines = magazines_for(id, area.promised()) - before;
-  SlabArea theirs = store_.area(size_for_rounds(classes_[id].largest_rounds));
-  const bool ready = theirs.populate(magazines) == magazines;
+  const bool ready = store_.area(magazine_size(id)).populate(magazines) == magazines;
   // Without magazines what is on huge pages is there all the same.
   if (huge_pages || (ready && got == objects)) return got;
   area.unpopulate(got);

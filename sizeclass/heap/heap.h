@@ -256,6 +256,8 @@ class Heap {
   bool started() const { return started_; }
 
  private:
+  // Of the magazines that are populated.
+  uint8_t magazine_size(ClassId id) const { return size_for_rounds(classes_[id].largest_rounds); }
   uint64_t magazines_for(ClassId id, uint64_t objects) const;
   bool find_room(const HeapConfig& config, size_t bytes);
   static uint32_t units_for(size_t bytes) {

@@ -67,8 +67,8 @@ class ClassTable {
   void use_default(size_t beside = 0);
 
   // Only these classes: sizes ascending, each at most kMediumLimit, fewer than kMaxClasses. Sizes
-  // are rounded up to the lookup step, with so many bytes beside them. A class serves requests that
-  // fill at least half of it.
+  // are rounded up to the lookup step, with so many bytes beside them as far as that limit goes. A
+  // class serves requests that fill at least half of it.
   void use_list(const size_t* sizes, unsigned count, unsigned unit_shift = kUnitShift,
                 size_t beside = 0);
 
