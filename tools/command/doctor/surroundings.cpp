@@ -53,35 +53,40 @@ std::optional<uint64_t> limit(const Process& process, const std::string& name) {
   return strtoull(value.c_str(), nullptr, 10);
 }
 
+std::string lift(char option) {
+  return fmt::format(
+      "Lift the limit (ulimit -{} unlimited), and limit memory by a control group instead.",
+      option);
+}
+
+// Of a small limit; the twins pool under a small one of data.
+Finding pools_nothing(const char* topic, const std::string& limited, char option) {
+  return {
+      Level::kProblem, topic,
+      fmt::format("{} (ulimit -{}): below {} {}.", limited, option, bytes_text(Heap::kFewAddresses),
+                  option == 'v' ? "nothing is pooled" : "the normal library pools nothing"),
+      lift(option)};
+}
+
 Finding address_space(const Process& process) {
   const std::optional<uint64_t> most = limit(process, "Max address space");
   if (!most) return {Level::kOk, "RLIMIT_AS", "Addresses are not limited.", ""};
-  const std::string what = bytes_text(*most);
-  if (*most < Heap::kFewAddresses) {
-    return {Level::kProblem, "RLIMIT_AS",
-            fmt::format("Addresses are limited to {} (ulimit -v): below {} nothing is pooled.",
-                        what, bytes_text(Heap::kFewAddresses)),
-            "Lift the limit (ulimit -v unlimited), and limit memory by a control group instead."};
-  }
+  const std::string limited = "Addresses are limited to " + bytes_text(*most);
+  if (*most < Heap::kFewAddresses) return pools_nothing("RLIMIT_AS", limited, 'v');
   return {Level::kOk, "RLIMIT_AS",
-          fmt::format("Addresses are limited to {} (ulimit -v): memory that is mapped counts, "
-                      "including some ahead of use.",
-                      what),
-          ""};
+          limited + " (ulimit -v): memory that is mapped counts, including some ahead of use.", ""};
 }
 
 Finding data_segment(const Process& process) {
   const std::optional<uint64_t> most = limit(process, "Max data size");
   if (!most) return {Level::kOk, "RLIMIT_DATA", "Data is not limited.", ""};
-  const bool is_small = *most < Heap::kFewAddresses;
-  return {is_small ? Level::kProblem : Level::kWarning, "RLIMIT_DATA",
-          is_small ? fmt::format("Data is limited to {} (ulimit -d): below {} nothing is pooled.",
-                                 bytes_text(*most), bytes_text(Heap::kFewAddresses))
-                   : fmt::format("Data is limited to {} (ulimit -d): memory that is committed "
-                                 "counts, including some ahead of use, and beyond the limit malloc "
-                                 "fails.",
-                                 bytes_text(*most)),
-          "Lift the limit (ulimit -d unlimited), and limit memory by a control group instead."};
+  const std::string limited = "Data is limited to " + bytes_text(*most);
+  if (*most < Heap::kFewAddresses) return pools_nothing("RLIMIT_DATA", limited, 'd');
+  return {Level::kWarning, "RLIMIT_DATA",
+          limited +
+              " (ulimit -d): memory that is committed counts, including some ahead of use, "
+              "and beyond the limit malloc fails.",
+          lift('d')};
 }
 
 Finding locked_memory(const Process& process, bool locks_memory) {

@@ -213,10 +213,7 @@ bool reads(const std::string& command, const std::string& path) {
 
 // Has another program than the recorded one, that the process became, written its own report since
 // the recording's last sign of life?
-bool is_of_another(const RecordingFile& recording, Content content, bool is_another) {
-  // The recorded one wrote parts of it just before.
-  if (content == Content::kTrace) return is_later_trace(recording);
-  const std::string path = recording.report_path(content);
+bool is_of_another(const RecordingFile& recording, const std::string& path, bool is_another) {
   constexpr uint64_t kTickMs = 10;  // by which a file may seem to be older
   struct stat report {};
   struct stat own {};
@@ -241,8 +238,10 @@ bool recover(const RecordingFile& recording, const std::string& untold, bool is_
   bool all = true;
   for (const auto& report : kReports) {
     const std::string path = recording.report_path(report.content);
-    if (!recording.wanted(report.content) || is_of_another(recording, report.content, is_another))
-      continue;
+    if (!recording.wanted(report.content)) continue;
+    // A trace grows as the program runs, and its start says whose it is.
+    const bool grows = report.content == Content::kTrace;
+    if (!grows && is_of_another(recording, path, is_another)) continue;
     try {
       const bool written = report.write(recording);
       if (!written || is_within(path, untold)) continue;

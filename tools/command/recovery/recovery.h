@@ -13,9 +13,8 @@ namespace pktmalloc {
 bool recover(const RecordingFile& recording, const std::string& untold = "",
              bool is_another = false);
 
-// Does the file hold a trace that began after calls that are in no file yet?
-bool is_later_trace(const RecordingFile& recording);
-// The last part of the trace, added to its file (trace_end.cpp). True.
+// The last part of the trace, added to its file (trace_end.cpp). False: the file has another trace,
+// of what the process became.
 bool recover_trace(const RecordingFile& recording);
 
 // False, too, if there is no folder.

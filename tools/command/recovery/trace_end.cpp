@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "preload/formats/descriptor_name.h"
 #include "preload/formats/trace_format.h"
@@ -39,24 +40,24 @@ std::vector<const trace::OpenBlock*> open_blocks(const RecordingFile& recording)
   return open;
 }
 
-// False if it is none.
-bool read_header(int file, const std::string& path, trace::Header& header) {
-  const off_t at = path.ends_with(".zst") ? kFrameHeadBytes : 0;
-  return pread(file, &header, sizeof header, at) == static_cast<ssize_t>(sizeof header) &&
-         memcmp(header.magic, trace::kMagic, sizeof header.magic) == 0;
-}
-
 class TraceEnd {
  public:
-  TraceEnd(const RecordingFile& recording, const std::string& path)
+  // `first_ns`: when the first of what it lacks was recorded.
+  TraceEnd(const RecordingFile& recording, const std::string& path, uint64_t first_ns)
       : path_(path), framed_(path.ends_with(".zst")), blocks_(recording.header().trace_blocks) {
     file_ = open(path.c_str(), O_RDWR | O_CLOEXEC | link_flag(path));
     if (file_ < 0) fail(strerror(errno));
     const uint64_t whole = recording.header().trace_bytes[blocks_ % 2];
     trace::Header header{};
     struct stat found {};
-    if (fstat(file_, &found) != 0 || !S_ISREG(found.st_mode) || !read_header(file_, path, header) ||
-        header.pid != recording.header().pid || static_cast<uint64_t>(found.st_size) < whole) {
+    const ssize_t got = pread(file_, &header, sizeof header, framed_ ? kFrameHeadBytes : 0);
+    const bool is_trace = fstat(file_, &found) == 0 && S_ISREG(found.st_mode) &&
+                          got == static_cast<ssize_t>(sizeof header) &&
+                          memcmp(header.magic, trace::kMagic, sizeof header.magic) == 0 &&
+                          header.pid == recording.header().pid;
+    began_later_ = is_trace && header.start_ns > first_ns;
+    if (began_later_) return;
+    if (!is_trace || static_cast<uint64_t>(found.st_size) < whole) {
       fail("it is no longer the trace of this process");
     }
     // What follows is part of a block.
@@ -66,6 +67,9 @@ class TraceEnd {
   ~TraceEnd() { close(file_); }
   TraceEnd(const TraceEnd&) = delete;
   TraceEnd& operator=(const TraceEnd&) = delete;
+
+  // Is it that of a program that the process became? Then nothing is added.
+  bool began_later() const { return began_later_; }
 
   void append(trace::Block block, const void* records) {
     block.number = blocks_++;
@@ -84,33 +88,26 @@ class TraceEnd {
 
  private:
   [[noreturn]] void fail(const char* why) {
-    if (file_ >= 0) close(file_);
+    if (file_ >= 0) close(std::exchange(file_, -1));
     throw Failure("the end of the trace {} is lost: {}", path_, why);
   }
 
   std::string path_;
   bool framed_;
   uint32_t blocks_;
+  bool began_later_ = false;
   int file_ = -1;
 };
 
 }  // namespace
 
-bool is_later_trace(const RecordingFile& recording) {
-  const std::string path = recording.report_path(Content::kTrace);
-  const std::vector<const trace::OpenBlock*> open = open_blocks(recording);
-  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | link_flag(path));
-  if (file < 0) return false;
-  trace::Header header{};
-  const bool is_trace = read_header(file, path, header);
-  close(file);
-  return is_trace && !open.empty() && header.start_ns > open.front()->block.start_ns;
-}
-
 bool recover_trace(const RecordingFile& recording) {
-  TraceEnd end(recording, recording.report_path(Content::kTrace));
+  const std::vector<const trace::OpenBlock*> open = open_blocks(recording);
+  const uint64_t first_ns = open.empty() ? ~uint64_t{0} : open.front()->block.start_ns;
+  TraceEnd end(recording, recording.report_path(Content::kTrace), first_ns);
+  if (end.began_later()) return false;
   trace::Block last{};
-  for (const trace::OpenBlock* buffer : open_blocks(recording)) {
+  for (const trace::OpenBlock* buffer : open) {
     trace::Block block = buffer->block;
     block.kind = trace::BlockKind::kRecords;
     block.bytes = buffer->used.load();

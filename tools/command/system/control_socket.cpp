@@ -47,11 +47,9 @@ void enter_network(const Process& process) {
 
 ControlSocket::ControlSocket(const Process& process, const std::function<void()>& call)
     : pid_(process.pid()), socket_(-1) {
-  for (auto waited = 0ms; process.is_stopped(); waited += 20ms) {
-    if (waited < kLook) {
-      std::this_thread::sleep_for(20ms);
-      continue;
-    }
+  for (auto waited = 0ms; waited < kLook && process.is_stopped(); waited += 20ms)
+    std::this_thread::sleep_for(20ms);
+  if (process.is_stopped()) {
     const std::string advice = process.is_traced()
                                    ? "its debugger can let it go on"
                                    : fmt::format("kill -CONT {} lets it go on", pid_);
